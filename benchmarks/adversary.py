@@ -16,7 +16,7 @@ import hedgerow as hr
 from hedgerow.audit.attacks.composition import composition, other_releases
 from hedgerow.audit.attacks.downcoding import downcoding
 from hedgerow.audit.attacks.membership import membership
-from hedgerow.audit.attacks.predicates import predicate_singling_out
+from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.non_members import left_out, refitting
 from hedgerow.audit.pairing import pair_up
 from hedgerow.audit.subject import of_release

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from hedgerow.audit.attacks.sensitive import diversity_summary
+from hedgerow.audit.attacks.class_risk import diversity_summary
 from hedgerow.audit.pairing import align
 from hedgerow.errors import HedgerowError
 from hedgerow.io.read import read

@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from hedgerow.audit.attacks.class_risk import released_risk
-from hedgerow.audit.attacks.population import journalist
+from hedgerow.audit.attacks.class_risk import journalist, released_risk
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read
 from hedgerow.measures import group

@@ -99,8 +99,8 @@ def ours(
 ) -> tuple[list[dict[str, Any]], list[list[str]], float]:
     """The attacks of an audit, the halves that it links by, and its processor time."""
     import hedgerow as hr
+    from hedgerow.audit.attacks.linking import halves
     from hedgerow.audit.subject import subject
-    from hedgerow.audit.unpaired.matches import halves
     from hedgerow.audit.unpaired.unpaired_tables import apart
 
     schema = hr.Schema(quasi=[n for n in people if n not in SECRETS], sensitive=SECRETS)

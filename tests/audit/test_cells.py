@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit import cell_patterns as cells
-from hedgerow.audit.cell_semantics import read_released
 from hedgerow.audit.pairing import align
+from hedgerow.audit.released_values import read_released
 from hedgerow.audit.subject import UnreadCells
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.io.read import read

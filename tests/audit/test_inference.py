@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
+from hedgerow.audit import inference
 from hedgerow.audit import inference as room
-from hedgerow.audit import shares
 from hedgerow.audit.attacks import learners as learning
 from hedgerow.audit.attacks.learners import Lesson
 from hedgerow.audit.design_matrix import known_rows
@@ -202,8 +202,8 @@ def test_the_worst_tenth_by_hand():
     base, cells = np.full(20, 4.0), np.repeat([0, 1, 2, 3], [1, 4, 5, 10])
     errors = np.repeat([1.0, 2.0, 4.0, 6.0], [1, 4, 5, 10])
     # two people: all of cell 0 (3 of 4 taken off) and one of cell 1 (2 of 4)
-    assert shares._worst_tenth(base, errors, cells) == pytest.approx((3 + 2) / 8)
-    assert shares._worst_tenth(base, errors, np.zeros(20, int)) == pytest.approx((80 - 89) / 80)
+    assert inference._worst_tenth(base, errors, cells) == pytest.approx((3 + 2) / 8)
+    assert inference._worst_tenth(base, errors, np.zeros(20, int)) == pytest.approx((80 - 89) / 80)
 
 
 def test_what_nearly_everybody_shares_is_no_secret():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hedgerow.audit.intervals import bootstrap, gained, relative, wilson
+from hedgerow.audit.success import bootstrap, gained, relative, wilson
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.cell_semantics import read_released
 from hedgerow.audit.matching import order_shown_by
 from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.released_values import read_released
 from hedgerow.audit.subject import Subject, Unpaired
 from hedgerow.io.read import read
 

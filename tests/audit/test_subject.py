@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.joined import join
-from hedgerow.audit.pairing import align, pair_up
+from hedgerow.audit.pairing import align, join, pair_up
 from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError

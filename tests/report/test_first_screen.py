@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.other_columns import other_columns
+from hedgerow.audit.attacks.class_risk import other_columns
 from hedgerow.io.read import read
 from hedgerow.report.page import render
 from tests.audit.conftest import people_of

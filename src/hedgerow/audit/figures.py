@@ -13,18 +13,22 @@ from ..columns.table import Table
 from ..errors import HedgerowError
 from ..progress import Tell
 from ..release.warnings import rare_ends
-from .attacks.altered_records import linkage_summary
-from .attacks.class_risk import released_risk, unprotected_risk
+from .attacks.class_risk import (
+    Population,
+    journalist,
+    other_columns,
+    released_risk,
+    unprotected_risk,
+    weighted_sizes,
+)
 from .attacks.composition import composition, other_releases
 from .attacks.downcoding import downcoding
 from .attacks.influence import influence
 from .attacks.knows_method import knows_method
-from .attacks.linking import linking_attacks
+from .attacks.linking import linkage_summary, linking, linking_attacks
 from .attacks.membership import membership
-from .attacks.other_columns import other_columns
-from .attacks.population import Population, journalist, weighted_sizes
-from .attacks.predicates import predicate_singling_out
 from .attacks.regression import regression_attacks
+from .attacks.singling_out import predicate_singling_out, singling_out
 from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .example_records import shown
 from .histograms import histograms
@@ -38,9 +42,7 @@ from .sample import Sample
 from .subject import Subject
 from .unpaired.inference import infer_apart
 from .unpaired.learning import regression
-from .unpaired.linking import linking
 from .unpaired.membership import membership as membership_apart
-from .unpaired.singling_out import singling_out
 from .unpaired.unpaired_tables import Apart
 from .utility.distributions import distribution_summary
 from .utility.estimates import estimates

@@ -8,7 +8,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,20 +19,28 @@ from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError
 from ..io.read import read
 from ..measures import FloatArray, IntArray
+from ..measures.disclosure import SLACK
 from ..measures.guarantees import cap_of
+from ..measures.proper_scores import Public
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from .attacks.group_learners import OUTSIDE, UNKNOWN
-from .attacks.learners import LEARNERS, MOST_CLASSES, Lesson, applicable, check_learners, nearest_of
-from .attacks.worst_corrected import corrected_in_words, worst_corrected
+from .attacks.group_learners import OUTSIDE, UNKNOWN, corrected, sums_of
+from .attacks.learners import (
+    CORRECTING,
+    LEARNERS,
+    MOST_CLASSES,
+    Lesson,
+    applicable,
+    check_learners,
+    nearest_of,
+)
 from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
 from .non_members import Outside, Refit, check_control, left_out, refitting
 from .pairing import Pair, by_name, evenly, pair_up
-from .shares import in_shares
 from .subject import of_release
 from .table_pair import Sides
 
@@ -538,3 +546,214 @@ def _tree_cells(before: Sides, name: str, asked: IntArray) -> IntArray:
         people, schema.replace(quasi=tuple(known), sensitive=(name,), unit=None, grid={})
     )
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
+
+
+REPEATS = 500
+"""Bootstrap samples of the people asked."""
+
+
+def in_shares(
+    base: FloatArray,
+    members: Mapping[str, FloatArray],
+    strangers: Mapping[str, FloatArray] | None,
+    cells: IntArray,
+    random_state: int,
+    others: FloatArray | None = None,
+) -> dict[str, Any]:
+    """Shares with their intervals, of each learner and of the best one.
+
+    `others` are the public losses of strangers who are other people than the members.
+    """
+    shares = _resampled(base, random_state)
+    own = {name: shares(errors) for name, errors in members.items()}
+    best = max(own, key=lambda name: float(own[name][0]))
+    tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
+    hardest = max(tenth, key=lambda name: tenth[name])
+    # nobody does worse than guessing from public totals: the figures of the best learner end at 0
+    reached = np.maximum(own[best], 0.0)
+    out: dict[str, Any] = {
+        "members": _share(reached) | {"learner": best},
+        "strangers": None,
+        "advantage": None,
+        "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
+        "learners": {
+            name: {
+                "members": _share(found),
+                "strangers": None,
+                "advantage": None,
+                "worst_tenth": tenth[name],
+            }
+            for name, found in own.items()
+        },
+    }
+    if strangers is not None:
+        theirs = shares if others is None else _resampled(others, random_state + 1)
+        other = {name: theirs(errors) for name, errors in strangers.items()}
+        rule = max(other, key=lambda name: float(other[name][0]))
+        out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
+        out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
+        for name, found in other.items():
+            out["learners"][name]["strangers"] = _share(found)
+            out["learners"][name]["advantage"] = _share(own[name] - found)
+    return out
+
+
+def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
+    """How much of the public losses errors take off: of all people first, then of samples."""
+    n = len(base)
+    draws = np.random.default_rng(random_state).multinomial(
+        n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
+    )
+    weights = np.vstack([np.ones((1, n)), draws])
+    spread = weights @ base
+
+    def shares(errors: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(spread > 0, 1 - (weights @ errors) / spread, 0.0)
+
+    return shares
+
+
+def _share(found: FloatArray) -> dict[str, Any]:
+    """The share of all people, which stands first, and the interval of the samples."""
+    value = float(found[0])
+    if len(found) < 2:
+        return {"explained": value, "interval": [value, value]}
+    low, high = np.quantile(found[1:], [0.025, 0.975])
+    return {"explained": value, "interval": [float(low), float(high)]}
+
+
+def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
+    """The share explained in the best explained cells that hold a tenth of the people."""
+    n = len(base)
+    if not n:
+        return 0.0
+    # the floor of each record keeps what nearly everybody shares from counting as a secret
+    floored = np.maximum(base, base.mean() / 4)
+    size = np.bincount(cells)
+    gain, spread = np.bincount(cells, base - errors), np.bincount(cells, floored)
+    filled = np.flatnonzero(size)
+    size, gain, spread = size[filled], gain[filled], spread[filled]
+    share = np.divide(gain, spread, out=np.zeros(len(filled)), where=spread > 0)
+    order = np.argsort(-share, kind="stable")
+    need = n / 10
+    before = np.cumsum(size[order]) - size[order]
+    part = np.clip((need - before) / size[order], 0.0, 1.0)
+    total = float(part @ spread[order])
+    return float(part @ gain[order]) / total if total > 0 else 0.0
+
+
+SHUFFLES = 20
+"""Times that corrections are shuffled inside their groups, for what chance does."""
+
+
+def worst_corrected(
+    lesson: Lesson, own: Column, members: IntArray, cap: float | None, random_state: int
+) -> dict[str, Any] | None:
+    """Measure every group with its members' forecasts corrected, by the score and floor of the cap.
+
+    A group's disclosure is what its forecasts take off the public loss of its records, each at
+    least a quarter of the average: squared error of numbers, Brier score of categories, ranked
+    score of ordinal ones. The largest of many small groups is large by chance: the same corrections
+    are shuffled among the members of each group, which leaves chance and takes what they know.
+
+    Parameters
+    ----------
+    lesson : Lesson
+        With `everybody`.
+    own : Column
+        The sensitive column, one code a released row.
+    members : int array
+        Released rows of people; their groups are measured.
+    cap : float, optional
+        The cap on groups; by default the most that one of them gives away uncorrected.
+    random_state : int
+        Shuffles.
+
+    Returns
+    -------
+    dict, optional
+        ``score``, ``learner``; ``groups`` measured ``of`` all; the ``worst`` disclosure, the
+        ``records`` of that group and its disclosure by its values alone (``uncorrected``);
+        ``cap``, and groups and people ``above`` it, or above ``limit`` where there is none;
+        ``shuffled``: the mean of the worst, and of groups and people above. None where nothing
+        is known of any group.
+    """
+    cells = lesson.cells
+    assert cells is not None
+    at = cells.of_row[members]
+    groups = np.unique(cells.group_of[at[at >= 0]])
+    name, vectors = _score(own)
+    counts = own.counts()[: own.n_values]
+    if not len(groups) or not counts.any():
+        return None
+    public = counts @ vectors / counts.sum()
+    loss = ((vectors - public) ** 2).sum(axis=1)
+    floored = np.maximum(loss, loss @ counts / counts.sum() / 4)
+    shares = lesson.of_published(groups)
+    rng = np.random.default_rng(random_state)
+    gains, against, sizes = np.zeros((2 + SHUFFLES, len(groups))), *np.zeros((2, len(groups)))
+    for places, rows, forecast in lesson.corrections(groups, random_state):
+        rows_in = np.bincount(places, minlength=len(groups))
+        means = sums_of(places, forecast, len(groups)) / np.maximum(rows_in, 1)[:, None]
+        change = forecast - means[places]
+        code = own.codes[rows].astype(np.int64)
+        known = code < own.n_values
+        code, inside = code[known], places[known]
+        sizes += np.bincount(inside, minlength=len(groups))
+        against += np.bincount(inside, floored[code], len(groups))
+        for i in range(2 + SHUFFLES):
+            if i > 1:
+                change = change[np.lexsort((rng.random(len(places)), places))]
+            made = corrected(shares[places], change * (i > 0), own.is_number)[known]
+            away = vectors[code] - (made if own.is_number else made[:, :-1] @ vectors)
+            gains[i] += np.bincount(inside, loss[code] - (away**2).sum(axis=1), len(groups))
+    told = np.divide(gains, against, out=np.zeros_like(gains), where=against > 0)
+    limit = float(told[0].max()) if cap is None else cap
+    above, worst = told > limit + SLACK, int(told[1].argmax())
+    people = above @ sizes
+    return {
+        "score": name,
+        "learner": CORRECTING[own.is_number],
+        "groups": len(groups),
+        "of": cells.groups.n_groups,
+        "worst": float(told[1, worst]),
+        "records": int(sizes[worst]),
+        "uncorrected": float(told[0, worst]),
+        "cap": cap,
+        "limit": limit,
+        "above": {"groups": int(above[1].sum()), "people": int(people[1])},
+        "shuffled": {
+            "worst": float(told[2:].max(axis=1).mean()),
+            "groups": float(above[2:].sum(axis=1).mean()),
+            "people": float(people[2:].mean()),
+        },
+        "people": int(sizes.sum()),
+    }
+
+
+def _score(own: Column) -> tuple[str, FloatArray]:
+    """The score that looks at the values themselves, and the vector of each value."""
+    if own.is_number:
+        return "squared", np.asarray(own.by_code[: own.n_values], np.float64)[:, None]
+    if own.kind == "ordinal":
+        cuts = Public.of(own.value_counts).cuts
+        return "ranked", (np.arange(own.n_values)[:, None] <= cuts).astype(np.float64)
+    return "Brier", np.eye(own.n_values)
+
+
+def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
+    """Say what the worst corrected group of a column gives away beside chance, where it was measured."""
+    found = column.get("corrected")
+    if found is None:
+        return
+    above, chance = found["above"], found["shuffled"]
+    limit = "the cap of" if found["cap"] is not None else "the worst group without them,"
+    yield (
+        f"{name}: with a learner's forecasts of each member ({found['learner']}) the worst group, of "
+        f"{found['records']:,} records, gives away {figure(found['worst'])} ({figure(found['uncorrected'])} "
+        f"without them; {figure(chance['worst'])} in the worst where they are shuffled inside groups). "
+        f"{above['groups']:,} of {found['groups']:,} groups ({above['people']:,} of "
+        f"{found['people']:,} people) lie above {limit} {figure(found['limit'])}; shuffled, "
+        f"{chance['groups']:.1f} ({chance['people']:,.0f})."
+    )

@@ -14,12 +14,11 @@ from ..errors import ParameterError
 from ..io.write import write_table
 from ..measures import Classes, FloatArray, IntArray
 from ..validation import PATH, takes, whole
-from .attacks.households import household_risks
-from .attacks.population import Population
+from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
 from .design_matrix import shown_values
 from .pairing import Pair
-from .tolerances import Target
+from .success import Target
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,8 +11,7 @@ from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..schema import SURVEY, Schema
 from .cell_patterns import suppressed
-from .joined import join
-from .pairing import Pair, check_measured
+from .pairing import Pair, check_measured, join
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject
 from .table_warnings import told_of_table

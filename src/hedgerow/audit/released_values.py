@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,8 +13,11 @@ from scipy.sparse import csr_array
 
 from ..columns.column import Column
 from ..columns.cover import Cover
+from ..hierarchy import TOP, Hierarchy
 from ..measures import BoolArray, FloatArray, IntArray
-from ..notation import counted
+from ..notation import MISSING, Cell, counted, number, parse_dates, parse_range, split_concatenation
+from . import cell_patterns
+from .cell_patterns import Ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,3 +222,364 @@ def suppressed(column: ReleasedColumn) -> ReleasedColumn:
         weights=tuple(weights),
         general=True,
     )
+
+
+_DAY = 86_400_000_000
+
+
+class Unreadable(ValueError):
+    """A released cell that says nothing that the original column could explain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """The cells of a released column as they were understood.
+
+    Parameters
+    ----------
+    column : ReleasedColumn
+    unread : tuple of int
+        The cells that nothing explains.
+    outside : tuple of int
+        Those that say what no original value is.
+    """
+
+    column: ReleasedColumn
+    unread: tuple[int, ...]
+    outside: tuple[int, ...]
+
+    def told(self, some: Sequence[int]) -> dict[str, int]:
+        """Some cells as released, and the rows that show each."""
+        return {str(self.column.labels[i]): int(self.column.counts[i]) for i in some}
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What one cell says: categories with their weights or the ends of numbers."""
+
+    weights: Mapping[int, float] | None = None
+    ends: Ends = (np.nan, np.nan)
+    missing: float = 0.0
+    general: bool = True
+    anything: bool = False
+
+
+ANYTHING = Meaning(missing=1.0, anything=True)
+
+
+def read_released(
+    original: Column,
+    codes: npt.NDArray[Any],
+    labels: list[str | None] | FloatArray,
+    hierarchy: Hierarchy | None = None,
+    meanings: Sequence[Cell] = (),
+) -> Read:
+    """Understand the distinct cells of a released column.
+
+    What a cell is, in this turn: a value of the original; Hedgerow's own notation; a node of the
+    hierarchy; what the plan says of it; the notation of other tools (`cells`).
+
+    Parameters
+    ----------
+    original : Column
+        The original column.
+    codes : integer array, shape (n_rows,)
+        Cell of each row; ``len(labels)`` is a missing cell.
+    labels : list of str, or float array
+        The distinct released cells.
+    hierarchy : Hierarchy, optional
+        Where generalised values are looked up.
+    meanings : sequence of Cell
+        What the plan says of texts that do not say it themselves.
+    """
+    texts: list[Any] = list(labels)
+    if len(codes) and int(codes.max()) == len(texts):
+        texts.append(None)
+    n, m = len(texts), original.n_values
+    lo, hi = np.full(n, np.nan), np.full(n, np.nan)
+    members: list[IntArray] = [np.zeros(0, np.int64)] * n
+    weights: list[FloatArray] = [np.zeros(0)] * n
+    missing, anything = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    reader, general, unread = _Reader.of(original, hierarchy, meanings), False, []
+    public = original.counts()[:m] / max(int(original.counts()[:m].sum()), 1)
+    for i, label in enumerate(texts):
+        if label is None:
+            missing[i] = True
+            continue
+        if isinstance(label, float):
+            lo[i] = hi[i] = label
+            continue
+        try:
+            made = ANYTHING if label == TOP else reader.cell(label)
+        except Unreadable:
+            unread.append(i)
+            continue
+        general |= made.general
+        missing[i], anything[i] = made.missing > 0, made.anything
+        if made.anything:
+            lo[i], hi[i] = reader.extent
+            members[i], weights[i] = np.arange(m), public
+        elif made.weights is None:
+            lo[i], hi[i] = made.ends
+        else:
+            held = np.array(sorted(made.weights), np.int64)
+            total = sum(made.weights.values()) + made.missing
+            members[i] = held
+            weights[i] = np.array([made.weights[c] for c in held.tolist()]) / total
+    outside: list[int] = []
+    if original.is_number and general:
+        low, high = reader.extent
+        outside = np.flatnonzero((hi < low) | (lo > high)).tolist()
+    names = [None if t is None else t if isinstance(t, str) else repr(t) for t in texts]
+    column = ReleasedColumn(
+        original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
+    )
+    return Read(column, tuple(unread), tuple(outside))
+
+
+@dataclass
+class _Reader:
+    """Reads the distinct cells of one released column."""
+
+    original: Column
+    index: Mapping[str, int]
+    below: Mapping[str, list[int]]
+    meanings: Mapping[str, Cell]
+    whole: bool
+
+    @classmethod
+    def of(cls, original: Column, hierarchy: Hierarchy | None, meanings: Sequence[Cell]) -> _Reader:
+        names = (
+            [number(v) for v in original.exact or original.values.tolist()]
+            if original.is_number
+            else list(original.values)
+        )
+        index = {name: code for code, name in enumerate(names)}
+        below: dict[str, list[int]] = {}
+        for path in hierarchy.paths.values() if hierarchy else ():
+            code = index.get(path[0])
+            for node in dict.fromkeys(path[1:]):
+                if code is not None and node != path[0]:
+                    below.setdefault(node, []).append(code)
+                below.setdefault(node, [])
+        told = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
+        whole = original.is_number and bool((original.values == np.floor(original.values)).all())
+        return cls(original, index, below, told, whole)
+
+    @property
+    def extent(self) -> Ends:
+        """The ends of the original numbers."""
+        values = self.original.values
+        if not self.original.is_number or not len(values):
+            return np.nan, np.nan
+        return float(values[0]), float(values[-1])
+
+    def cell(self, label: str) -> Meaning:
+        """What a cell says; Unreadable when nothing explains it."""
+        if self.original.is_number:
+            readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
+        else:
+            readers = self._own_categories, self._planned_categories, self._foreign_categories
+        for read in readers:
+            made = read(label)
+            if made is not None:
+                return made
+        if cell_patterns.suppressed(label):
+            return ANYTHING
+        raise Unreadable
+
+    # numbers and dates
+
+    def _own_numbers(self, label: str) -> Meaning | None:
+        found, gone, general = [], False, False
+        parts: Sequence[tuple[str | None, int]] = [(label, 1)]
+        if self._ends(label) is None and (MISSING in label or "+" in label):
+            try:
+                parts = split_concatenation(label)
+            except ValueError:
+                return None
+        for part, _ in parts:
+            if part is None:
+                gone = general = True
+                continue
+            ends = self._ends(part)
+            if ends is None and self.below.get(part):
+                values = self.original.values[self.below[part]]
+                ends, general = (float(values.min()), float(values.max())), True
+            if ends is None or ends[0] > ends[1]:
+                return None
+            general |= ends[0] < ends[1]
+            found.append(ends)
+        if not found:
+            return Meaning(missing=1.0)
+        return Meaning(None, _around(found), float(gone), general or len(found) > 1)
+
+    def _planned_numbers(self, label: str) -> Meaning | None:
+        cell = self.meanings.get(label)
+        if cell is None:
+            return None
+        found = [ends for name in cell.categories if (ends := self._ends(name)) is not None]
+        low, high = self.extent
+        if cell.lo is not None and cell.hi is not None and low == low:
+            found.append((max(float(cell.lo), low), min(float(cell.hi), high)))
+        ends = _around(found) if found else (np.nan, np.nan)
+        return Meaning(None, ends, float(cell.missing))
+
+    def _foreign_numbers(self, label: str) -> Meaning | None:
+        parts = cell_patterns.members(label)
+        if parts is not None:
+            found = [ends for part in parts if (ends := self._ends(part)) is not None]
+            return Meaning(None, _around(found)) if found and len(found) == len(parts) else None
+        if self.original.kind == "date":
+            ends = self._dates(label)
+        else:
+            told = cell_patterns.number_ends(label)
+            ends = None if told is None else self._closed(self._tight(told))
+            start = cell_patterns.begins_like(label)
+            if start is not None and (ends is None or not self._inside(ends)):
+                ends = self._beginning(start) or ends
+        return None if ends is None else Meaning(None, ends, general=ends[0] < ends[1])
+
+    def _ends(self, text: str) -> Ends | None:
+        """The ends of a range of Hedgerow's, open ones at the extent of the original."""
+        if self.original.kind != "date":
+            found = parse_range(text)
+            return None if found is None else self._closed(found)
+        dates = parse_dates(text)
+        if dates is None:
+            return None
+        low, high = (self._moment(end) if end else None for end in dates)
+        if high is not None and text.endswith(")"):
+            high -= 1
+        return self._closed((-np.inf if low is None else low, np.inf if high is None else high))
+
+    def _dates(self, text: str) -> Ends | None:
+        found = cell_patterns.date_ends(text)
+        if found is None:
+            return None
+        low, high = found
+        step = _DAY if self.original.unit == "day" else 1
+        return self._closed(
+            (
+                -np.inf if low is None else float(-(-low // step)),
+                np.inf if high is None else float(high // step),
+            )
+        )
+
+    def _moment(self, text: str) -> float:
+        moment = np.datetime64(text[:26], "us").astype(np.int64)  # a float tells no more
+        return float(moment // _DAY if self.original.unit == "day" else moment)
+
+    def _tight(self, ends: Ends) -> Ends:
+        """The ends among whole numbers, where the column holds no others."""
+        return cell_patterns.whole(ends) if self.whole and ends[0] < ends[1] else ends
+
+    def _closed(self, ends: Ends) -> Ends:
+        """Open ends at the extent of the original, or where the other one is beyond it."""
+        first, last = self.extent
+        low, high = ends
+        if np.isneginf(low):
+            low = min(first, high) if first == first else high
+        if np.isposinf(high):
+            high = max(last, low) if last == last else low
+        return low, high
+
+    def _inside(self, ends: Ends) -> bool:
+        """Whether some original number lies there."""
+        at = np.searchsorted(self.original.values, ends, "left")
+        return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
+
+    def _beginning(self, start: str) -> Ends | None:
+        """The numbers that begin so, of as many figures as the original ones have."""
+        lengths = {len(name) for name in self.index if name.startswith(start)}
+        masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
+        found = [self._tight(ends) for ends in masks if ends is not None]
+        return _around(found) if found else None
+
+    # categories
+
+    def _own_categories(self, label: str) -> Meaning | None:
+        if label == MISSING:
+            return Meaning({}, missing=1.0)
+        exact = self.index.get(label)
+        if exact is None and label in self.below:
+            found = self.below[label] or range(self.original.n_values)
+            return Meaning(dict.fromkeys(found, 1.0))
+        try:
+            parts = split_concatenation(label)
+        except ValueError:
+            parts = []
+        known = [name is None or name in self.index for name, _ in parts]
+        if exact is not None and not (len(parts) > 1 and all(known)):
+            return Meaning({exact: 1.0}, general=False)
+        if not parts or not all(known):
+            return None
+        weights: dict[int, float] = {} if exact is None else {exact: 1.0}
+        gone = 0.0
+        for name, weight in parts:
+            if name is None:
+                gone += weight
+            else:
+                weights[self.index[name]] = weights.get(self.index[name], 0.0) + weight
+        return Meaning(weights, missing=gone, general=len(parts) > 1)
+
+    def _planned_categories(self, label: str) -> Meaning | None:
+        cell = self.meanings.get(label)
+        if cell is None:
+            return None
+        found = [self.index[c] for c in cell.categories if c in self.index]
+        return Meaning(dict.fromkeys(found, 1.0), missing=float(cell.missing))
+
+    def _foreign_categories(self, label: str) -> Meaning | None:
+        for read in (self._trimmed, self._set, self._masked, self._numbered, self._ordered):
+            found = read(label)
+            if found:
+                return Meaning(
+                    dict.fromkeys(found, 1.0), general=len(found) > 1 or read != self._trimmed
+                )
+        return None
+
+    def _trimmed(self, label: str) -> list[int]:
+        """The category that differs by blanks around it alone."""
+        found = [code for name, code in self.index.items() if name.strip() == label.strip()]
+        return found if len(found) == 1 else []
+
+    def _set(self, label: str) -> list[int]:
+        parts = cell_patterns.members(label) or []
+        found = [self._trimmed(part) for part in parts]
+        return [code for each in found for code in each] if all(found) else []
+
+    def _masked(self, label: str) -> list[int]:
+        fits, start = cell_patterns.masked_like(label), cell_patterns.begins_like(label)
+        found = [code for name, code in self.index.items() if fits and fits(name)]
+        if not found and start is not None:
+            found = [code for name, code in self.index.items() if name.startswith(start)]
+        return found
+
+    def _numbered(self, label: str) -> list[int]:
+        """Categories that are numbers, in a range of numbers."""
+        ends = cell_patterns.number_ends(label)
+        if ends is None:
+            return []
+        return [code for at, code in self._as_numbers if ends[0] <= at <= ends[1]]
+
+    @cached_property
+    def _as_numbers(self) -> list[tuple[float, int]]:
+        """The categories that are numbers."""
+        made = [(parse_range(name.strip()), code) for name, code in self.index.items()]
+        return [(ends[0], code) for ends, code in made if ends and ends[0] == ends[1]]
+
+    def _ordered(self, label: str) -> list[int]:
+        """Categories from one to another in the column's own order."""
+        made = cell_patterns.first_and_last(label)
+        if made is None:
+            return []
+        ends = [self._trimmed(name) for name in made]
+        return list(range(ends[0][0], ends[1][0] + 1)) if all(ends) else []
+
+
+def _around(found: Sequence[Ends]) -> Ends:
+    """The smallest range that holds some ranges."""
+    if not found:
+        return np.nan, np.nan
+    return min(e[0] for e in found), max(e[1] for e in found)

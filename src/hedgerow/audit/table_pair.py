@@ -11,7 +11,7 @@ from ..measures import Groups, IntArray, Persons
 from ..schema import Schema
 from .design_matrix import Everybody
 from .released_values import ReleasedColumn
-from .tolerances import Target
+from .success import Target
 
 
 class Sides(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..audit.attacks.worst_corrected import corrected_in_words
+from ..audit.inference import corrected_in_words
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
 from . import survey

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..audit.attacks.worst_corrected import corrected_in_words
-from ..audit.inference import in_words
+from ..audit.inference import corrected_in_words, in_words
 from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release

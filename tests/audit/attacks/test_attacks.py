@@ -9,8 +9,8 @@ import pytest
 from hedgerow.audit.attacks.downcoding import _within_cells
 from hedgerow.audit.attacks.influence import influence
 from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.predicates import predicate_singling_out
 from hedgerow.audit.attacks.regression import regression_attacks
+from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align, spread
 from hedgerow.audit.record_distance import Reach

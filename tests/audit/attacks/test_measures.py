@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import hedgerow as hr
-from hedgerow.audit.attacks import numeric
-from hedgerow.audit.tolerances import Tolerance
+from hedgerow.audit.attacks import class_risk
+from hedgerow.audit.success import Tolerance
 from hedgerow.measures import Counts, group
 
 labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
@@ -38,7 +38,7 @@ def test_matching_equals_trying_every_guess(rows, share, width):
         ends = np.concatenate([sample - reach, sample + reach])
         return max(int((np.abs(g - sample) <= reach + 1e-12).sum()) for g in ends)
 
-    found = numeric.matching(counts, values, (Tolerance("near", "near", share, width),))["near"]
+    found = class_risk.matching(counts, values, (Tolerance("near", "near", share, width),))["near"]
     hits = sum(most(y[groups.labels == g]) for g in range(groups.n_groups))
     assert found["release"] == pytest.approx(hits / len(y))
     assert found["public"] == pytest.approx(most(y) / len(y))
@@ -50,7 +50,7 @@ def test_covariance_test_on_the_worked_example_node_9():
     y = rng.normal(size=(60, 2)) @ np.array([[1.0, 0.4], [0.0, 0.8]])
     labels = np.repeat([0, 1, 2], 20)
     y[labels == 1] *= 0.2
-    p = numeric.covariance_test(group([labels]), y)
+    p = class_risk.covariance_test(group([labels]), y)
     overall = np.cov(y.T)
     for g in range(3):
         inside = np.cov(y[labels == g].T)
@@ -61,17 +61,17 @@ def test_covariance_test_on_the_worked_example_node_9():
         )
         assert p[g] == pytest.approx(chi2.sf(statistic, 3), rel=1e-6)
     y[labels == 2, 1] = y[labels == 2, 0]
-    assert numeric.covariance_test(group([labels]), y)[2] == 0.0
-    assert numeric.covariance_test(group([labels]), np.ones((60, 1))) is None
+    assert class_risk.covariance_test(group([labels]), y)[2] == 0.0
+    assert class_risk.covariance_test(group([labels]), np.ones((60, 1))) is None
 
 
 def test_the_covariance_test_is_the_same_to_the_last_bit_in_any_row_order():
     rng = np.random.default_rng(5)
     y, labels = rng.lognormal(8, 2, (3000, 3)), rng.integers(0, 40, 3000)
-    first = numeric.covariance_test(group([labels]), y)
+    first = class_risk.covariance_test(group([labels]), y)
     for _ in range(5):
         order = rng.permutation(3000)
-        again = numeric.covariance_test(group([labels[order]]), y[order])
+        again = class_risk.covariance_test(group([labels[order]]), y[order])
         assert again.tolist() == first.tolist()
 
 

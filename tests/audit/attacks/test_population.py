@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.population import population_sizes, weighted_sizes
+from hedgerow.audit.attacks.class_risk import population_sizes, weighted_sizes
 from hedgerow.audit.pairing import align
 from hedgerow.errors import InputError
 from hedgerow.io.read import read

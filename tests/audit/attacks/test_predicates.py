@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.audit.attacks.predicates import predicate_singling_out
+from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.non_members import given
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read

@@ -8,8 +8,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.predicates import predicate_singling_out
 from hedgerow.audit.attacks.regression import regression_attacks
+from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read
 from hedgerow.schema import Schema

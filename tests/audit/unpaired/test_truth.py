@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from hedgerow.audit.attacks.linking import linking
+from hedgerow.audit.attacks.singling_out import exchanged, singling_out
 from hedgerow.audit.unpaired.learning import regression
-from hedgerow.audit.unpaired.linking import linking
 from hedgerow.audit.unpaired.membership import membership
-from hedgerow.audit.unpaired.singling_out import exchanged, singling_out
 
 from .conftest import SCHEMA, drawn, leaky, tables_of
 

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.special import chdtrc
 
 from ...columns.column import Column
-from ...measures import Classes, FloatArray, Groups, group, sizes
+from ...columns.table import Table
+from ...columns.weights import check_weights
+from ...errors import InputError, ParameterError
+from ...hierarchy import Hierarchy
+from ...kernels.exact_sums import total
+from ...kernels.sorting import stable_sort
+from ...measures import (
+    Classes,
+    Counts,
+    FloatArray,
+    Groups,
+    IntArray,
+    Persons,
+    SensitiveCounts,
+    class_measures,
+    disclosure,
+    group,
+    sizes,
+)
+from ...schema import Schema
+from ..design_matrix import Known, known_table
+from ..histograms import BINS, scatter
+from ..pairing import Pair
+from ..success import Target, Tolerance
 from ..table_pair import Sides
-from .numeric import covariance_test
-from .households import told as told_of_households
-from .population import Population
-from .sensitive import sensitive_summary, smallest_cell
 
 
 def released_risk(
@@ -66,7 +88,7 @@ def _risk(
         "reidentification": sizes.attackers(groups.sizes, behind, threshold, people)
         | {
             "threshold": threshold,
-            "household": told_of_households(
+            "household": household_summary(
                 sides, (1.0 / found if behind is None else behind)[groups.labels]
             ),
         },
@@ -127,3 +149,461 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
         "below_0.05": float((p < 0.05).mean()),
         "quantiles": {f"{q:.2f}": float(np.quantile(p, q)) for q in (0.25, 0.5, 0.75)},
     }
+
+
+CATEGORIES = 20
+"""Values up to which those of a number are counted as categories."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def sensitive_summary(
+    column: SensitiveCounts,
+    target: Target,
+    hierarchy: Hierarchy | None = None,
+    smallest_cell: int | None = None,
+) -> dict[str, Any]:
+    """Every measure of one sensitive column.
+
+    Parameters
+    ----------
+    column : SensitiveCounts
+        Its values by class.
+    target : Target
+        How it is attacked.
+    hierarchy : Hierarchy, optional
+        For t-closeness with hierarchical distances.
+    smallest_cell : int, optional
+        What `smallest_cell` counted.
+    """
+    told, sizes = column.scores.worst, column.counts.sizes
+    matched = None
+    if column.is_number:
+        matched = matching(column.counts, column.by_code, target.tolerances)
+    diversity = diversity_summary(column, hierarchy)
+    return {
+        "kind": column.kind,
+        "attacked_as": target.attacked_as,
+        **diversity,
+        **fitting_closeness(column.kind, target, diversity),
+        "matching": matched,
+        "rsd": total(disclosure.rsd(column)) / len(sizes),
+        "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
+        "exposed": disclosure.exposed(column, sizes),
+        "smallest_cell": smallest_cell,
+        "scatter": scatter(sizes, told),
+    }
+
+
+def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
+    """Count the records, or people, of the smallest group by value that has any.
+
+    A missing value is one. Counts of several groups, of several values, and a total less any of
+    them, are sums of such cells, so none of those is smaller. None for a number or a date of more
+    than 20 values, which are no categories.
+    """
+    if column.is_number and column.n_values > CATEGORIES:
+        return None
+    cells = group([groups.labels, column.codes])
+    if persons is None or persons.unit is None:
+        return int(cells.sizes.min())
+    return int(replace(persons, homes=None).held(cells).different.min())
+
+
+def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:
+    """t-closeness by the distance that fits a column: which, and how much.
+
+    Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for
+    categories, and for numbers that are attacked as such.
+    """
+    if found["t_hierarchical"] is not None:
+        distance = "hierarchical"
+    elif kind == "ordinal" or target.is_number:
+        distance = "ordered"
+    else:
+        distance = "equal"
+    return {"t": found[f"t_{distance}"], "t_distance": distance}
+
+
+def diversity_summary(
+    column: SensitiveCounts, hierarchy: Hierarchy | None = None
+) -> dict[str, Any]:
+    """Diversity, closeness and likeness, each of the class that does worst."""
+    counts = column.counts
+    l = int(class_measures.distinct(counts).min())
+    enhanced, holds = class_measures.enhanced_beta(counts)
+    hierarchical = None
+    if hierarchy is not None:
+        names = [*map(str, column.values), "(missing)"][: counts.n_values]
+        hierarchical = float(class_measures.hierarchical_distance(counts, names, hierarchy).max())
+    return {
+        "distinct_l": l,
+        "entropy_l": float(class_measures.entropy_l(counts).min()),
+        # at l = 1 the definition says nothing about a class: the sum is the whole of it
+        "recursive_c": float(class_measures.recursive_c(counts, l).max()) if l >= 2 else None,
+        "alpha": float(class_measures.largest_share(counts).max()),
+        "t_equal": float(class_measures.equal_distance(counts).max()),
+        "t_ordered": float(class_measures.ordered_distance(counts).max())
+        if column.kind != "categorical"
+        else None,
+        "t_hierarchical": hierarchical,
+        "basic_beta": float(class_measures.basic_beta(counts).max()),
+        "enhanced_beta": enhanced,
+        "enhanced_beta_holds": holds,
+        "delta": float(class_measures.delta_disclosure(counts).max()),
+        "delta_classes_lacking_a_value": class_measures.classes_lacking_values(counts),
+    }
+
+
+def twentieths(told: FloatArray, sizes: IntArray) -> list[float]:
+    """The share of the records by a figure of their group, from 0 to 1, in twentieths."""
+    place = np.clip(np.ceil(BINS * told - 1e-9).astype(int) - 1, 0, BINS - 1)
+    made: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
+    return made
+
+
+def disclosure_summary(
+    told: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
+) -> dict[str, Any]:
+    """Disclosure over the classes, never one number alone.
+
+    ``mean_over_groups`` counts every class once, ``mean_over_records`` weighs them by size,
+    ``worst`` is what the most exposed class gives away, ``scores`` the same by every
+    score that the column is judged by. ``shares`` are those of the records by what their class
+    gives away, in twentieths.
+    """
+    quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
+    order = np.argsort(told, kind="stable")
+    below = np.cumsum(sizes[order])
+    middle = told[order[np.searchsorted(below, below[-1] / 2)]] if len(told) else 0.0
+    return {
+        **disclosure.Disclosed.of(told, sizes).to_json(),
+        "median_over_records": float(middle),
+        "shares": twentieths(told, sizes),
+        "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
+        "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
+    }
+
+
+def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
+    """For each class the p-value that its covariances are those of the table (formula 9).
+
+    L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
+    chi-squared on r(r+1)/2 degrees of freedom; covariances with divisor n - 1.
+
+    Parameters
+    ----------
+    groups : Groups
+        The released classes.
+    responses : float array, shape (n_rows, r)
+        The numeric responses; no missing values.
+
+    Returns
+    -------
+    float array, shape (n_groups,), or None
+        0 where the class's covariance matrix is singular; None when the whole
+        table's is.
+    """
+    n, r = responses.shape
+    if n < 2:
+        return None
+    scale = np.ptp(responses, axis=0)
+    if not (scale > 0).all():
+        return None
+    order = np.arange(n)
+    for key in (*responses.T, groups.labels):  # sums run in an order that the values give
+        order = order[stable_sort(key[order])[1]]
+    labels, responses = groups.labels[order], responses[order]
+    y = (responses - responses.mean(axis=0)) / scale
+    overall = y.T @ y / (n - 1)
+    sign, log_overall = np.linalg.slogdet(overall)
+    if sign <= 0 or np.linalg.cond(overall) > 1e12:
+        return None
+    large = np.flatnonzero(groups.sizes > r)
+    place = np.full(groups.n_groups, -1)
+    place[large] = np.arange(len(large))
+    labels = place[labels]
+    y, labels = y[labels >= 0], labels[labels >= 0]
+    sizes, n_large = groups.sizes[large], len(large)
+    mean = np.stack([np.bincount(labels, y[:, j], n_large) / sizes for j in range(r)], axis=1)
+    y = y - mean[labels]
+    inside = np.empty((n_large, r, r))
+    for i in range(r):
+        for j in range(i, r):
+            s = np.bincount(labels, y[:, i] * y[:, j], n_large)
+            inside[:, i, j] = inside[:, j, i] = s / (sizes - 1)
+    spread = np.sqrt(np.einsum("gii->gi", inside))
+    regular = (spread > 1e-12).all(axis=1)
+    signs, logs = np.linalg.slogdet(np.where(regular[:, None, None], inside, np.eye(r)))
+    # rounding leaves singular matrices a determinant of about 1e-16 of its scale
+    floor = 2 * np.log(np.where(spread > 0, spread, 1.0)).sum(axis=1) + np.log(1e-13)
+    regular &= (signs > 0) & (logs > floor)
+    trace = np.einsum("gij,ji->g", inside, np.linalg.inv(overall))
+    statistic = (sizes - 1) * (log_overall - np.where(regular, logs, 0.0) + trace - r)
+    p = np.zeros(groups.n_groups)
+    p[large] = np.where(regular, chdtrc(r * (r + 1) / 2, np.maximum(statistic, 0.0)), 0.0)
+    return p
+
+
+def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
+    """The share of people whose value the best guess hits, against the public's best guess.
+
+    Of every class the intruder names the one number that lies within the
+    tolerance of most of its values; in public only the table's own
+    distribution is known, so one number is named for everybody. Within a share of
+    the value a zero is hit by zero alone, negative values by their size. Both are what the best
+    possible guess reaches, so a small class scores high even where an intruder would have to be
+    lucky.
+
+    Returns
+    -------
+    dict
+        One entry a tolerance, by its key, with ``means``, ``release``, ``public`` and
+        ``gain``: (release - public) / (1 - public).
+    """
+    known = np.isfinite(values[counts.values])
+    y = values[counts.values][known]
+    weight = counts.counts[known]
+    total = int(weight.sum())
+    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
+    code = counts.values[known]
+    public = np.bincount(code, weight, counts.n_values).astype(np.int64)
+    used = np.flatnonzero(public)
+    out = {}
+    for tolerance in tolerances:
+        hits = int(tolerance.best(starts, y, weight)[0].sum())
+        base = int(tolerance.best(np.array([0, len(used)]), values[used], public[used])[0].sum())
+        release, open_ = hits / max(total, 1), base / max(total, 1)
+        out[tolerance.key] = {
+            "means": tolerance.words,
+            "release": release,
+            "public": open_,
+            "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0,
+        }
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class HouseholdRisks:
+    """What every household risks.
+
+    Parameters
+    ----------
+    risk : float array, shape (n_households,)
+        1 - prod(1 - risk of its members).
+    of_rows : float array, shape (n_rows,)
+        That of each record's household.
+    """
+
+    risk: FloatArray
+    of_rows: FloatArray
+
+    def to_json(self) -> dict[str, float]:
+        """In a few numbers."""
+        return {
+            "households": len(self.risk),
+            "highest": float(self.risk.max()),
+            "average": float(self.risk.mean()),
+            "expected": float(self.risk.sum()),
+            "expected_records": float(self.of_rows.sum()),
+        }
+
+
+def household_risks(sides: Sides, risk: FloatArray) -> HouseholdRisks | None:
+    """The risks of households from those of records; None where nobody says who lives together.
+
+    Members are taken to be found independently of each other; a person of several records is
+    found by the record that risks most.
+
+    Parameters
+    ----------
+    sides : Sides
+    risk : float array, shape (n_rows,)
+        The risk of each record of being found.
+
+    References
+    ----------
+    A. Hundepool et al. (2008), mu-Argus user's manual, section 2.3: household risk.
+    """
+    persons = sides.persons
+    if not isinstance(sides, Pair) or persons is None or persons.homes is None:
+        return None
+    homes, n = persons.homes[persons.codes], persons.counted
+    own, members = homes, risk
+    if persons.unit is not None:
+        members = np.zeros(persons.n)
+        np.maximum.at(members, persons.codes, risk)
+        own = persons.homes
+        there = np.zeros(persons.n, np.bool_)
+        there[persons.codes] = True
+        own, members = own[there], members[there]
+    with np.errstate(divide="ignore"):
+        nobody = np.bincount(own, np.log1p(-np.minimum(members, 1.0)), n)
+    found = -np.expm1(nobody)
+    return HouseholdRisks(found[np.bincount(homes, minlength=n) > 0], found[homes])
+
+
+def household_summary(sides: Sides, risk: FloatArray) -> dict[str, Any] | None:
+    """`household_risks` in a few numbers; None where there are none."""
+    found = household_risks(sides, risk)
+    return None if found is None else found.to_json()
+
+
+def population_sizes(pair: Sides, population: Table) -> FloatArray:
+    """People of a population table that fit each class, at least the class itself.
+
+    Each released cell becomes a bit mask over the population (who fits it); a
+    class is the intersection of its cells' masks.
+
+    Parameters
+    ----------
+    pair : Sides
+        The release.
+    population : Table
+        A table with every quasi-identifier, untouched.
+
+    Raises
+    ------
+    InputError
+        Quasi-identifiers are missing, or the population is smaller than the release.
+    """
+    lost = [e.name for e in pair.released_quasi if e.name not in population.names]
+    if lost:
+        raise InputError("the population table lacks " + ", ".join(map(repr, lost)))
+    if population.n_rows < pair.n_rows:
+        raise InputError(
+            f"the population table has {population.n_rows} rows, fewer than the "
+            f"release's {pair.n_rows}",
+            hint="the release must be drawn from it",
+        )
+    people = known_table(pair.released_quasi, population)
+    masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.released_quasi]
+    first = pair.classes.first
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
+    out = np.zeros(pair.classes.n_groups)
+    for g, row in enumerate(first):
+        fits: npt.NDArray[np.uint8] | None = None
+        for j, column in enumerate(pair.released_quasi):
+            cell = int(column.codes[row])
+            if cell not in masks[j]:
+                masks[j][cell] = _mask(pair, people, j, cell)
+            fits = masks[j][cell] if fits is None else fits & masks[j][cell]
+        out[g] = int(bits[fits].sum()) if fits is not None else population.n_rows
+    return np.maximum(out, pair.classes.sizes)
+
+
+def _mask(pair: Sides, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
+    column, known = pair.released_quasi[j], people.columns[j]
+    covers = column.cover.numbers if column.is_number else column.cover.categories
+    return np.packbits(covers(known, np.full(len(known), cell)))
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """The people of the population whom each released class could be.
+
+    Parameters
+    ----------
+    sizes : float array, shape (n_groups,)
+        F: counted in a population table, or the summed sampling weights; at least the class itself.
+    risk : float array, shape (n_groups,)
+        What each record of a class risks with somebody who does not know who is in the release: 1/F
+        where F was counted, its expectation (`sizes.expected_risk`) where weights estimate it.
+    total : float
+        People of the whole population.
+    """
+
+    sizes: FloatArray
+    risk: FloatArray
+    total: float
+
+
+def journalist(
+    pair: Sides, population: Table | None = None, weights: str | None = None
+) -> Population | None:
+    """The population behind the released classes; None where nothing tells of it."""
+    found = pair.people_in(pair.classes)
+    if population is not None:
+        counted = np.maximum(population_sizes(pair, population), found)
+        return Population(counted, 1.0 / counted, float(population.n_rows))
+    if weights is None:
+        return None
+    if not isinstance(pair, Pair):
+        raise ParameterError(
+            "sampling weights need records that are paired with their originals", hint="give a population table instead"
+        )
+    behind = np.maximum(weighted_sizes(pair, weights), found)
+    return Population(behind, sizes.expected_risk(found, behind), float(behind.sum()))
+
+
+def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
+    """People each class stands for: the summed sampling weights of its records.
+
+    A person of several records in a class counts once, by the mean of their weights.
+
+    Raises
+    ------
+    InputError
+        The column is missing, or weights are missing, below 1 or infinite.
+    """
+    w, labels = weights_of(pair, weights), pair.classes.labels
+    if pair.persons is not None and pair.persons.unit is not None:
+        held = group([labels, pair.persons.codes])
+        w = np.bincount(held.labels, w, held.n_groups) / held.sizes
+        labels = labels[held.first]
+    return np.bincount(labels, w, pair.classes.n_groups).astype(np.float64, copy=False)
+
+
+def weights_of(pair: Pair, name: str) -> FloatArray:
+    """The sampling weights of the rows; the original's where they are recoded like other columns.
+
+    Raises
+    ------
+    InputError
+        Neither table has the column, it is recoded and not the schema's weight, or weights are
+        missing, below 1 or infinite.
+    """
+    recoded = any(column.name == name for column in pair.released_quasi)
+    if recoded and pair.schema.weight != name:
+        raise InputError(
+            f"the column of sampling weights {name!r} is recoded in the release, so its cells "
+            "are no weights any more",
+            hint="name a column that the release shows as it was, or leaves out; a weight that is "
+            "recoded on purpose is the schema's weight (weight=, --weight)",
+        )
+    if name in pair.released.names and not recoded:
+        return check_weights(pair.released, name).numbers[pair.released_rows]
+    if name not in pair.original.names:
+        raise InputError(f"neither table has the column of sampling weights {name!r}")
+    return check_weights(pair.original, name).numbers[pair.rows]
+
+
+def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
+    """How many released records are alone by columns of no other role.
+
+    Parameters
+    ----------
+    released : Table
+    schema : Schema
+
+    Returns
+    -------
+    dict or None
+        ``columns``, and shares of the released records: ``unique`` are alone by these columns,
+        ``by_quasi`` by the released quasi-identifiers, ``together`` by both. None where no such
+        column is released.
+    """
+    names = sorted(n for n in released.names if schema.role(n) in ("other", "undeclared"))
+    if not names or not released.n_rows:
+        return None
+    known = sorted(n for n in schema.quasi if n in released.names)
+    return {
+        "columns": names,
+        "unique": _alone(released, names),
+        "by_quasi": _alone(released, known),
+        "together": _alone(released, [*known, *names]),
+    }
+
+
+def _alone(table: Table, names: list[str]) -> float:
+    groups = group([table.column(name).codes for name in names], table.n_rows)
+    return int(np.count_nonzero(groups.sizes == 1)) / table.n_rows

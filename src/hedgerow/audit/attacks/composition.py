@@ -17,9 +17,9 @@ from ...errors import InputError
 from ...io.read import read
 from ...measures import Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...release import Release
-from ..intervals import attack_record, rate_of
 from ..pairing import Pair, by_name, evenly, pair_up
 from ..subject import of_release, plan_of, subject
+from ..success import attack_record, rate_of
 from ..whole_rows import rows_alike
 
 MOST_ASKED = 5_000

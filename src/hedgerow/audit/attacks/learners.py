@@ -20,7 +20,7 @@ from ...measures import Counts, FloatArray, Groups, IntArray, group
 from ..design_matrix import Everybody, Known, design_known, design_released
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
-from ..tolerances import Tolerance
+from ..success import Tolerance
 from .group_learners import (
     UNKNOWN,
     GroupCounts,

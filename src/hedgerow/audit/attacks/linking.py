@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ...backends.randomize import original_codes
+from ...columns.column import Column
 from ...kernels.neighbours import count_patterns
-from ...measures import FloatArray, IntArray, group
+from ...kernels.threads import in_parts
+from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
+from ...measures.masking_scores import Scores, score_arrays
+from ...methods.response.request import DESCRIBED
+from ...plan import Plan, Randomize
+from ...progress import Tell
 from ..design_matrix import Known, known_rows
-from ..intervals import attack_record, rate_of
-from ..pairing import Pair, spread
-from ..record_distance import Reach
+from ..pairing import Pair, by_name, spread
+from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
+from ..success import Target, area, attack_record, rate_of
+from ..unpaired.unpaired_tables import Apart, People
+from .class_risk import twentieths
 
 
 def linking_attacks(
@@ -117,3 +127,316 @@ def _linked(
 def _named(own: int, best: IntArray, sizes: IntArray) -> float:
     """The chance that a record is named, where some classes of records share the link."""
     return float((best == own).any() / sizes[best].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """How some people are matched with released records.
+
+    Parameters
+    ----------
+    nearest : float array, shape (n_people,)
+        Distance of the nearest record over the quasi-identifiers, 0 where one may be theirs.
+    own : float array, shape (n_people,)
+        The share of the nearest records that have the person's sensitive values as well.
+    chance : float array, shape (n_people,)
+        The share of all records that have the person's sensitive values.
+    joined : float array, shape (n_people,)
+        1/t where t records are nearest by one half of the columns and by the other; else 0.
+    """
+
+    nearest: FloatArray
+    own: FloatArray
+    chance: FloatArray
+    joined: FloatArray
+
+
+def halves(tables: Apart) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
+    """The quasi-identifiers in two files that tell about as much; by the released values."""
+
+    def bits(column: ReleasedColumn) -> float:
+        p = column.counts[column.counts > 0] / len(column.codes)
+        return -float(np.sort(p * np.log2(p)).sum())
+
+    order = sorted(tables.released_quasi, key=lambda c: (-round(bits(c), 9), c.name))
+    # 1st, 4th, 5th, 8th ... against 2nd, 3rd, 6th, 7th ...
+    return (
+        by_name([c for i, c in enumerate(order) if i % 4 in (0, 3)]),
+        by_name([c for i, c in enumerate(order) if i % 4 in (1, 2)]),
+    )
+
+
+def match(tables: Apart, people: People, rows: IntArray) -> Matches:
+    """Match some people with all released records.
+
+    Distances are those of `Reach`, summed over the columns; records at the same distance share,
+    but of those that may be the person's the most likely come first.
+    At hand are 8 bytes a record and column, and 24 a record for each person who is asked about.
+    """
+    first, sizes = tables.records.first, tables.records.sizes
+    parts = halves(tables)
+    files = [Reach(half, first) for half in parts if half]
+    known = [people.known(half, rows) for half in parts if half]
+    whole = Reach([column for half in parts for column in half], first)
+    agree = [_Agreement(people, column, rows, first) for column in by_name(tables.sensitive_cells)]
+    n = len(rows)
+    nearest, own, chance, joined = (np.zeros(n) for _ in range(4))
+
+    def ask(part: slice) -> None:
+        for i in range(part.start, part.stop):
+            seen = [file.sums(k, i) for file, k in zip(files, known, strict=True)]
+            if len(seen) == 2:
+                one, other = (file.nearest(s) for file, s in zip(files, seen, strict=True))
+                both = np.intersect1d(one, other, assume_unique=True)
+                joined[i] = 1 / sizes[both].sum() if len(both) else 0.0
+                seen[0] += seen[1]
+            nearest[i] = seen[0].min()
+            best = whole.nearest(seen[0])
+            same = np.ones(len(first), np.bool_)
+            for column in agree:
+                same &= column.with_person(i)
+            own[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
+            chance[i] = sizes[same].sum() / tables.n_rows
+
+    in_parts(ask, n, n * len(first))
+    return Matches(nearest, own, chance, joined)
+
+
+class _Agreement:
+    """Whether released records may have the person's own value of a sensitive column."""
+
+    def __init__(
+        self, people: People, column: ReleasedColumn, rows: IntArray, first: IntArray
+    ) -> None:
+        own = next(c for c in people.sensitive if c.name == column.name)
+        self._column, self._codes, self._cells = column, own.codes[rows], column.codes[first]
+        self._every = np.arange(column.n_cells)
+
+    def with_person(self, i: int) -> BoolArray:
+        value = np.full(len(self._every), self._codes[i])
+        return self._column.covers(value, self._every)[self._cells]
+
+
+WARNING = (
+    "How near released records lie is no measure of what they give away: records that lie far "
+    "from everybody can tell who took part, and near ones may be what everybody is like. Read "
+    "the attacks, not this distance."
+)
+
+
+def linking(
+    tables: Apart, *, people: int = 500, random_state: int = 0
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Match people with released records: the attacks, and how near the records lie.
+
+    "best match": the intruder takes the released record nearest to what is known of a person,
+    ties shared, and succeeds when it has the person's sensitive values too. "two files": half
+    of the known columns stand in one file and half in another; a person whose two halves are
+    nearest to the same t released records is linked with a chance of 1/t. Both are asked of
+    strangers as well.
+
+    Parameters
+    ----------
+    tables : Apart
+        The tables.
+    people : int
+        How many members, and how many strangers, are matched.
+    random_state : int
+        Whom.
+
+    Returns
+    -------
+    list of dict
+        The attacks.
+    dict
+        How near the nearest records lie, beside `WARNING`.
+    """
+    rows = tables.members.some(people, random_state)
+    mine = match(tables, tables.members, rows)
+    theirs = None
+    if tables.strangers is not None:
+        theirs = match(tables, tables.strangers, tables.strangers.some(people, random_state))
+    out = []
+    if tables.sensitive_cells:
+        out.append(_best(tables, mine, theirs, rows))
+    if halves(tables)[1]:
+        success, control = rate_of(mine.joined), None if theirs is None else rate_of(theirs.joined)
+        one, alike = 1 / tables.n_rows, tables.unchanged.classes
+        out.append(
+            attack_record(
+                "linking",
+                learner="two files",
+                target="both halves",
+                means="the person's two halves lead to one released record, ties shared",
+                success=success,
+                control=control,
+                original=rate_of(1 / alike.sizes[alike.labels[rows]]),
+                public_guess=one,
+                public_best=one,
+                random_row=one,
+            )
+        )
+    return out, _near(mine, theirs)
+
+
+def _best(tables: Apart, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
+    """The nearest record, and whether its sensitive values are the person's."""
+    people = tables.members
+    alike = tables.unchanged.classes
+    same = group([alike.labels, *(c.codes for c in people.sensitive)])
+    original = same.sizes[same.labels[rows]] / alike.sizes[alike.labels[rows]]
+    shown = group([c.codes for c in tables.sensitive_cells])
+    commonest = float(shown.sizes.max()) / tables.n_rows
+    return attack_record(
+        "linking",
+        learner="best match",
+        target="own record",
+        means="the nearest released record has all sensitive values of the person",
+        success=rate_of(mine.own),
+        control=None if theirs is None else rate_of(theirs.own),
+        original=rate_of(original),
+        public_guess=commonest,
+        public_best=commonest,
+        random_row=float(mine.chance.mean()),
+    )
+
+
+def _near(mine: Matches, theirs: Matches | None) -> dict[str, Any]:
+    """Distances of the nearest record, and how often a member's is the smaller one."""
+    closer, interval = None, None
+    if theirs is not None:
+        near, far = (-np.round(d / NEAR) for d in (mine.nearest, theirs.nearest))
+        nearer = area([(near, far)])
+        closer, interval = nearer.value, nearer.interval
+    return {
+        "members": _quantiles(mine.nearest),
+        "strangers": None if theirs is None else _quantiles(theirs.nearest),
+        "closer": closer,
+        "interval": interval,
+        "warning": WARNING,
+    }
+
+
+def _quantiles(distances: FloatArray) -> dict[str, float]:
+    return {
+        "closest_tenth": float(np.quantile(distances, 0.1)),
+        "median": float(np.median(distances)),
+        "none": float((distances <= NEAR).mean()),
+    }
+
+
+COLUMNS = 20
+"""Most numeric columns that the scores compare."""
+RECORDS = 5_000
+"""Most released records that the scores link."""
+
+
+def linkage_summary(
+    pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, tell: Tell
+) -> dict[str, Any]:
+    """How many records are linked with their originals, by every quasi-identifier.
+
+    Where classes of equal cells say nothing, for the cells are not true, this is
+    what an intruder gets: who knows all quasi-identifiers of a person names the
+    nearest released record.
+
+    Returns
+    -------
+    dict
+        ``attacks``: distance-based and probabilistic linkage of some people, as
+        `linking_attacks` gives them; ``highest`` is the larger success.
+        ``scores``: linkage of all records by the numeric quasi-identifiers, interval
+        disclosure and information loss (Domingo-Ferrer & Torra), in per cent; None
+        when no two records are complete. ``reconstructed``: what a reader of randomized columns
+        guesses about a group, by `reconstructed`; None where no plan says how they were drawn.
+    """
+    tell("linking altered records with their originals")
+    attacks = linking_attacks(pair, people=people, random_state=random_state)
+    scores = numeric_scores(pair, random_state)
+    return {
+        "attacks": attacks,
+        "highest": max(attack["success"] for attack in attacks),
+        "scores": None if scores is None else scores.to_dict(),
+        "reconstructed": reconstructed(pair, plan.recoding)
+        if plan is not None and isinstance(plan.recoding, Randomize)
+        else None,
+    }
+
+
+def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
+    """The scores of the numeric quasi-identifiers that were released as numbers."""
+    chosen = [e for e in pair.released_quasi if e.is_number and not e.general][:COLUMNS]
+    if not chosen or pair.n_rows < 2:
+        return None
+    rows = pair.canonical  # the records that are linked do not depend on the order of the rows
+    before = np.stack([e.original.numbers[rows] for e in chosen], axis=1)
+    after = np.stack([e.lo[e.codes[rows]] for e in chosen], axis=1)
+    complete = np.isfinite(before).all(axis=1) & np.isfinite(after).all(axis=1)
+    if complete.sum() < 2:
+        return None
+    return score_arrays(
+        before[complete],
+        after[complete],
+        [e.name for e in chosen],
+        records=RECORDS,
+        random_state=random_state,
+    )
+
+
+def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
+    """How often the best guess per group is right, for a reader who knows its true counts.
+
+    Randomized response publishes its chances so that counts can be reconstructed. A reader who does
+    so knows the most frequent value of a group of people with the same quasi-identifiers (numbers
+    in their published bins) and may guess it for all of them. No cap on a record limits that. The
+    true counts are the most that any reconstruction can find.
+
+    Returns
+    -------
+    dict, or None
+        ``least`` records of a group that is looked at, ``groups`` and ``records`` of that size, and
+        by sensitive column what a right guess ``means``, ``worst``, the share of people of the
+        worst group about whom it is right, ``right``, that of all these records, and ``shares`` of
+        the records by how often the guess is right in their group, in twentieths. None without
+        such groups or sensitive columns.
+    """
+    randomized = {column.name: column for column in recoding.columns}
+    codes = [
+        original_codes(pair.original, randomized[column.name])[pair.rows]
+        if column.name in randomized
+        else column.codes
+        for column in pair.quasi
+    ]
+    groups = group(codes, pair.n_rows)
+    large = groups.sizes >= DESCRIBED
+    if not large.any() or not pair.sensitive:
+        return None
+    sizes = groups.sizes[large]
+    columns = {}
+    for column in pair.sensitive:
+        target = pair.targets[column.name]
+        share = _right(groups, column, target)[large]
+        columns[column.name] = {
+            "means": target.headline.words,
+            "worst": float(share.max()),
+            "right": float(share @ sizes / sizes.sum()),
+            "shares": twentieths(share, sizes),
+        }
+    return {
+        "least": DESCRIBED,
+        "groups": int(large.sum()),
+        "records": int(sizes.sum()),
+        "columns": columns,
+    }
+
+
+def _right(groups: Groups, column: Column, target: Target) -> FloatArray:
+    """Per group the share of its people whose value the best guess names."""
+    counts = Counts.of(groups, column.codes, column.n_values + column.has_missing)
+    if not target.is_number:
+        return class_measures.largest_share(counts)
+    y = np.append(column.doubles, np.nan)[counts.values]
+    known = np.isfinite(y)
+    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
+    hits = target.headline.best(starts, y[known], counts.counts[known])[0]
+    return np.asarray(hits / groups.sizes, np.float64)

@@ -12,11 +12,11 @@ import numpy as np
 from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
 from ..design_matrix import Known, true_values, values_in
-from ..intervals import Rate, area, attack_record, wilson
 from ..non_members import Outside
 from ..pairing import Pair, by_name, same, spread
 from ..record_distance import Reach, bound
 from ..released_values import ReleasedColumn, unchanged
+from ..success import Rate, area, attack_record, wilson
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
 """Shares of strangers who are taken for members, at which the members found are told."""

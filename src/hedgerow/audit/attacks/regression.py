@@ -20,12 +20,11 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...measures import BoolArray, Counts, FloatArray, IntArray
 from ..design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
-from ..intervals import attack_record, bootstrap, rate_of
 from ..non_members import FOLDS
 from ..pairing import Pair, by_name, spread
 from ..released_values import ReleasedColumn
+from ..success import Target, attack_record, bootstrap, rate_of
 from ..table_pair import Sides
-from ..tolerances import Target
 from .group_learners import OUTSIDE
 from .learners import LEARNERS, TRAINED, Guesses, Lesson, nearest_of
 

@@ -15,12 +15,11 @@ from ...io.read import read
 from ...measures import Groups, IntArray, group
 from ...schema import Schema
 from ..design_matrix import Known, true_values
-from ..joined import join
-from ..pairing import Pair, by_name, check_measured, released_column, spread
+from ..pairing import Pair, by_name, check_measured, join, released_column, spread
 from ..released_values import ReleasedColumn, suppressed, unchanged
 from ..subject import Subject, UnreadCells, named_cells
+from ..success import Target
 from ..table_warnings import numbers_as_text
-from ..tolerances import Target
 
 
 @dataclass(frozen=True, eq=False)
