@@ -1,5 +1,7 @@
 # make demo   a first release with its report, from nothing but Python and pip
-# make test   all tests;  make check: tests, style, types, borders
+# make test   the tests that take some minutes;  make test-all: all of them (tests/tiers.py)
+# make check  tests, style, types, borders
+# make nightly  all tests, Spark, and whether tests notice what is broken on purpose
 # make docs   the site, in build/html; every link in it is followed
 # make dist   sdist and wheel, and the wheel tried in an environment of its own
 # make spark  tests on a small Spark of this machine; needs Java 17, installs pyspark
@@ -20,7 +22,7 @@ LOWEST := .venv-lowest
 TYPERS := typer==0.19.0,click typer==0.23.2,click==8.2.1 typer==0.23.2,click typer==0.25.0,click typer
 WHEEL := .venv-wheel
 
-.PHONY: demo test spark lowest docs dist lint types borders check kernels clean
+.PHONY: demo test test-all nightly spark lowest docs dist lint types borders check kernels clean
 
 .venv/installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -35,7 +37,13 @@ demo: .venv/installed
 	$(BIN)/hedgerow demo
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+
+test-all: test
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m slow
+
+nightly: test-all spark
+	$(BIN)/python scripts/mutants.py
 
 .venv/installed-spark: .venv/installed-dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark]'

@@ -11,11 +11,20 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from . import tiers
+
 # kernels compile on their first call, which takes longer than any deadline per example;
 # HEDGEROW_SEARCH=1 draws new examples, without it every run tests the same
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None)
 settings.load_profile("search" if os.environ.get("HEDGEROW_SEARCH") else "same")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that `make test` leaves to `make test-all`."""
+    unused = tiers.mark(items)
+    if unused and config.args == config.getini("testpaths"):
+        raise pytest.UsageError(f"tests/tiers.py names tests that are gone: {sorted(unused)}")
 
 
 @pytest.fixture

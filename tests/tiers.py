@@ -1,0 +1,89 @@
+"""Which tests `make test` leaves to `make test-all`: those that are slow, by file or function.
+
+A number keeps every nth case of a function whose cases are a product of methods and tables; 0 keeps
+none. Nothing is dropped: `make test-all`, which CI runs, runs them all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+KEPT = {
+    "test_docs.py::test_what_a_page_says_runs": 0,
+    "test_typed.py": 0,
+    "experiments/": 0,
+    "backends/test_spark": 0,
+    "backends/test_warehouse.py": 0,
+    "backends/test_resume.py": 0,
+    "studio/test_walk.py": 0,
+    "contracts/test_recipient.py": 4,
+    "contracts/test_command_line.py": 5,
+    "contracts/test_engines.py": 3,
+    "contracts/test_methods.py::test_a_plan_on_other_people": 3,
+    "contracts/test_methods.py::test_shuffled_rows_give_the_same_release": 3,
+    "contracts/test_methods.py::test_a_correct_release_or_a_clear_error": 2,
+    "adversary/test_values.py::test_written_cells_cover_their_originals_to_the_last_digit": 11,
+    "adversary/test_handed_out.py::test_every_method_hands_out_its_public_files_alone": 5,
+    "adversary/test_order.py::test_bytes_do_not_depend_on_the_order_of_the_input": 4,
+    "adversary/test_order.py::test_a_register_sorted_by_name_does_not_link_by_order": 0,
+    "adversary/test_persons.py::test_a_group_holds_k_people": 4,
+    "adversary/test_types.py": 4,
+    "adversary/test_membership.py::"
+    "test_the_audit_finds_at_least_as_many_as_the_rows_with_exactly_the_income": 8,
+    "adversary/test_hedge.py::test_written_releases_keep_every_promise": 4,
+    "adversary/test_promise.py::test_no_group_of_a_written_release_tells_more_than_the_cap": 4,
+    "adversary/test_promise.py::test_declared_events_are_told_no_more_than_the_cap": 0,
+    "adversary/test_grid.py::test_only_public_points_are_told": 2,
+    "adversary/test_households.py::"
+    "test_hundreds_of_random_releases_hold_k_people_of_k_households": 0,
+    "adversary/test_anatomy.py::test_the_published_files_tell_no_more_than_one_in_l": 4,
+    "methods/test_many_values.py::test_a_hundred_thousand_categories_take_seconds": 0,
+    "methods/test_interrupt.py": 4,
+    "methods/test_lattice.py::test_adult_optimum_equals_all_12960_nodes": 0,
+    "methods/tpp/test_tpp_sklearn.py::test_adult_one_hot_is_rebuilt": 0,
+    "workflow/test_repeat.py::"
+    "test_the_command_makes_the_same_files_and_the_code_the_same_release": 5,
+    "workflow/test_repeat.py::test_what_flags_cannot_say_stands_in_a_schema_file": 0,
+    "workflow/test_repeat.py::test_pseudonyms_attacks_and_escapes_are_repeated": 0,
+    "audit/attacks/test_truth.py": 3,
+    "audit/unpaired/test_truth.py": 3,
+    "audit/attacks/test_knows_method.py::"
+    "test_every_assignment_that_gives_the_same_release_agrees": 3,
+    "audit/attacks/test_knows_method.py::"
+    "test_it_equals_enumeration_by_the_definitions_on_two_hundred_tables": 0,
+    "audit/attacks/test_group_learners.py::"
+    "test_anatomy_on_adult_says_what_reading_its_files_gives": 0,
+    "audit/attacks/test_membership.py::"
+    "test_choosing_the_strongest_of_many_finds_nobody_where_nothing_leaks": 0,
+    "audit/test_frontier_methods.py": 3,
+    "audit/test_engines.py": 3,
+    "kernels/test_compiled.py": 4,
+    "io/test_spelling.py::test_codes_come_out_as_they_came_in": 5,
+    "io/test_write.py::test_any_table_survives_any_format": 5,
+    "test_bad_inputs.py::test_files_beside_a_release_that_were_edited": 4,
+    "test_mutants.py::test_what_no_test_notices_survives": 0,
+    "test_plots.py::test_axes_are_made_or_taken_and_have_labels": 2,
+    "test_notebooks.py": 0,
+    "release/test_verify.py::test_a_tampered_file_is_found": 2,
+    "backends/test_parts.py::test_a_disk_that_is_really_full": 3,
+}
+"""The beginning of a test's name below tests/: every nth case stays in `make test`."""
+
+
+def mark(items: Sequence[pytest.Item]) -> set[str]:
+    """Mark the tests as slow that `make test` leaves out; return the rows that fit no test."""
+    cases: Counter[str] = Counter()
+    unused = set(KEPT)
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        row = next((begin for begin in KEPT if name.startswith(begin)), "")
+        unused.discard(row)
+        every = KEPT.get(row, 1)
+        function = name.partition("[")[0]
+        if every == 0 or cases[function] % every:
+            item.add_marker(pytest.mark.slow)
+        cases[function] += 1
+    return unused
