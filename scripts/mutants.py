@@ -438,7 +438,7 @@ MUTANTS = (
       "grouped=classes or (altered and", "grouped=classes or (False and",
       GROUPS + "test_the_nearest_group_of_altered_rows_is_tried"),
     M("what groups of altered rows give away is not counted", "measures/guarantees.py",
-      'return yardstick == "classes" or several', 'return yardstick == "classes"',
+      'return risk_model == "classes" or several', 'return risk_model == "classes"',
       "report/test_verdict.py::test_groups_of_altered_rows_that_give_away_much_are_counted"),
     M("counts of groups are not balanced", "audit/attacks/group_learners.py", "in range(BALANCED)",
       "in range(0)", GROUPS + "test_group_counts_equal_the_plain_reference"),

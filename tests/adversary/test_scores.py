@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import hedgerow as hr
 from hedgerow.measures import Counts, group
-from hedgerow.measures.proper_scores import Public, Scores
+from hedgerow.measures.proper_scores import ColumnScores, Public
 
 from . import checker
 
@@ -39,7 +39,7 @@ def agree(groups: list[int], values: list[Any], kind: str) -> None:
     """Every score of every group equals the definition, and so does who exceeds a cap."""
     public, counts = counted(groups, values, kind)
     names = list(dict.fromkeys(groups))
-    ours, truth = Scores(public, counts).by_score, checker.column_disclosures(groups, values, kind)
+    ours, truth = ColumnScores(public, counts).by_score, checker.column_disclosures(groups, values, kind)
     for i, name in enumerate(names):
         for score, value in truth[name].items():
             told = float(ours[score][i]) if score in ours else 0.0
@@ -47,7 +47,7 @@ def agree(groups: list[int], values: list[Any], kind: str) -> None:
     # caps that lie exactly on a group's disclosure are the hard ones
     edges = [float(v) for scores in truth.values() for v in scores.values()][:6]
     for cap in [0.2, 0.3, 0.5, *edges]:
-        over = Scores(public, counts).exceeding(cap)
+        over = ColumnScores(public, counts).exceeding(cap)
         limit = Fraction(repr(cap))
         expected = [any(v > limit for v in truth[name].values()) for name in names]
         assert over.tolist() == expected
@@ -78,7 +78,7 @@ def test_what_is_just_at_the_cap_keeps_it(kind: str) -> None:
     values = [None if v == 5 else float(v) for v in rng.integers(1, 6, 30)]
     public, counts = counted(groups, values, kind)
     truth = checker.column_disclosures(groups, values, kind)
-    for score, seen, _ in Scores(public, counts)._told:
+    for score, seen, _ in ColumnScores(public, counts)._told:
         for i, name in enumerate(dict.fromkeys(groups)):
             part = slice(seen.starts[i], seen.starts[i + 1])
             cap = truth[name][score.name]
@@ -93,7 +93,7 @@ def test_a_cap_is_the_decimal_number_that_was_written() -> None:
     assert checker.column_disclosures(groups, values, "category")[0]["brier"] == Fraction(3, 5)
     public, counts = counted(groups, values, "category")
     assert Fraction(0.6) < Fraction(3, 5)
-    assert Scores(public, counts).exceeding(0.6).tolist() == [False, True]
+    assert ColumnScores(public, counts).exceeding(0.6).tolist() == [False, True]
 
 
 def test_cuts_give_a_heavy_value_a_cell_of_its_own() -> None:
@@ -119,7 +119,7 @@ def test_extremes_beside_small_numbers_are_decided_exactly() -> None:
 
 def worst_of(groups: Any, values: Any, kind: str = "number") -> float:
     public, counts = counted(groups, values, kind)
-    return float(Scores(public, counts).worst.max())
+    return float(ColumnScores(public, counts).worst.max())
 
 
 def test_groups_that_sit_on_the_public_mean_are_seen() -> None:
@@ -127,7 +127,7 @@ def test_groups_that_sit_on_the_public_mean_are_seen() -> None:
     values = [1.0, 2.0, 3.0, 4.0, 5.0] * 40
     groups = [0 if y == 3.0 else 1 for y in values]
     public, counts = counted(groups, values, "number")
-    told = Scores(public, counts).by_score
+    told = ColumnScores(public, counts).by_score
     assert told["squared"][0 if groups[0] == 0 else 1] == pytest.approx(0.0)
     assert worst_of(groups, values) > 0.5
 
@@ -141,7 +141,7 @@ def test_nurses_near_the_public_mean_are_seen_with_and_without_outliers() -> Non
         values = np.concatenate([nurses, others, far])
         groups = [0] * len(nurses) + [1] * (len(others) + outliers)
         public, counts = counted(groups, values.tolist(), "number")
-        told = Scores(public, counts).by_score
+        told = ColumnScores(public, counts).by_score
         assert told["squared"][0] < 0.1  # what a cap on means alone would have let pass
         assert max(told["ranked"][0], told["local"][0]) > 0.5
 
@@ -152,7 +152,7 @@ def test_two_exact_values_are_seen_by_the_local_score() -> None:
     low, high = np.quantile(others, [0.3, 0.7])
     values = [*([float(low)] * 10), *([float(high)] * 10), *others.tolist()]
     public, counts = counted([0] * 20 + [1] * 2_000, values, "number")
-    told = Scores(public, counts).by_score
+    told = ColumnScores(public, counts).by_score
     assert told["squared"][0] < 0.05
     assert told["local"][0] > 0.4
 
@@ -178,15 +178,15 @@ def test_the_floor_counts_for_each_record() -> None:
             groups[-10:] = 1
             public = Public("category", np.array([n - case, case]))
             counts = Counts.of(group([groups]), values, 2)
-            assert bool(Scores(public, counts).exceeding(cap)[1]) is over
+            assert bool(ColumnScores(public, counts).exceeding(cap)[1]) is over
 
 
 def test_whether_a_value_is_missing_counts() -> None:
     values = [5.0, 6.0, 7.0, 5.0, 6.0] * 4 + [None] * 100
     groups = [0] * 20 + [1] * 100
     public, counts = counted(groups, values, "number")
-    assert Scores(public, counts).by_score["missing"][0] > 0.9
-    assert "missing" not in Scores(*counted(groups, [v or 1.0 for v in values], "number")).by_score
+    assert ColumnScores(public, counts).by_score["missing"][0] > 0.9
+    assert "missing" not in ColumnScores(*counted(groups, [v or 1.0 for v in values], "number")).by_score
 
 
 @pytest.mark.parametrize("outliers", [0.0, 0.01])
@@ -210,8 +210,8 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     rows = np.where(parts % 4 < 2, rows, near)
     apart = Counts.of(group([parts]), inverse[rows], len(known))
     both = Counts.of(group([parts // 2]), inverse[rows], len(known))
-    for score, told in Scores(public, apart).by_score.items():
-        joined = Scores(public, both).by_score[score]
+    for score, told in ColumnScores(public, apart).by_score.items():
+        joined = ColumnScores(public, both).by_score[score]
         assert (joined <= told.reshape(-1, 2).max(axis=1) + 1e-9).all(), score
 
 

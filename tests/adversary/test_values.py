@@ -260,7 +260,7 @@ def test_odd_sensitive_values_are_released_and_held_exactly(
     anatomy = hr.protect(path, schema, hr.Anatomy(2, random_state=1), keep_order=True)
     folder = anatomy.write(tmp_path / "anatomy")
     groups = [row["v"] for row in texts(folder / f"release{suffix}")]
-    beside = texts(folder / f"{anatomy.plan.recoding.beside}{suffix}")
+    beside = texts(folder / f"{anatomy.plan.recoding.second_file}{suffix}")
     shown = {(row["group"], row["v"]): int(row["count"]) for row in beside}
 
     def seen(text: str) -> Any:

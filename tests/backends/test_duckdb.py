@@ -535,15 +535,15 @@ def test_too_many_rows_for_the_memory(
 def test_groups_of_k_ask_for_what_they_were_seen_to_take() -> None:
     """Peaks of 10 million rows of ten columns, two of them sensitive, measured."""
     rows, rest = 10_000_000, 0.5e9 + 10_000_000 * (16 + 3 * 10)
-    assert 1.22e9 <= rest + hr.Mondrian(10).room(rows, 2) <= 1.2 * 1.22e9
+    assert 1.22e9 <= rest + hr.Mondrian(10).memory_estimate(rows, 2) <= 1.2 * 1.22e9
     few, rest = rows // 5, 0.5e9 + 2_000_000 * (16 + 3 * 10)
     for objective, peak in (("regression", 1.04e9), ("information_gain", 1.02e9), ("loss", 1.03e9)):
-        asked = rest + hr.Mondrian(10, objective=objective).room(few, 2)
+        asked = rest + hr.Mondrian(10, objective=objective).memory_estimate(few, 2)
         assert peak * 0.98 <= asked <= 1.2 * peak
-    assert hr.MART(k=10).room(rows, 2) == 0  # whose cap leaves fewer groups
+    assert hr.MART(k=10).memory_estimate(rows, 2) == 0  # whose cap leaves fewer groups
     mart, other = hr.MART(k=10, max_disclosure=None), hr.Mondrian(10, objective="regression")
-    assert mart.room(rows, 2) == other.room(rows, 2)
-    more = hr.Mondrian(10).room(rows, 12) - hr.Mondrian(10).room(rows, 2)
+    assert mart.memory_estimate(rows, 2) == other.memory_estimate(rows, 2)
+    more = hr.Mondrian(10).memory_estimate(rows, 12) - hr.Mondrian(10).memory_estimate(rows, 2)
     assert more >= 10 * rows // 10 * 2 * 8  # two numbers of every group are kept of a column
 
 

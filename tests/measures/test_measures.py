@@ -19,7 +19,7 @@ from hedgerow.hierarchy import Hierarchy
 from hedgerow.kernels import measures
 from hedgerow.measures import Counts, class_measures, disclosure, group, sizes
 from hedgerow.measures.disclosure import Disclosed
-from hedgerow.measures.proper_scores import Public, Scores
+from hedgerow.measures.proper_scores import ColumnScores, Public
 
 labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=40)
 
@@ -376,8 +376,8 @@ def test_a_class_that_tells_all_is_told_as_exactly_one() -> None:
             "pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0
         )
         for public in (Public.of(values), Public("category", counts.totals)):
-            told = Scores(public, counts).worst
-            exactly = [Scores(public, counts).exceeding(1 - 1e-12)[0], told[0] == 1]
+            told = ColumnScores(public, counts).worst
+            exactly = [ColumnScores(public, counts).exceeding(1 - 1e-12)[0], told[0] == 1]
             inexact += exactly == [True, False]
             assert (told <= 1).all()
     assert not inexact

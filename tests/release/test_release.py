@@ -245,10 +245,10 @@ def test_the_folder_is_private_and_says_what_was_verified(release: Any, tmp_path
 
 
 def test_no_threshold_of_the_plan_reaches_the_recipient(release: Any) -> None:
-    from hedgerow.methods.base import Told
+    from hedgerow.methods.base import RecipientNotes
     from hedgerow.release.recipient import recipient
 
-    text = recipient(release.plan, release.summary(), "release.csv", Told())
+    text = recipient(release.plan, release.summary(), "release.csv", RecipientNotes())
     cells = {
         c for c in read(release.table).column("age", kind="categorical").values if c.startswith("[")
     }

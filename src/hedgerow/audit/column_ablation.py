@@ -100,7 +100,7 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
     """
     tell, roles = telling(progress), ready.roles
     sensitive = tuple(roles.sensitive)
-    if method.yardstick != "classes" or method.draws or not roles.sensitive:
+    if method.risk_model != "classes" or method.draws or not roles.sensitive:
         return Shares(None, sensitive)
 
     def explained(schema: Schema) -> tuple[float | None, float | None]:
@@ -122,7 +122,7 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
         left, utility = explained(_without(roles, name))
         one = Carried(name, left, _gone(left, whole), utility)
         grid = None
-        if "grid" in method.heeds and name not in roles.grid:
+        if "grid" in method.supported_fields and name not in roles.grid:
             grid = coarser(ready.rows.declared_column(roles, name))
         if grid is not None:
             coarse, _ = explained(roles.replace(grid={**roles.grid, name: grid}))

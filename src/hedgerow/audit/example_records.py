@@ -70,7 +70,7 @@ def shown(pair: Pair) -> Shown:
         names,
         _texts(pair.original, names, pair.rows[some]),
         _texts(pair.released, names, pair.released_rows[some]),
-        _people(pair) if pair.yardstick == "classes" else None,
+        _people(pair) if pair.risk_model == "classes" else None,
     )
 
 

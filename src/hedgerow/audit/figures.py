@@ -106,7 +106,7 @@ class Task(Generic[S]):
             "other releases": bool(self.others),
             "k": self.k is not None,
             "special uniques": self.suda is not None,
-            "altered values": self.sides.plain.yardstick == "linkage",
+            "altered values": self.sides.plain.risk_model == "linkage",
             "an original": self.sides.original is not None,
             "a fitted method": "attacks" in self.asked and self.what.method is not None,
             "weights": self.sides.original is not None

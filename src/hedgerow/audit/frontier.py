@@ -189,8 +189,8 @@ def frontier(
     0.3
     """
     chosen = methods_by_name(methods)
-    altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
-    altered = [name for name, each in chosen.items() if each.yardstick == "linkage"]
+    altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
+    altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     check_one_of("utility", utility, UTILITIES)
     check_one_of("disclosure", disclosure, DISCLOSURES)

@@ -286,7 +286,7 @@ def infer(
             left = _strangers(pair, rows, made, learners, random_state, tell)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
-    elsewhere = asked if pair.yardstick == "linkage" else asked[1:]
+    elsewhere = asked if pair.risk_model == "linkage" else asked[1:]
     near = [
         rows,
         *(nearest_of(pair.released_quasi, pair.classes, people.known) for people in elsewhere),
@@ -308,7 +308,7 @@ def infer(
 def attackers(sides: Sides, learners: Sequence[str]) -> tuple[str, ...]:
     """Select the learners that a release has something for; ParameterError where there are none."""
     check_learners(learners)
-    classes, altered = (sides.yardstick == name for name in ("classes", "linkage"))
+    classes, altered = (sides.risk_model == name for name in ("classes", "linkage"))
     return applicable(
         learners,
         # altered rows that equal others form groups as well, and a person's is the nearest
@@ -344,7 +344,7 @@ class Asked:
         """Members, by their pairs."""
         values = [true_values(column, rows) for column in pair.sensitive]
         # the group of a person whose values were altered is the nearest
-        at = np.full(len(rows), UNKNOWN) if pair.yardstick == "linkage" else rows
+        at = np.full(len(rows), UNKNOWN) if pair.risk_model == "linkage" else rows
         return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows], at)
 
     @classmethod
@@ -481,7 +481,7 @@ def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
         sides.told,
         own.name == sides.by_group,
         sides.everybody,
-        sides.yardstick == "linkage",
+        sides.risk_model == "linkage",
     )
     return lesson if lesson.counts.n_groups else None
 

@@ -83,7 +83,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
     UnsupportedError
         The method altered values, so that cells rule nobody out.
     """
-    if released and pair.yardstick == "linkage":
+    if released and pair.risk_model == "linkage":
         raise UnsupportedError(
             "this release altered values, so no released record can be ruled out by its cells",
             hint="the linking attack of the audit says how many people are found",

@@ -53,7 +53,7 @@ class Pair:
         Original rows that the release left out.
     notes : tuple of str
         What a reader should know about the pairing.
-    yardstick : {"classes", "linkage"}
+    risk_model : {"classes", "linkage"}
         What judges the release.
     groups : Groups, optional
         The groups that a second table tells the sensitive values of; by default
@@ -73,7 +73,7 @@ class Pair:
     released_sensitive: tuple[Column, ...]
     suppressed: int
     notes: tuple[str, ...]
-    yardstick: str = "classes"
+    risk_model: str = "classes"
     groups: Groups | None = None
     by_group: str | None = None
 
@@ -262,7 +262,7 @@ def pair_up(
         tuple(after_sensitive),
         before.n_rows - len(rows),
         tuple(notes),
-        subject.yardstick,
+        subject.risk_model,
         groups,
         None if groups is None else subject.numbered,
     )

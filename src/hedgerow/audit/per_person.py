@@ -87,7 +87,7 @@ def per_person(
     ParameterError
         Values were altered, so that groups of equal cells are nobody's.
     """
-    if pair.yardstick == "linkage":
+    if pair.risk_model == "linkage":
         raise ParameterError(
             "this release altered values, so there are no groups of equal cells to judge a person by",
             hint="leave per_person out; the linking attack says how many people are found",

@@ -99,7 +99,7 @@ def alone(what: Subject) -> Pair:
             numbered = table.column(name, kind="categorical")
             column, groups = join(own, numbered, what.second, [c.codes for c in quasi])
         sensitive.append(column)
-    if what.yardstick == "linkage":
+    if what.risk_model == "linkage":
         notes.append(
             "the method altered values, so groups of equal cells say nothing: give the original, "
             "and people are linked with their records"

@@ -443,7 +443,7 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
-            "yardstick": sides.plain.yardstick,
+            "yardstick": sides.plain.risk_model,
             "sample": task.sampled.to_dict() if task.sampled else None,
             "released_columns": sides.released.names,
             "extremes": extremes,

@@ -85,7 +85,7 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
         Columns of the original that are needed beside the measured ones.
     """
     key, groups = Key.of(random_state=random_state), None
-    if pair.yardstick == "linkage" and pair.classes.sizes.min(initial=1) == 1:
+    if pair.risk_model == "linkage" and pair.classes.sizes.min(initial=1) == 1:
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)

@@ -46,9 +46,9 @@ def put_there(
     notes: tuple[str, ...] = ()
     plan = plan or plan_of(released)
     schema = roles(plan) if schema is None and plan is not None else schema
-    if plan is not None and plan.recoding.beside:
+    if plan is not None and plan.recoding.second_file:
         raise UnsupportedError(
-            f"the release has a second table, {plan.recoding.beside!r}, which the engine 'spark' "
+            f"the release has a second table, {plan.recoding.second_file!r}, which the engine 'spark' "
             "does not read",
             hint='use engine="memory" (--engine memory)',
         )
@@ -170,7 +170,7 @@ def counted(
             raise _other_table()
         return None
     one, other = both
-    verified = isinstance(released, SparkRelease) or plan.recoding.yardstick == "linkage"
+    verified = isinstance(released, SparkRelease) or plan.recoding.risk_model == "linkage"
     return one, Subject(other, schema, plan, verified=verified, beside=True)
 
 

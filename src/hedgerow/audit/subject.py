@@ -141,9 +141,9 @@ class Subject:
         return self.plan is not None and bool(self.plan.parameters.get("keep_order"))
 
     @property
-    def yardstick(self) -> str:
+    def risk_model(self) -> str:
         """The yardstick: "classes" of equal cells, or "linkage" of altered records."""
-        return self.plan.recoding.yardstick if self.plan else "classes"
+        return self.plan.recoding.risk_model if self.plan else "classes"
 
     @property
     def k(self) -> int | None:
@@ -191,14 +191,14 @@ def subject(
     if folder is not None:
         released, told = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
-        beside = plan.recoding.beside if plan else ""
+        beside = plan.recoding.second_file if plan else ""
         if beside:
             file = released_file(folder, beside)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
-    if plan is not None and plan.recoding.beside and file is None:
+    if plan is not None and plan.recoding.second_file and file is None:
         raise InputError(
-            f"the released table cannot be read without its table {plan.recoding.beside!r}",
+            f"the released table cannot be read without its table {plan.recoding.second_file!r}",
             hint="give the release folder instead of the table",
         )
     if schema is None:
@@ -210,7 +210,7 @@ def subject(
         schema = roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
-    verified = plan is not None and plan.recoding.yardstick == "linkage"
+    verified = plan is not None and plan.recoding.risk_model == "linkage"
     table = holds.released(released, schema)
     second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if told is None else (told,))

@@ -93,5 +93,5 @@ class Sides(Protocol):
         """What a reader should know."""
 
     @property
-    def yardstick(self) -> str:
+    def risk_model(self) -> str:
         """What judges the release."""

@@ -70,7 +70,7 @@ class Trial:
         progress("recoding", None)
         made = of_fitted(fitted, table, schema)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
-        key = (made.yardstick, fingerprint(made.table, [name for name in changed if name]))
+        key = (made.risk_model, fingerprint(made.table, [name for name in changed if name]))
         if key not in self._measured:
             progress("reading what was recoded", None)
             pair = pair_up(table, made)
@@ -98,7 +98,7 @@ class Trial:
 
     def _of_pair(self, pair: Pair) -> dict[str, Any]:
         ncp = float(np.mean(list(certainty_penalty(pair).values())))
-        altered = pair.yardstick == "linkage"
+        altered = pair.risk_model == "linkage"
         linked = None
         if altered or self.disclosure == "linkage":
             linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
@@ -162,7 +162,7 @@ class Trial:
 def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     """What groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
-    if pair.yardstick == "linkage" or not pair.sensitive:
+    if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
     columns = Classes.of(pair.told, pair.released_sensitive).sensitive.values()
     told = Disclosed.over_columns(

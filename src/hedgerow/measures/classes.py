@@ -18,7 +18,7 @@ from ..schema import Kind
 from .class_counts import Counts, FloatArray, Groups, IntArray, group, spans
 from .class_measures import distinct
 from .persons import Persons
-from .proper_scores import Public, Scores
+from .proper_scores import ColumnScores, Public
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -80,9 +80,9 @@ class SensitiveCounts(Dictionary):
         return [measure(self) for measure in measures]
 
     @cached_property
-    def scores(self) -> Scores:
+    def scores(self) -> ColumnScores:
         """What every class tells of the column."""
-        return Scores(self.public, self.counts)
+        return ColumnScores(self.public, self.counts)
 
     @property
     def totals(self) -> IntArray:

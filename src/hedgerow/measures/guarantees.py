@@ -495,14 +495,14 @@ class TCloseness(ColumnGuarantee):
         )
 
 
-def grouped(yardstick: str, promises: Iterable[Mapping[str, Any]]) -> bool:
+def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
     """Tell whether equal released rows form groups whose sensitive values are true.
 
     Groups of equal cells do, and those of at least two altered records that a k promises
     (microaggregation). Where altered records are alike by chance, their values are of others.
     """
     several = any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
-    return yardstick == "classes" or several
+    return risk_model == "classes" or several
 
 
 def cap_of(promises: Iterable[Mapping[str, Any]], name: str) -> float | None:

@@ -50,7 +50,7 @@ _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True)
-class Told:
+class GainAndLoss:
     """Gain and loss of every class under one score, in a unit of the score's own.
 
     Parameters
@@ -74,7 +74,7 @@ class Told:
         return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
 
 
-class Score(Protocol):
+class ProperScore(Protocol):
     """One proper score of a column."""
 
     name: str
@@ -83,7 +83,7 @@ class Score(Protocol):
     spread: float
     """The public loss of all records together, without a floor, in the same unit."""
 
-    def told(self, counts: Counts) -> Told:
+    def told(self, counts: Counts) -> GainAndLoss:
         """Gain and loss of every class."""
         ...
 
@@ -173,33 +173,33 @@ class Public:
         return tuple(made)
 
     @cached_property
-    def scores(self) -> tuple[tuple[Score, Ints | None], ...]:
+    def scores(self) -> tuple[tuple[ProperScore, Ints | None], ...]:
         """The scores that this kind of column is judged by, and the cell of every code in each.
 
         None: the codes themselves are scored. Where there is a cell for a missing value, the
         score speaks of all records.
         """
-        made: list[tuple[Score, Ints | None]] = []
+        made: list[tuple[ProperScore, Ints | None]] = []
         if int(np.count_nonzero(self.counts)) > 1:
             if self.kind == "category":
-                made.append((Shares("brier", self.counts), None))
+                made.append((BrierScore("brier", self.counts), None))
             else:
                 if self.kind == "number":
                     assert self.values is not None
-                    made.append((Squared(self.values, self.counts, self.exact), None))
+                    made.append((SquaredScore(self.values, self.counts, self.exact), None))
                 cells = np.bincount(self.cell, self.counts).astype(np.int64)
-                made += [(Ranked(cells), self.cell), (Shares("local", cells), self.cell)]
+                made += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
                 for name, holds in self.flags:
                     have = int(holds @ self.counts)
-                    made.append((Shares(name, np.array([self.known - have, have])), holds))
+                    made.append((BrierScore(name, np.array([self.known - have, have])), holds))
         if self.missing and self.known:
             absent = np.append(np.zeros(self.n_values, np.int64), 1)
-            made.append((Shares("missing", np.array([self.known, self.missing])), absent))
+            made.append((BrierScore("missing", np.array([self.known, self.missing])), absent))
         return tuple(made)
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class ColumnScores:
     """What every class tells of a column by each of its scores; computed once, then kept.
 
     A column of one value tells nothing and has no score.
@@ -215,7 +215,7 @@ class Scores:
     counts: Counts
 
     @cached_property
-    def _told(self) -> list[tuple[Score, Counts, Told]]:
+    def _told(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
         """Missing values take part in their flag alone."""
         n_known = self.public.n_values
         made, cells = [], {id(None): _known(self.counts, n_known)}
@@ -236,7 +236,7 @@ class Scores:
         return {score.name: told.disclosure for score, _, told in self._told}
 
     @property
-    def leading(self) -> tuple[Score, Counts, Told] | None:
+    def leading(self) -> tuple[ProperScore, Counts, GainAndLoss] | None:
         """The score that looks at the values themselves: squared, ranked or Brier."""
         return next((t for t in self._told if t[0].name in ("squared", "ranked", "brier")), None)
 
@@ -296,7 +296,7 @@ def _merged(counts: Counts, cell: Ints) -> Counts:
     return Counts(*made, counts.n_groups, n_cells)
 
 
-class Shares:
+class BrierScore:
     """The Brier score of categories, of cells of numbers ("local"), and of flags.
 
     Parameters
@@ -321,7 +321,7 @@ class Shares:
         self._square = square / self.n**2
         self.spread = self.n * (1 - self._square)
 
-    def told(self, counts: Counts) -> Told:
+    def told(self, counts: Counts) -> GainAndLoss:
         """Gain and loss of every class."""
         number = counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
@@ -330,7 +330,7 @@ class Shares:
         gain = inside - 2 * cross + n * self._square
         against = counts.per_group(number * self.weight[counts.values])
         slack = 16 * _EPS * (inside + 2 * cross + n * self._square + against)
-        return Told(np.maximum(gain, 0.0), against, slack)
+        return GainAndLoss(np.maximum(gain, 0.0), against, slack)
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
         """gain > cap * loss in whole numbers: sum (c N - C n)^2 against the floored losses."""
@@ -342,7 +342,7 @@ class Shares:
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
 
 
-class Ranked:
+class RankedScore:
     """The ranked score: events "value <= t" at the cuts.
 
     Parameters
@@ -368,7 +368,7 @@ class Ranked:
         self._public = np.array(self.below) / self.n
         self.spread = self.n * total(self._public * (1 - self._public))
 
-    def told(self, counts: Counts) -> Told:
+    def told(self, counts: Counts) -> GainAndLoss:
         """Gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
@@ -380,7 +380,7 @@ class Ranked:
             # every difference of two shares is off by at most 2 eps
             slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
         against = counts.per_group(counts.counts * self.weight[counts.values])
-        return Told(gain, against, slack + 64 * _EPS * (gain + against))
+        return GainAndLoss(gain, against, slack + 64 * _EPS * (gain + against))
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
         """The same in whole numbers."""
@@ -393,7 +393,7 @@ class Ranked:
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
 
 
-class Squared:
+class SquaredScore:
     """The squared error of numbers.
 
     Parameters
@@ -418,7 +418,7 @@ class Squared:
         self._floor = self.spread / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
-    def told(self, counts: Counts) -> Told:
+    def told(self, counts: Counts) -> GainAndLoss:
         """Gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
@@ -430,7 +430,7 @@ class Squared:
         gain = summed * summed / rows
         slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
         slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
-        return Told(gain, against, slack)
+        return GainAndLoss(gain, against, slack)
 
     @cached_property
     def _whole(self) -> tuple[list[int], int, int]:

@@ -26,7 +26,7 @@ from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
-from .base import Method, NoTransform, Told, check_finite
+from .base import Method, NoTransform, RecipientNotes, check_finite
 
 
 @dataclass(eq=False, repr=False)
@@ -192,12 +192,12 @@ class Anatomy(Method):
         """The sensitive table, ST."""
         return self.st_
 
-    def told(self, file: str) -> Told:
+    def recipient_notes(self, file: str) -> RecipientNotes:
         """How both tables are read together."""
         name = self._sensitive
-        return Told(
+        return RecipientNotes(
             about=f"The column `{name}` holds the number of a group instead of the value; "
-            f"`{self.plan_.recoding.beside}{Path(file).suffix}` (ST) lists the values of each group "
+            f"`{self.plan_.recoding.second_file}{Path(file).suffix}` (ST) lists the values of each group "
             f"and how many records of `{file}` (QIT) have them.",
             cells=dict.fromkeys(self.plan_.names("quasi"), "unchanged")
             | {name: "the number of its group"},

@@ -217,7 +217,7 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Told:
+class RecipientNotes:
     """What a method tells the recipient, in RECIPIENT.md, beside what its plan tells.
 
     Parameters
@@ -253,7 +253,7 @@ class Method(Estimator):
 
     needs_sensitive: ClassVar[bool] = True
     """Whether the method cannot work without a sensitive column."""
-    yardstick: ClassVar[Literal["classes", "linkage"]] = "classes"
+    risk_model: ClassVar[Literal["classes", "linkage"]] = "classes"
     """What judges its release: classes of equal cells, or how well records are linked."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what is released."""
@@ -261,9 +261,9 @@ class Method(Estimator):
     """Whether its own checks compare a released row with the original one at the same place."""
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
-    heeds: ClassVar[tuple[str, ...]] = ()
+    supported_fields: ClassVar[tuple[str, ...]] = ()
     """What it heeds of `unit`, `household`, `together`, `grid` and `events` of a schema; it refuses the others."""
-    not_told: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
+    hidden_parameters: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
     """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {}
@@ -296,11 +296,11 @@ class Method(Estimator):
         for parameters in rungs(self.get_params(deep=False)):
             yield self.copy().set_params(**parameters)
 
-    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+    def joint_columns(self, schema: Schema) -> tuple[str, ...]:
         """Columns whose codes `fit` asks for record by record; a cluster brings these together."""
         return (*schema.quasi, *schema.sensitive)
 
-    def room(self, n_rows: int, n_sensitive: int) -> int:
+    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Bytes of memory that so many records take beside their codes, roughly."""
         return 0
 
@@ -312,7 +312,7 @@ class Method(Estimator):
         """Checks beyond the plan's promises, derived again from a released table."""
         return []
 
-    def checked(self, schema: Schema) -> tuple[str, ...]:
+    def checked_columns(self, schema: Schema) -> tuple[str, ...]:
         """Released columns that `release_checks` asks for record by record."""
         return ()
 
@@ -343,9 +343,9 @@ class Method(Estimator):
         """Checks that need both released tables, the second as its recipient reads it."""
         return []
 
-    def told(self, file: str) -> Told:
+    def recipient_notes(self, file: str) -> RecipientNotes:
         """What the recipient must know about the method to read the table; `file` is its name."""
-        return Told()
+        return RecipientNotes()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit a plan to quasi-identifiers and sensitive columns.
@@ -414,7 +414,7 @@ class Method(Estimator):
         asked += ["unit"] if schema.person is not None else []
         asked += ["household"] if schema.household is not None else []
         asked += ["together"] if schema.together else []
-        if ignored := [name for name in asked if name not in self.heeds]:
+        if ignored := [name for name in asked if name not in self.supported_fields]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
                 hint="choose a method that does, such as MART"
@@ -550,7 +550,7 @@ class Method(Estimator):
     def plan_parameters(self) -> dict[str, Any]:
         """The parameters as plain JSON values for the plan, what hides something left out."""
         given = self.get_params(deep=False)
-        return {k: plain(v, other=_in_words) for k, v in given.items() if k not in self.not_told}
+        return {k: plain(v, other=_in_words) for k, v in given.items() if k not in self.hidden_parameters}
 
 
 class NoTransform(UnsupportedError, AttributeError):

@@ -266,16 +266,16 @@ class _FullDomain(Method):
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
     needs_sensitive = False
-    heeds = ("unit", "household")
+    supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"hierarchies": MAPPING, "suppression": NUMBER}
-    not_told = (*Method.not_told, "hierarchies")  # the maps say what became of each value
+    hidden_parameters = (*Method.hidden_parameters, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         """What is promised beyond the size of a class."""
         return []
 
-    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+    def joint_columns(self, schema: Schema) -> tuple[str, ...]:
         """Sensitive columns where something is promised of them."""
         return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 

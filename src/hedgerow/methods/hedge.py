@@ -191,7 +191,7 @@ class Hedge(PartitionMethod):
 
     kinds: ClassVar[Mapping[str, Kind]] = {**PartitionMethod.kinds, "screen": FLAG}
     needs_sensitive = False
-    ranges_beside_grids = True
+    ranges_with_grids = True
 
     k: int = 10
     _: KW_ONLY
@@ -203,7 +203,7 @@ class Hedge(PartitionMethod):
     max_bins: int = 1024
     schema: Schema | None = None
 
-    def room(self, n_rows: int, n_sensitive: int) -> int:
+    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Every cell, of k records at first, keeps sums of all columns while it is joined."""
         known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
         return n_rows // self.k * _CELL if known else 0

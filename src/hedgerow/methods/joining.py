@@ -21,7 +21,7 @@ from ..kernels.joins import (
 )
 from ..measures import Classes, Counts, SensitiveCounts
 from ..measures.guarantees import Disclosure, Guarantee, LDiversity
-from ..measures.proper_scores import Ranked, Shares, Squared
+from ..measures.proper_scores import BrierScore, RankedScore, SquaredScore
 from ..progress import done
 
 Ints = npt.NDArray[np.int64]
@@ -65,9 +65,9 @@ class _Terms:
     def disclosure(self, column: SensitiveCounts, cap: float) -> None:
         """Every proper score of a column under one cap."""
         n = len(self.told[0])
-        ranked: Ranked | None = None
+        ranked: RankedScore | None = None
         for score, cell in column.public.scores:
-            if isinstance(score, Squared):
+            if isinstance(score, SquaredScore):
                 counts = column.counts
                 known = counts.values < column.n_values
                 inside = np.where(known, counts.values, 0)
@@ -75,9 +75,9 @@ class _Terms:
                 sums = (number, number * score.apart[inside], number * score.weight[inside])
                 columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
                 self.ask(SQUARED, *self.block(np.stack(columns, axis=1, dtype=np.float64)), cap)
-            elif isinstance(score, Ranked):
+            elif isinstance(score, RankedScore):
                 ranked = score  # the local score comes next and has the same cells
-            elif isinstance(score, Shares):
+            elif isinstance(score, BrierScore):
                 m, loss = len(score.weight), score.weight
                 told = _cells(column.counts, np.arange(m) if cell is None else cell, m, n)
                 public = np.array(score.counts) / score.n

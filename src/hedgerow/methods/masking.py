@@ -29,7 +29,7 @@ from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
-from .base import Files, Method, Told, check_columns, check_named
+from .base import Files, Method, RecipientNotes, check_columns, check_named
 
 Floats = NDArray[np.float64]
 _PUBLIC = Key(bytes(32))
@@ -80,9 +80,9 @@ class Masking(Method):
     )
     """How the reader of a release takes its cells."""
     needs_sensitive = False
-    heeds: ClassVar[tuple[str, ...]] = ("unit",)
+    supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
     """Where no k is promised, a caution tells what repeated records undo."""
-    yardstick: ClassVar[Literal["classes", "linkage"]] = "linkage"
+    risk_model: ClassVar[Literal["classes", "linkage"]] = "linkage"
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
 
@@ -94,7 +94,7 @@ class Masking(Method):
         made = self._mask(table, schema)
         self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
         self.facts_, self.columns_ = dict(made.facts), made.columns
-        recoding = Mask(self.words, made.columns, plain(made.facts), self.yardstick)
+        recoding = Mask(self.words, made.columns, plain(made.facts), self.risk_model)
         return self._planned(table, schema, recoding, made.promises)
 
     def _rows(self, table: Table) -> Rows:
@@ -135,10 +135,10 @@ class Masking(Method):
         ]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
-    def told(self, file: str) -> Told:
+    def recipient_notes(self, file: str) -> RecipientNotes:
         """What the recoded cells say, and where it is told how they were made."""
         made = "`MASKING.md` says what was done: give it with the release."
-        return Told(lines=["", *self.reading, made])
+        return RecipientNotes(lines=["", *self.reading, made])
 
 
 def mask_numbers(

@@ -149,7 +149,7 @@ class Microaggregation(Masking):
     [20.5, 20.5, 61.0, 61.0]
     """
 
-    heeds = ("unit", "household")
+    supported_fields = ("unit", "household")
     words: ClassVar[str] = "microaggregation"
 
     k: int = 3

@@ -98,11 +98,11 @@ class Mondrian(PartitionMethod):
         """Its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
-    def _group_room(self) -> int:
+    def _group_bytes(self) -> int:
         """Bytes that k records take: medians are cut without the sums that other objectives ask for."""
-        return _MEDIAN if self.objective == "median" else super()._group_room()
+        return _MEDIAN if self.objective == "median" else super()._group_bytes()
 
-    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+    def joint_columns(self, schema: Schema) -> tuple[str, ...]:
         """What sensitive columns tell is counted; extents and losses ask for the records."""
         if self.objective not in ("median", "loss"):
             return ()

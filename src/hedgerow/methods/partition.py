@@ -272,7 +272,7 @@ class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
-    heeds = ("unit", "household", "together", "grid")
+    supported_fields = ("unit", "household", "together", "grid")
     engines = ("memory", "duckdb", "spark")
 
     k: int
@@ -282,24 +282,24 @@ class PartitionMethod(Method):
     criteria: Sequence[Any] | None
     max_bins: int
 
-    def side_by_side(self, schema: Schema) -> tuple[str, ...]:
+    def joint_columns(self, schema: Schema) -> tuple[str, ...]:
         """None: nodes are counted, whoever has their rows."""
         return ()
 
-    def _group_room(self) -> int:
+    def _group_bytes(self) -> int:
         """Bytes that k records take where no cap prunes."""
         return _GROUP
 
     rounds: ClassVar[bool] = True
     """Whether means and medians stand at multiples of a public step."""
-    ranges_beside_grids: ClassVar[bool] = False
+    ranges_with_grids: ClassVar[bool] = False
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
-    def room(self, n_rows: int, n_sensitive: int) -> int:
+    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Without a cap groups come near k, and are as many as can be."""
         known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
         small = known and self.max_disclosure in (None, 1)
-        return n_rows // self.k * (self._group_room() + _TOLD * n_sensitive) if small else 0
+        return n_rows // self.k * (self._group_bytes() + _TOLD * n_sensitive) if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
@@ -317,7 +317,7 @@ class PartitionMethod(Method):
                 f"columns with a grid are no quasi-identifiers: {', '.join(map(repr, odd))}",
                 hint="a grid says where groups are cut",
             )
-        if schema.grid and self.numeric != "range" and not self.ranges_beside_grids:
+        if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
             raise UnsupportedError(
                 f"a grid tells ranges, not each group's {self.numeric}", hint='set numeric="range"'
             )

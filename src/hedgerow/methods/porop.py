@@ -72,7 +72,7 @@ def fit_blocks(blocks: Floats, degree: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Ordered:
+class OrderedPartition:
     """A vector after both sorts of PoROP-k, ready for any degree and any noise.
 
     Parameters
@@ -153,7 +153,7 @@ class Ordered:
         return released
 
 
-def order(values: Floats, k: int) -> Ordered:
+def order(values: Floats, k: int) -> OrderedPartition:
     """Sort, cut into blocks of k, normalise each block, sort again (steps 1 to 4).
 
     Parameters
@@ -179,7 +179,7 @@ def order(values: Floats, k: int) -> Ordered:
     z, second = stable_sort(ordered)
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
     in_parts(lambda part: trace_back(first, second[part], k, place[part], block[part]), n, n)
-    return Ordered(k, z, place, block, lo, span)
+    return OrderedPartition(k, z, place, block, lo, span)
 
 
 def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
@@ -304,7 +304,7 @@ class _Trial:
                 hint="set block_size and degree",
             )
         self.names = [str(c) for c in range(values.shape[1])]
-        self.ordered: tuple[int, Ordered | None] = (0, None)
+        self.ordered: tuple[int, OrderedPartition | None] = (0, None)
 
     def run(
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence

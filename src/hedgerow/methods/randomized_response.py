@@ -20,7 +20,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
-from .base import Files, Method, Told
+from .base import Files, Method, RecipientNotes
 from .response.categories import DEFAULT_BINS, Bins, Coded, coded
 from .response.contingency import Setting, Target, build, cells_of, check_size, windows
 from .response.optimum import optimize
@@ -136,7 +136,7 @@ class RandomizedResponse(Method):
     draws = True
     pairs = True
     engines = ("memory", "duckdb", "spark")
-    yardstick = "linkage"
+    risk_model = "linkage"
     kinds: ClassVar[Mapping[str, Kind]] = {
         "caps": named(NUMBER, "a mapping of values to caps"),
         "known_negations": whole() | TEXT | TEXTS,
@@ -202,7 +202,7 @@ class RandomizedResponse(Method):
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
-    def room(self, n_rows: int, n_sensitive: int) -> int:
+    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Every record has an id, by which all are sorted once."""
         return n_rows * _RECORD
 
@@ -240,7 +240,7 @@ class RandomizedResponse(Method):
         public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
         return Files(public={"public.json": public + "\n"})
 
-    def told(self, file: str) -> Told:
+    def recipient_notes(self, file: str) -> RecipientNotes:
         """How to read a randomized table, and its distortion parameters."""
         from .response.recipient_notes import told
 

@@ -66,13 +66,13 @@ class LocalSuppression(Masking):
     """
 
     kinds: ClassVar[Mapping[str, Kind]] = {"importance": MAPPING}
-    heeds = ("unit", "household")
+    supported_fields = ("unit", "household")
     words: ClassVar[str] = "local suppression"
     reading: ClassVar[tuple[str, ...]] = (
         "An empty cell of the recoded columns: the value was left out, or there was none. Every",
         "other cell is the value of the person in its row.",
     )
-    yardstick: ClassVar[Literal["classes", "linkage"]] = (
+    risk_model: ClassVar[Literal["classes", "linkage"]] = (
         "classes"  # what is left of a record is true
     )
 

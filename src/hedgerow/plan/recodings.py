@@ -151,7 +151,7 @@ class MaskedColumn(PlanColumn):
     suppressed: float = 0.0
 
     @property
-    def kept(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether every cell was released as it was."""
         return self.unchanged >= 1
 
@@ -184,7 +184,7 @@ class Mask(Recoding):
     judged_by: str = "linkage"
 
     @property
-    def most(self) -> str:
+    def most_changed(self) -> str:
         """The method by the name that its words have in brackets, or by its words."""
         words, _, name = self.method.partition(" (")
         return f"changed most by {name.rstrip(')') or words}"
@@ -194,7 +194,7 @@ class Mask(Recoding):
         return self.columns
 
     @property
-    def yardstick(self) -> str:
+    def risk_model(self) -> str:
         """What judges a release; see `Recoding`."""
         return self.judged_by
 
@@ -255,7 +255,7 @@ class Randomized(PlanColumn):
         return math.log(self.p * (self.d - 1) / (1 - self.p))
 
     @property
-    def kept(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether every cell is certain to be released as it was."""
         return self.p >= 1 and self.d > 1
 
@@ -311,12 +311,12 @@ class Randomize(Recoding):
         return self.columns
 
     @property
-    def most(self) -> str:
+    def most_changed(self) -> str:
         """Its columns are randomized, not coarsened."""
         return "randomized most"
 
     @property
-    def yardstick(self) -> str:
+    def risk_model(self) -> str:
         """A released cell may be false, so classes of equal cells say nothing."""
         return "linkage"
 
@@ -338,7 +338,7 @@ class Anatomize(Recoding):
 
     kind: ClassVar[str] = "anatomy"
     applies: ClassVar[bool] = False
-    beside: ClassVar[str] = "sensitive"
+    second_file: ClassVar[str] = "sensitive"
 
     sensitive: str
     l: float

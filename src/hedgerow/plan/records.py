@@ -66,14 +66,14 @@ class PlanColumn(Discreet):
     """Whether somebody said its kind, which its own type need not tell."""
 
     @property
-    def kept(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether every cell is certain to be released as it was."""
         return self.relation == UNCHANGED
 
     @property
     def in_name_only(self) -> bool:
         """Return whether the column is released as it was, or nearly so."""
-        return self.kept
+        return self.is_unchanged
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Recoding(Discreet):
     """Whether the plan can recode other people; otherwise it holds for one table alone."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what becomes of a row."""
-    beside: ClassVar[str] = ""
+    second_file: ClassVar[str] = ""
     """Name, without ending, of the file of a second table that the released one cannot be read
     without; both are files of one kind."""
     complete: ClassVar[bool] = False
@@ -105,12 +105,12 @@ class Recoding(Discreet):
         )
 
     @property
-    def yardstick(self) -> str:
+    def risk_model(self) -> str:
         """The yardstick of a release: "classes" of equal cells, or "linkage" of altered records."""
         return "classes"
 
     @property
-    def most(self) -> str:
+    def most_changed(self) -> str:
         """The words about the column that lost most."""
         return "coarsened most"
 
@@ -366,7 +366,7 @@ class Plan:
     @property
     def zones(self) -> dict[str, str]:
         """The time zones of recoded columns whose cells tell times in UTC."""
-        told = {column.name for column in self.recoding.recoded() if not column.kept}
+        told = {column.name for column in self.recoding.recoded() if not column.is_unchanged}
         return {c.name: c.zone for c in self.columns if c.zone and c.name in told}
 
     def check(self) -> None:

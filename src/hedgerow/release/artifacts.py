@@ -42,7 +42,7 @@ class Contents:
         self.release, self.paired = release, paired
         self.folder, self.escape = folder, escape
         self.file = folder / release.file_name
-        self.second_file = folder / f"{release.plan.recoding.beside}{release.original.suffix}"
+        self.second_file = folder / f"{release.plan.recoding.second_file}{release.original.suffix}"
 
     def read_back(self, expected: ExpectedRows, tell: Tell) -> Table | None:
         """Hold the written tables against what was verified; the second one, where there is one.
@@ -105,7 +105,7 @@ class Contents:
             release.plan,
             release.summary(),
             name,
-            release.method.told(name),
+            release.method.recipient_notes(name),
             release.pseudonyms,
             any(release.released.has_empty(column.name) for column in recoded),
             one_pseudonym(release.plan, release.released) if release.pseudonyms else (),

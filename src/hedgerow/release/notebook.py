@@ -23,7 +23,7 @@ def release_face(release: Any) -> str:
     groups, told, people = numbers["groups"], numbers["disclosure"], numbers["people"]
     promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
     lines = []
-    if plan.recoding.yardstick == "linkage" or plan.recoding.beside:
+    if plan.recoding.risk_model == "linkage" or plan.recoding.second_file:
         lines.append(
             "Groups of equal cells say nothing here; hr.audit(original, release) measures what "
             "can be linked and inferred."

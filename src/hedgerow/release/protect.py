@@ -79,7 +79,7 @@ def _protected(
     step = telling(progress)
     table.give_back()
     method.check_kinds()
-    room = method.room(table.n_rows, len(schema.sensitive))
+    room = method.memory_estimate(table.n_rows, len(schema.sensitive))
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
@@ -94,7 +94,7 @@ def _protected(
             )
         with listening(step, "fitting"):
             fitted: Method = method.copy().fit_table(
-                table.gathered(method.side_by_side(schema), room), schema
+                table.gathered(method.joint_columns(schema), room), schema
             )
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):

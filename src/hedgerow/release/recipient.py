@@ -7,7 +7,7 @@ from typing import Any
 
 from ..io.dialect import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure, from_promise
-from ..methods.base import Told
+from ..methods.base import RecipientNotes
 from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 
@@ -23,7 +23,7 @@ def recipient(
     plan: Plan,
     numbers: Mapping[str, Any],
     file: str,
-    method: Told,
+    method: RecipientNotes,
     pseudonyms: Sequence[str] = (),
     empty: bool = False,
     alike: Iterable[str] = (),
@@ -116,7 +116,7 @@ def recipient(
             "asks and could be measured here is met. A table cannot show what else the standard asks.",
         ]
     # altered cells and unchanged ones make no groups to speak of
-    grouped = recoding.yardstick == "classes" and not recoding.beside
+    grouped = recoding.risk_model == "classes" and not recoding.second_file
     if grouped and plan.names("quasi"):
         lines += [
             "",

@@ -207,7 +207,7 @@ class Release:
     def _own_checks(self) -> list[Check]:
         """What the method holds the release against, both tables where it releases two."""
         original, second = self._paired(), self.method.second_table()
-        released = self.released.gathered(self.method.checked(self.schema))
+        released = self.released.gathered(self.method.checked_columns(self.schema))
         checks = self.method.release_checks(original, released)
         if second is not None:
             checks += self.method.second_checks(original, self.released, Table(second))

@@ -103,7 +103,7 @@ def of_release(
             yield from _dates(original.column(name, kind="categorical"))
     for column in judged.sensitive.values():
         yield from _idle_events(column)
-    if recoding.yardstick == "classes":
+    if recoding.risk_model == "classes":
         if classes.persons is not None and judged.sensitive:
             yield (
                 "disclosure and shares are counted over records, so a person with many records "
@@ -113,9 +113,9 @@ def of_release(
         yield from _told_nothing(plan, classes.n_groups)
         return
     for name, column in judged.sensitive.items():
-        if name not in recoding.relations() and not grouped(recoding.yardstick, plan.promises):
+        if name not in recoding.relations() and not grouped(recoding.risk_model, plan.promises):
             yield from _alike(name, classes.sizes, column)
-    kept = sum(column.kept for column in recoding.recoded())
+    kept = sum(column.is_unchanged for column in recoding.recoded())
     if isinstance(recoding, Mask) and kept < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
@@ -130,9 +130,9 @@ def not_bounded(
 ) -> list[str]:
     """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
     recoding, told = plan.recoding, {}
-    if grouped(recoding.yardstick, plan.promises):
+    if grouped(recoding.risk_model, plan.promises):
         told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
-    if recoding.yardstick != "classes":
+    if recoding.risk_model != "classes":
         kept = [column.name for column in recoding.recoded() if column.in_name_only]
         return unbounded(plan.promises, told, records=classes.n_records, unchanged=kept)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
@@ -414,7 +414,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
     """
     recoding = plan.recoding
     if isinstance(recoding, Mask):
-        if recoding.yardstick == "linkage":
+        if recoding.risk_model == "linkage":
             return None
         # whoever reads an empty cell of such a column cannot tell whether it was suppressed
         gone = [

@@ -73,7 +73,7 @@ def cards(
     table, risk = audit["table"], audit["risk"]
     if table["yardstick"] == "linkage":
         intruder = _altered(risk, table, plan, audit["attacks"], most)
-    elif table["alone"] and plan is not None and plan.recoding.yardstick == "linkage":
+    elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
         said = [(_MASKED_ALONE, False)]
         intruder = said, "", [*others(risk, 0)], list[tuple[str, str]]()
     elif table["yardstick"] == "classes":
@@ -392,6 +392,6 @@ def _kept(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
         lost = columns[name]["ncp"]
-        most = plan.recoding.most if plan is not None else "changed most"
+        most = plan.recoding.most_changed if plan is not None else "changed most"
         words = f"{most}: {percent(lost, 0)} of its detail is gone"
         yield (name, words) if lost else ("none", "of the columns lost any detail")

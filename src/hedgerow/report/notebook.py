@@ -21,12 +21,12 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         What was measured.
     """
     table, risk, attacks = audit["table"], audit["risk"], audit["attacks"]
-    yardstick = table["yardstick"]
+    risk_model = table["yardstick"]
     told, tables = [f"Quasi-identifiers: {', '.join(table['quasi'])}."], list[Rows]()
-    if yardstick == "classes":
+    if risk_model == "classes":
         rows = [row[:3] for row in risk_rows(risk["original"], risk["release"], "prosecutor")]
         tables.append(("", ("risk", "original", "release"), rows))
-    elif yardstick == "linkage":
+    elif risk_model == "linkage":
         told.append("Values were altered: records are judged by how well they are linked again.")
         found = risk["linkage"]
         tables.append(
@@ -42,7 +42,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", ("score", "release"), score_rows(found["scores"])))
     else:
         told.append(APART)
-    three = three_numbers(risk, yardstick == "classes")
+    three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     if attacks:
         tables.append(

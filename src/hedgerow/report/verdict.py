@@ -35,7 +35,7 @@ class Verdict:
 
 def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
-    altered = plan is not None and plan.recoding.yardstick == "linkage"
+    altered = plan is not None and plan.recoding.risk_model == "linkage"
     kept = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
     said = [*unbounded((), {}, records=0, unchanged=kept), *audit.get("unbounded", ())]
     return list(dict.fromkeys(said))

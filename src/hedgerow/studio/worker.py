@@ -232,8 +232,8 @@ def _described(name: str) -> dict[str, Any]:
         "title": method.title,
         "why": (type(method).__doc__ or "").strip().partition("\n")[0],
         "defaults": plain({o.name: given[o.name] for o in methods.OPTIONS if o.name in given}, other=str),
-        "yardstick": method.yardstick,
-        "heeds": list(method.heeds),
+        "yardstick": method.risk_model,
+        "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
     }
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ..columns.value_counts import ValueCounts
 from ..errors import ParameterError
 from ..kernels.exact_sums import UNIT_BITS, scale
-from ..measures.proper_scores import Public, Ranked, Shares
+from ..measures.proper_scores import BrierScore, Public, RankedScore
 
 Ints = npt.NDArray[np.int64]
 
@@ -114,7 +114,7 @@ class Judged:
         """The column whose value codes lie in these cells; `n_cells` takes no part."""
         seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
-        local, ranked = Shares("local", seen[:-1]), Ranked(seen[:-1])
+        local, ranked = BrierScore("local", seen[:-1]), RankedScore(seen[:-1])
         share = seen[:-1] / max(int(counts[inside].sum()), 1)
         return cls(source, cells.astype(np.uint8), seen, share, local.weight, ranked.weight)
 

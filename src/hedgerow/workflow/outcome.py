@@ -27,7 +27,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     head = [verdict["says"], *(f"- not bounded: {text}" for text in loud)]
     groups, told = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
-    if recoding.yardstick == "linkage" or recoding.beside:
+    if recoding.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
         lines = [*head, f"{records}; {checks} on the written file.", release.recoding_in_words()]
         return lines + _linked(measured) + _inferred(release, measured)

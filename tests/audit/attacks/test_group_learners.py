@@ -89,7 +89,7 @@ def test_number_two_never_lies_below_what_groups_say(case):
     method = case.method(schema)
     release = hr.protect(table, schema, method)
     found = hr.inference(table, schema, release=release, folds=0)
-    if method.yardstick == "linkage":  # nobody knows in which group a person stands
+    if method.risk_model == "linkage":  # nobody knows in which group a person stands
         alike = release.table.duplicated(list(schema.quasi)).any()
         assert ("group" in found.learners) == alike
         assert not {"group counts", "group corrected"} & set(found.learners)

@@ -77,7 +77,7 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
         A release has none of the quasi-identifiers, alters values, is of other people, or its
         rows cannot be paired.
     """
-    if pair.yardstick == "linkage":
+    if pair.risk_model == "linkage":
         raise InputError(
             "the release altered values, so it has no groups of equal cells that other releases could narrow down",
             hint="leave others (--also) out",
@@ -106,7 +106,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
         what = subject(other, schema, plan)
         found = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = found.rows
-    if found.yardstick == "linkage":
+    if found.risk_model == "linkage":
         raise InputError(
             f"{name} altered values, so it has no groups of equal cells to narrow down",
             hint="leave it out of others (--also)",

@@ -73,7 +73,7 @@ class Apart:
         The released columns, one cell a released row; what they cover is in the joint codes.
     notes : tuple of str
         What a reader should know.
-    yardstick : {"classes", "attacks"}
+    risk_model : {"classes", "attacks"}
         What judges the release: classes of equal cells where ranges or sets stand in it, else
         the attacks alone.
     groups : Groups, optional
@@ -93,7 +93,7 @@ class Apart:
     released_quasi: tuple[ReleasedColumn, ...]
     sensitive_cells: tuple[ReleasedColumn, ...]
     notes: tuple[str, ...]
-    yardstick: str = "attacks"
+    risk_model: str = "attacks"
     groups: Groups | None = None
     by_group: str | None = None
     measured: Apart | None = None

@@ -184,7 +184,7 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
 
 def loss_unpaired(sides: Sides, k: int | None = None) -> dict[str, Any]:
     """`loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
-    size = average_class_size(sides) if sides.yardstick == "classes" else None
+    size = average_class_size(sides) if sides.risk_model == "classes" else None
     nothing = dict.fromkeys(("ncp", "entropy_loss", "changed", "suppressed"))
     return {
         "ncp": None,

@@ -6,7 +6,7 @@ import math
 
 from ...notation import SIGNS, markdown, percent, signs
 from ...plan import Plan, Randomize
-from ..base import Told
+from ..base import RecipientNotes
 
 NOT_PROMISED = (
     "Right guesses through other people's records. The bound caps guesses through a person's own "
@@ -17,7 +17,7 @@ NOT_PROMISED = (
 )
 
 
-def told(plan: Plan) -> Told:
+def told(plan: Plan) -> RecipientNotes:
     """How to read a randomized table, and its distortion parameters."""
     recoding = plan.recoding
     assert isinstance(recoding, Randomize)
@@ -79,7 +79,7 @@ def told(plan: Plan) -> Told:
             "Some columns were randomized to protect them: single records are not true, counts can be "
             "estimated." + (f" Not randomized: {kept} ({least} of the cells are the records' own)." if kept else "")
         )
-    return Told(
+    return RecipientNotes(
         about=about,
         cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},
         lines=lines,

@@ -18,7 +18,7 @@ from ...plan import Maps, Plan
 from ...progress import caution
 from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
-from ..base import Files, Method, Told, as_array, check_people
+from ..base import Files, Method, RecipientNotes, as_array, check_people
 from .encoding import (
     check_numbers,
     column_map,
@@ -117,7 +117,7 @@ class TreePatternPreserving(Method):
     """
 
     needs_sensitive = False
-    heeds = ("unit", "household")
+    supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
 
@@ -134,7 +134,7 @@ class TreePatternPreserving(Method):
     response: str | None = None
     schema: Schema | None = None
 
-    def room(self, n_rows: int, n_sensitive: int) -> int:
+    def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Trees are grown on the records' exact values, all of them side by side."""
         return n_rows * _RECORD
 
@@ -309,7 +309,7 @@ class TreePatternPreserving(Method):
         """Whether a forest drew bootstrap rows."""
         return any(model.get("bootstrap", False) for model in self.model_["models"])
 
-    def checked(self, schema: Schema) -> tuple[str, ...]:
+    def checked_columns(self, schema: Schema) -> tuple[str, ...]:
         """What the trees are grown again from, and what `l` is about."""
         reached = self.model_["reached"]["sensitive"]
         names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
@@ -354,9 +354,9 @@ class TreePatternPreserving(Method):
 
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
-    def told(self, file: str) -> Told:
+    def recipient_notes(self, file: str) -> RecipientNotes:
         """What the reader of the release must know about the model."""
-        return Told(lines=recipient_lines(self.model_, file, self._dialect, self.l))
+        return RecipientNotes(lines=recipient_lines(self.model_, file, self._dialect, self.l))
 
 
 def _is_class(table: Table, schema: Schema, response: str) -> bool:
