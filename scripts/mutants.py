@@ -497,7 +497,7 @@ MUTANTS = (
       "release/test_words_of_people.py::"
       "test_pseudonyms_of_people_with_several_records_are_refused_without_a_unit"),
     # files with labels
-    M("labels that nobody has are written", "io/label_codes.py",
+    M("labels that nobody has are written", "io/statistical.py",
       "values={c: t for c, t in before.values.items() if c in there}", "values={**before.values}",
       "io/test_labels.py::test_why_a_number_is_missing_is_released_where_somebody_says_so"),
     M("the title inside a file is released", "io/statistical.py",
@@ -505,7 +505,7 @@ MUTANTS = (
       "io/test_labels.py::test_the_title_inside_a_file_is_left_out_and_told"),
     M("a plan forgets the weight", "audit/subject.py", "weight=plan.weight or None,", "weight=None,",
       "test_cli_survey.py::test_a_plan_remembers_the_weight"),
-    M("a number turns missing", "io/label_codes.py",
+    M("a number turns missing", "io/statistical.py",
       "if any(made.declared_missing(cell) for cell in there):", "if False:",
       "io/test_labels.py::test_no_released_number_falls_among_those_declared_missing"),
     M("merged cells are read as empty ones", "io/workbook.py", "    if merged:", "    if False:",
@@ -538,7 +538,7 @@ MUTANTS = (
     M("nobody is told that a file is not UTF-8", "io/csv_file.py", "    if dialect.not_utf8:",
       "    if False:", "io/test_not_utf8.py::test_a_file_in_another_encoding_is_told"
       "_by_its_line_and_named_in_its_release"),
-    M("new texts among codes leave without labels", "io/label_codes.py", "        values=values,\n",
+    M("new texts among codes leave without labels", "io/statistical.py", "        values=values,\n",
       "        values={c: t for c, t in values.items() if c != t},\n",
       "io/test_labels.py::test_codes_of_text_go_out_with_their_labels"),
     M("people are counted in the wrong group", "methods/partition.py", "number[there.first], held",

@@ -515,10 +515,9 @@ SAYS = {
     "studio/faults.py": "protect",
     "studio/run.py": "studio",
     "io/csv_file.py": "inspect protect apply audit frontier score",
-    "io/dialect.py": "inspect protect apply audit frontier score",
+    "io/file_format.py": "inspect protect apply audit frontier score",
     "columns/roles.py": "protect audit frontier",
     "columns/chunked_table.py": "protect apply audit",
-    "columns/weights.py": "protect audit frontier",
     "io/workbook.py": READING,
 }
 """The commands that print the messages of a file or folder, where it is not a command itself."""

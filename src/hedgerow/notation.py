@@ -23,6 +23,8 @@ from .hierarchy import TOP
 Exact = int | Decimal
 """A number that may be none of the doubles."""
 
+DAY = 86_400_000_000
+"""Microseconds in a day."""
 MISSING = "(missing)"
 JOIN = "+"
 WEIGHT = ":"
@@ -183,7 +185,7 @@ def duration(length: float, unit: str) -> str:
     """
     if not unit:
         return number(length)
-    for size, name in ((86_400_000_000, "day"), (1_000_000, "second"), (1, "microsecond")):
+    for size, name in ((DAY, "day"), (1_000_000, "second"), (1, "microsecond")):
         many = length if unit == "day" else length / size
         if unit == "day" or length % size == 0:
             return f"{number(many)} {name}{'' if many == 1 else 's'}"

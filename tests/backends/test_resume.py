@@ -19,8 +19,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.cli.run import run
-from hedgerow.columns import checkpoint
-from hedgerow.columns.chunked_table import Scanned
+from hedgerow.columns import workspace
+from hedgerow.columns.chunked_table import ChunkedTable
 from hedgerow.release import apply_plan
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="kills processes")
@@ -90,9 +90,9 @@ def test_what_is_finished_is_not_done_again(
     assert ("a copy of the table" in words) == (file.suffix == ".csv")
     session.choose(SCHEMA, METHOD)
     if file.suffix == ".parquet":
-        before = Scanned.values_of
+        before = ChunkedTable.values_of
         monkeypatch.setattr(
-            Scanned, "values_of", lambda self, n: refuse() if self.keeps else before(self, n)
+            ChunkedTable, "values_of", lambda self, n: refuse() if self.keeps else before(self, n)
         )
     if step == "verifying":
         monkeypatch.setattr("hedgerow.backends.duckdb.parquet_writer", refuse)
@@ -144,15 +144,15 @@ def test_a_value_that_changed_behind_the_same_times(file: Path, home: Path, tmp_
     grown = grown.append_column("note", pa.array([f"note {i}" for i in range(20_000)]))
     (pq.write_table if file.suffix == ".parquet" else pyarrow.csv.write_csv)(grown, file)
     before = file.stat()
-    told = checkpoint.job_of([file])
+    told = workspace.job_digest([file])
     with open(file, "r+b") as changed:
         changed.seek(1000)
         byte = changed.read(1)
         changed.seek(1000)
         changed.write(b"8" if byte != b"8" else b"9")
     os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    assert file.stat().st_size == before.st_size > checkpoint._END + 2000
-    assert checkpoint.job_of([file]) != told
+    assert file.stat().st_size == before.st_size > workspace._END + 2000
+    assert workspace.job_digest([file]) != told
 
 
 def test_nothing_is_taken_from_before_the_machine_was_started(
@@ -162,7 +162,7 @@ def test_nothing_is_taken_from_before_the_machine_was_started(
     (folder,) = left(home)
     for path in folder.iterdir():  # what a disk may hold of a file that nobody had it hold
         os.truncate(path, 0)
-    monkeypatch.setattr(checkpoint, "_since_start", lambda: "another")
+    monkeypatch.setattr(workspace, "_since_start", lambda: "another")
     session = hr.Session(file, engine="duckdb", resume=True)
     assert session.table.gone_on is None
     session.choose(SCHEMA, METHOD)
@@ -198,7 +198,7 @@ def test_two_at_once_and_what_nobody_goes_on_with(
     killed(file, "fitting")
     hr.Session(file, engine="duckdb")
     assert left(home)  # for a day
-    monkeypatch.setattr(checkpoint, "_SECONDS", -1)
+    monkeypatch.setattr(workspace, "_SECONDS", -1)
     hr.Session(file, engine="duckdb")
     assert not left(home)
 

@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hedgerow.columns.bins import bins_of
-from hedgerow.columns.column import smallest
+from hedgerow.columns.column import ValueCounts, quantile_bins, smallest
 from hedgerow.columns.encode import encode
-from hedgerow.columns.value_counts import ValueCounts
 from hedgerow.errors import SchemaError
 from hedgerow.io.read import read
 
@@ -234,7 +232,7 @@ def test_no_value_shows_in_a_repr():
         repr(table)
         + repr(table.column("c"))
         + repr(table.column("c").value_counts)
-        + repr(bins_of(table.column("c").value_counts))
+        + repr(quantile_bins(table.column("c").value_counts))
     )
     assert "secret" not in shown
 
@@ -258,7 +256,7 @@ def naive_bins(values, max_bins):
 )
 def test_bins_hold_whole_values_whatever_the_row_order(values, max_bins, random):
     found = column(values, type=pa.int64())
-    cut = bins_of(found.value_counts, max_bins)
+    cut = quantile_bins(found.value_counts, max_bins)
     codes = cut.codes(found.codes).tolist()
     if found.n_values > max_bins:
         groups = naive_bins(values, max_bins)
@@ -274,7 +272,7 @@ def test_bins_hold_whole_values_whatever_the_row_order(values, max_bins, random)
     order = list(range(len(values)))
     random.shuffle(order)
     shuffled = column([values[i] for i in order], type=pa.int64())
-    again = bins_of(shuffled.value_counts, max_bins)
+    again = quantile_bins(shuffled.value_counts, max_bins)
     assert again.thresholds.tolist() == cut.thresholds.tolist()
     assert again.codes(shuffled.codes).tolist() == [codes[i] for i in order]
 
@@ -282,15 +280,15 @@ def test_bins_hold_whole_values_whatever_the_row_order(values, max_bins, random)
 def test_thresholds_part_neighbouring_doubles():
     low = 1.0
     high = math.nextafter(low, 2)
-    cut = bins_of(column([low, high]).value_counts)
+    cut = quantile_bins(column([low, high]).value_counts)
     assert cut.thresholds.tolist() == [high]
-    big = bins_of(column([1e308, 1.7e308]).value_counts)
+    big = quantile_bins(column([1e308, 1.7e308]).value_counts)
     assert 1e308 < big.thresholds[0] <= 1.7e308
 
 
 def test_categories_are_not_cut():
     found = column([str(i) for i in range(40)])
-    cut = bins_of(found.value_counts, 4)
+    cut = quantile_bins(found.value_counts, 4)
     assert cut.n_bins == 40
     assert cut.codes(found.codes) is found.codes
     assert not len(cut.thresholds)
@@ -304,9 +302,9 @@ def test_whole_numbers_that_share_a_double_have_codes_of_their_own():
     assert found.codes.tolist() == list(range(10))
     assert found.exact == tuple(given)
     assert found.value_counts.apart.tolist() == [*range(9), 1024]
-    cut = bins_of(found.value_counts)
+    cut = quantile_bins(found.value_counts)
     assert (cut.n_bins, cut.lookup.tolist()) == (2, [0] * 9 + [1, 2])
-    assert bins_of(found.value_counts, max_bins=2).lookup.tolist() == [0] * 9 + [1, 2]
+    assert quantile_bins(found.value_counts, max_bins=2).lookup.tolist() == [0] * 9 + [1, 2]
     with pytest.raises(SchemaError, match=r"beyond 2\^53.*'c'"):
         _ = found.doubles
 
@@ -327,7 +325,7 @@ def test_quantiles_of_billions_of_records_come_from_counts():
     many = np.full(4_000, 3_000_000_000)
     counts = ValueCounts("pay", "numeric", "", np.arange(4_000.0), many)
     assert counts.total == 12_000_000_000_000
-    cut = bins_of(counts, 1_000)
+    cut = quantile_bins(counts, 1_000)
     assert cut.n_bins == 1_000
     assert cut.lo.tolist() == list(range(0, 4_000, 4))
     assert cut.hi.tolist() == list(range(3, 4_000, 4))

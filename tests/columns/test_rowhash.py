@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.columns.row_hashes import RowHasher, RowSums, value_class
+from hedgerow.columns.arrays import value_class
+from hedgerow.columns.row_hashes import RowHasher, RowSums
 from hedgerow.kernels.siphash import hash_texts, hash_words, sum_rows
 from hedgerow.key import Key
 

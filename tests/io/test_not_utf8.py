@@ -11,7 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.run import run
 from hedgerow.errors import InputError, SchemaError
-from hedgerow.io.dialect import unlike_utf8
+from hedgerow.io.csv_file import unlike_utf8
 from hedgerow.io.read import read
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["income"])

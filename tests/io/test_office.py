@@ -175,10 +175,10 @@ def test_numbers_keep_how_many_decimals_their_column_has(tmp_path: Path) -> None
 
 
 def test_numbers_with_more_decimals_than_their_column_had_keep_them() -> None:
-    from hedgerow.io.cell_text import written
+    from hedgerow.io.text_cells import cell_text
 
     numbers = pa.array([26060.0, -0.5, 1.25, 2.125, 1e-9, float("inf"), None, float("nan")])
-    assert written(numbers, places=2).to_pylist() == [
+    assert cell_text(numbers, places=2).to_pylist() == [
         "26060.00", "-0.50", "1.25", "2.125", "1e-9", "inf", None, None,
     ]  # fmt: skip
 

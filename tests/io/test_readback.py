@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from hedgerow.columns.row_hashes import RowHasher, value_class
+from hedgerow.columns.arrays import value_class
+from hedgerow.columns.row_hashes import RowHasher
 from hedgerow.errors import InputError
 from hedgerow.io import verify_read
-from hedgerow.io.dialect import FileFormat
+from hedgerow.io.file_format import FileFormat
 from hedgerow.io.write import write_table
 from hedgerow.key import Key
 

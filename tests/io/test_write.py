@@ -23,10 +23,10 @@ import hedgerow as hr
 from hedgerow.errors import OutputError
 from hedgerow.io import duckdb_reader, write
 from hedgerow.io.csv_file import _Layout, _opened, read_csv_batches
-from hedgerow.io.dialect import Dialect
 from hedgerow.io.duckdb_reader import whole
-from hedgerow.io.escape import escape_cells, unescape_cells
+from hedgerow.io.file_format import Dialect
 from hedgerow.io.read import read
+from hedgerow.io.text_cells import escape_cells, unescape_cells
 from hedgerow.io.write import parquet_writer, write_table
 from tests.limits import a_file_holds
 

@@ -14,7 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from hedgerow.columns.value_counts import ValueCounts
+from hedgerow.columns.column import ValueCounts
 from hedgerow.hierarchy import Hierarchy
 from hedgerow.kernels import measures
 from hedgerow.measures import Counts, class_measures, disclosure, group, sizes

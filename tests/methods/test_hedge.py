@@ -14,8 +14,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow.columns.column import ValueCounts
 from hedgerow.columns.table import Table, Window
-from hedgerow.columns.value_counts import ValueCounts
 from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
 from hedgerow.io.read import read
 from hedgerow.kernels import joins

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hedgerow.columns.value_counts import ValueCounts
+from hedgerow.columns.column import ValueCounts
 from hedgerow.errors import ParameterError
 from hedgerow.trees import grow as growing
 from hedgerow.trees.grow import grow

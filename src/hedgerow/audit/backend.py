@@ -8,7 +8,7 @@ from typing import Any
 
 from ..backends import engine
 from ..backends.select import chosen
-from ..columns.chunked_table import Scanned
+from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
 from ..columns.workspace import LEAST
 from ..errors import UnsupportedError
@@ -70,7 +70,7 @@ def bytes_of(n_rows: int, n_columns: int) -> int:
 
 def check_room(original: Table | None) -> None:
     """Refuse a table that streams past and is too large to measure."""
-    if not isinstance(original, Scanned):
+    if not isinstance(original, ChunkedTable):
         return
     needed = bytes_of(original.n_rows, len(original.names))
     if needed > original.workspace.memory:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..backends.spark.spark_table import Gathered
-from ..columns.chunked_table import Scanned
+from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..io.read import read
@@ -370,7 +370,7 @@ def _tried(wanted: Mapping[str, bool]) -> bool:
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
     """The records that attacks are tried on; None where these are all, and in memory."""
-    streams = isinstance(sides.original, (Scanned, Gathered))
+    streams = isinstance(sides.original, (ChunkedTable, Gathered))
     if n is None or (n >= sides.n_rows and not streams):
         return None
     if not isinstance(sides, Pair):

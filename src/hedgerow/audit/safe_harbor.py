@@ -8,10 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..columns.roles import ColumnProfile, profile
-from ..columns.row_hashes import value_class
+from ..columns.arrays import value_class
+from ..columns.roles import (
+    FREE,
+    NAMES,
+    ColumnProfile,
+    plain,
+    profile,
+    says_known,
+    says_sensitive,
+    tokens,
+)
 from ..columns.table import Table
-from ..columns.vocabulary import FREE, NAMES, plain, says_known, says_sensitive, tokens
 from ..notation import JOIN, MISSING, parse_dates, parse_range
 from .identifier_patterns import MOST, YEARS, numbers_like, round_numbers, whole_number
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..backends import engine as computing
 from ..backends import transform
 from ..backends.row_ids import hashes
-from ..columns.chunked_table import Scanned
+from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..key import Key
@@ -220,7 +220,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """The rows that a plan turns into the released ones; None where it makes other rows."""
     if original.n_rows != released.n_rows:
         return None
-    if isinstance(original, Scanned):
+    if isinstance(original, ChunkedTable):
         return _by_hashes(plan, original, released)
     made = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
@@ -228,7 +228,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     return None if lost else rows
 
 
-def _by_hashes(plan: Plan, original: Scanned, released: Table) -> IntArray | None:
+def _by_hashes(plan: Plan, original: ChunkedTable, released: Table) -> IntArray | None:
     """The same of an original that streams past: rows are alike where their keyed hashes are."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     made, rows = computing(original.engine).release(

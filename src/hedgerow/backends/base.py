@@ -54,9 +54,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.column import Column
+from ..columns.column import Column, ValueCounts
 from ..columns.table import Table
-from ..columns.value_counts import ValueCounts
 from ..errors import ParameterError, PlanError, UnsupportedError
 from ..key import Key
 from ..plan import Plan

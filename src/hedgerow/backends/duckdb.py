@@ -17,15 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.checkpoint import forget
-from ..columns.chunked_table import Scanned
-from ..columns.column import Column
+from ..columns.chunked_table import ChunkedTable
+from ..columns.column import Column, ValueCounts
 from ..columns.table import Table
 from ..columns.to_parquet import read_by, spooled
-from ..columns.value_counts import ValueCounts
-from ..columns.workspace import Workspace, memory_of
+from ..columns.workspace import Workspace, memory_of, remove_checkpoint
 from ..files import private_handle
-from ..io.dialect import FileFormat
+from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..io.write import ROW_GROUP, parquet_writer
 from ..key import Key
@@ -50,7 +48,7 @@ def open(
     memory: Any = None,
     unescape_formulas: bool = False,
     resume: bool | None = None,
-) -> Scanned:
+) -> ChunkedTable:
     """A table that is not loaded; CSV files, relations and database tables are copied once.
 
     Parameters
@@ -68,11 +66,11 @@ def open(
         Keep finished files until the work is done, for a killed run: True goes on from what one
         left, False begins anew. By default nothing is kept.
     """
-    if isinstance(source, Scanned):
+    if isinstance(source, ChunkedTable):
         return source
     job = None if resume is None else read_by(source, schema, unescape_formulas)
     if job is not None and not resume:
-        forget(Path(tempfile.gettempdir()), job)
+        remove_checkpoint(Path(tempfile.gettempdir()), job)
     return spooled(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
 
 
@@ -84,7 +82,7 @@ def value_counts(table: Table, name: str) -> ValueCounts:
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     """Some columns as codes into sorted dictionaries; coded together in one look at the files."""
     names = list(names)
-    if isinstance(table, Scanned):
+    if isinstance(table, ChunkedTable):
         table.code(names)
     return {name: table.column(name) for name in names}
 
@@ -141,13 +139,13 @@ def release(
     drop: Iterable[str] = (),
     keep_order: bool = False,
     parts: bool = False,
-) -> tuple[Scanned, NDArray[Any] | None]:
+) -> tuple[ChunkedTable, NDArray[Any] | None]:
     """Write the release into the workspace, in the order of its content.
 
     It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
     memory writes them. Files that a killed run finished are not written again.
     """
-    assert isinstance(table, Scanned)
+    assert isinstance(table, ChunkedTable)
     gone = set(drop)
     kept = [name for name in table.names if name not in gone]
     table.code([name for name in kept if name not in columns])
@@ -157,11 +155,11 @@ def release(
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
     paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
     where = None if parts else paths[0]
-    return Scanned(Scan.of(paths), table.workspace, FileFormat(), where), rows
+    return ChunkedTable(Scan.of(paths), table.workspace, FileFormat(), where), rows
 
 
 def _written(
-    table: Scanned, ordered: Ordered, rows: NDArray[Any] | None, size: int
+    table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
 ) -> list[Path]:
     """The release in files of so many rows, after those that a killed run finished.
 
@@ -200,7 +198,7 @@ def _written(
     return made
 
 
-def _as_it_is(table: Scanned, name: str) -> ReleasedColumn:
+def _as_it_is(table: ChunkedTable, name: str) -> ReleasedColumn:
     coding = table.coding(name)
     place = np.arange(len(coding.entries))
     return ReleasedColumn(name, table.types.field(name).type, coding.entries, coding.codes, place)
@@ -208,5 +206,5 @@ def _as_it_is(table: Scanned, name: str) -> ReleasedColumn:
 
 def read_back(released: Any) -> Table:
     """The written file as a table."""
-    assert isinstance(released, Scanned)
+    assert isinstance(released, ChunkedTable)
     return released

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ..columns.column import Column
+from ..columns.column import Column, ValueCounts
 from ..columns.table import Table
 from ..columns.to_parquet import is_database
-from ..columns.value_counts import ValueCounts
 from ..errors import InputError, ParameterError, UnsupportedError
-from ..io.dialect import FileFormat
+from ..io.file_format import FileFormat
 from ..io.file_sets import format_of, is_many, parts_of
 from ..io.frames import ArrowSource
 from ..io.parquet_reader import Scan

@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..columns.column import tally
 from ..columns.order import order_by_ranks, ranks_of
-from ..columns.value_counts import tally
 from ..columns.workspace import Workspace, full
-from ..io.cell_text import bare
+from ..io.frames import values_only
 from ..measures import group
 
 Ints = NDArray[np.int64]
@@ -129,7 +129,7 @@ class Ordered:
     def _shown(self, column: ReleasedColumn) -> tuple[pa.Array, NDArray[Any]]:
         """The values of a column as its file holds them, and each number's place among them."""
         if not pa.types.is_dictionary(column.type):
-            return bare(pa.table({"x": column.entries})).column(0).chunk(0), column.place
+            return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
         used = self._used[self._at[id(column.numbers)]][: len(column.place)] > 0
         held = np.zeros(len(column.entries), bool)
         held[column.place[used]] = True
@@ -139,7 +139,7 @@ class Ordered:
             column.entries,
             ordered=column.type.ordered,
         )
-        one = bare(pa.table({"x": coded})).column(0).chunk(0)
+        one = values_only(pa.table({"x": coded})).column(0).chunk(0)
         index = np.full(len(column.entries), -1, np.int64)
         index[known] = one.indices.to_numpy()
         return one.dictionary, index[column.place]

@@ -21,24 +21,31 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
 from ..files import private_handle
-from ..io.dialect import FileFormat
-from ..io.parquet_reader import Scan, as_entries
+from ..io.file_format import FileFormat
+from ..io.parquet_reader import Scan
 from ..kernels.threads import streamed
 from ..schema import Kind
-from .column import Column, smallest
-from .encode import encode, kind_of
-from .exact_values import beyond_doubles
+from .arrays import as_entries, beyond_doubles, kind_of
+from .column import Column, ValueCounts, smallest
+from .encode import encode
 from .table import Table, Window, check_names
-from .value_counts import ValueCounts
 from .workspace import LEAST, Workspace
 
 _BATCH = 1 << 17
+
+
 _ROW, _CELL = 16, 3
 """Bytes that a record takes at the peak of the work, and each of its cells."""
+
+
 _OFTEN = 64
 """Windows after which pages of mapped files are put aside."""
+
+
 _FEW = 1 << 15
 """Lists of values are merged when they are this long, and again when they have doubled."""
+
+
 _VALUES = 4
 """The values of one column take at most one part in so many of the memory."""
 
@@ -60,7 +67,32 @@ class Coding:
     counts: NDArray[np.int64]
 
 
-class Scanned(Table):
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:24]
+
+
+def _held(cells: pa.Array) -> pa.Array:
+    """The distinct cells of some rows."""
+    if not pa.types.is_dictionary(cells.type):
+        return cells.unique()
+    entries, codes = as_entries(cells)
+    used = np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))
+    return entries.take(pa.array(used))
+
+
+def _in_order(name: str, values: pa.Array) -> pa.Array:
+    """Values in the order in which columns hold them, so that codes need no second list."""
+    try:
+        places = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
+    except SchemaError:
+        return values
+    return values.take(pa.array(np.argsort(places, kind="stable")))
+
+
+_WINDOW = 1 << 20
+
+
+class ChunkedTable(Table):
     """A table whose rows stay in their files; made by an engine.
 
     Parameters
@@ -368,32 +400,7 @@ class Scanned(Table):
         return coding.entries.to_pylist(), coding.counts
 
 
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()[:24]
-
-
-def _held(cells: pa.Array) -> pa.Array:
-    """The distinct cells of some rows."""
-    if not pa.types.is_dictionary(cells.type):
-        return cells.unique()
-    entries, codes = as_entries(cells)
-    used = np.flatnonzero(np.bincount(codes.to_numpy(), minlength=len(entries)))
-    return entries.take(pa.array(used))
-
-
-def _in_order(name: str, values: pa.Array) -> pa.Array:
-    """Values in the order in which columns hold them, so that codes need no second list."""
-    try:
-        places = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
-    except SchemaError:
-        return values
-    return values.take(pa.array(np.argsort(places, kind="stable")))
-
-
-_WINDOW = 1 << 20
-
-
-class Reordered(Scanned):
+class ReorderedTable(ChunkedTable):
     """A table that streams past with its rows in another order: its columns as codes.
 
     Parameters
@@ -403,7 +410,7 @@ class Reordered(Scanned):
         The row of `table` at each place.
     """
 
-    def __init__(self, table: Scanned, rows: NDArray[Any]) -> None:
+    def __init__(self, table: ChunkedTable, rows: NDArray[Any]) -> None:
         super().__init__(table.scan, table.workspace, table.layout, table.path)
         self._table, self._rows = table, rows
 

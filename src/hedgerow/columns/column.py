@@ -1,4 +1,7 @@
-"""A column: small integers plus the sorted dictionary that they point into."""
+"""A column as small integers and a sorted dictionary, the counts of its values, and its bins.
+
+A table in memory counts its columns once; a database or a cluster delivers the same record.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,131 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SchemaError
-from ..io.dates import DAY
-from ..notation import Exact, number
+from ..notation import DAY, Exact, number
 from ..schema import Kind
-from .exact_values import inexact
-from .value_counts import Dictionary, ValueCounts, tally
+from .arrays import inexact
+
+_TALLIED = 1 << 20
+"""So many codes are widened at a time."""
+
+
+class Dictionary:
+    """What the distinct values of a column tell, whoever holds or counts them."""
+
+    kind: Kind
+    values: Any
+    exact: Sequence[Exact]
+
+    @property
+    def n_values(self) -> int:
+        """Number of distinct values, missing not counted; also the code of a missing value."""
+        return len(self.values)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether `values` are numbers (numeric columns and dates)."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Whether the order of the values means something: numbers, dates, ordinal categories."""
+        return self.is_number or self.kind == "ordinal"
+
+    @property
+    def apart(self) -> NDArray[np.float64]:
+        """The numbers, for whoever looks at their differences alone: exact ones less the least."""
+        values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
+        return np.asarray(values, np.float64)
+
+    @property
+    def infinite(self) -> bool:
+        """Whether a value is infinite."""
+        return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueCounts(Dictionary):
+    """The distinct values of a column and how often each occurs.
+
+    Parameters
+    ----------
+    name : str
+        Column name.
+    kind : {"numeric", "categorical", "ordinal", "date", "boolean"}
+    unit : str
+        For dates "day" or "us", else empty.
+    values : ndarray of float64, or list of str
+        Distinct values, ascending or in category order.
+    counts : ndarray of int64, shape (n_values,)
+        Records per value.
+    missing : int
+        Records without a value.
+    exact : sequence of int or Decimal
+        The numbers themselves where doubles do not hold them; see `Column`.
+    events : tuple of str
+        Declared events; see `Column`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([30.0, 41.0]), np.array([2, 5]), 1)
+    >>> ages.n_values, ages.known, ages.total
+    (2, 7, 8)
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    values: Any
+    counts: NDArray[np.int64]
+    missing: int = 0
+    exact: Sequence[Exact] = ()
+    events: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:  # no person's value
+        return (
+            f"ValueCounts({self.name!r}, {self.kind!r}, {self.total} rows, {self.n_values} values)"
+        )
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether any record has no value."""
+        return self.missing > 0
+
+    @property
+    def known(self) -> int:
+        """Records with a value."""
+        return int(self.counts.sum())
+
+    @property
+    def total(self) -> int:
+        """Records."""
+        return self.known + self.missing
+
+    def frequent(self, most: int) -> NDArray[np.int64]:
+        """The level of every code, the missing one last: values keep their places while there are
+        no more than `most`; of more, the most frequent come first and the rest is one level.
+
+        Examples
+        --------
+        >>> jobs = ValueCounts("job", "categorical", "", ["a", "b", "c"], np.array([1, 4, 2]), 3)
+        >>> jobs.frequent(3).tolist(), jobs.frequent(1).tolist()
+        ([0, 1, 2, 3], [1, 0, 1, 2])
+        """
+        level = np.arange(self.n_values + 1)
+        if self.n_values > most:
+            level[:] = most
+            level[np.argsort(-self.counts, kind="stable")[:most]] = np.arange(most)
+            level[-1] = most + 1
+        return level
+
+
+def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
+    """How often each code occurs; counted a few at a time, for widening them takes room."""
+    counts = np.zeros(n_codes, np.int64)
+    for a in range(0, len(codes), _TALLIED):
+        counts += np.bincount(codes[a : a + _TALLIED], minlength=n_codes)
+    return counts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,3 +339,108 @@ def in_unit(column: Column, unit: str) -> Column | None:
     if column.exact or not (np.diff(values) > 0).all():
         return None
     return replace(column, unit=unit, values=values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Bins:
+    """Bins of whole distinct values.
+
+    Parameters
+    ----------
+    lookup : ndarray of the smallest unsigned integers, shape (n_values + 1,)
+        Bin of each value code; the missing code, at the end, becomes `n_bins`.
+    n_bins : int
+        Number of bins.
+    lo, hi : ndarray of float64, shape (n_bins,)
+        Smallest and largest value in each bin; empty for categories.
+    thresholds : ndarray of float64, shape (n_bins - 1,)
+        Midpoints between neighbouring bins; values below `thresholds[i]` lie in bins 0 .. i.
+    public : bool
+        Whether the thresholds are points that somebody declared.
+    """
+
+    lookup: NDArray[Any]
+    n_bins: int
+    lo: NDArray[np.float64]
+    hi: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    public: bool = False
+
+    @property
+    def changes(self) -> bool:
+        """Whether bins differ from the value codes."""
+        return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
+
+    def whole(self) -> Bins:
+        """All values in one bin, missing ones too, so that nothing is cut."""
+        one = slice(0, 1 if len(self.lo) else 0)
+        lookup = np.zeros_like(self.lookup)
+        return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
+
+    def codes(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """The bin of each row, from the row's value codes; `codes` itself where nothing changes."""
+        return self.lookup[codes] if self.changes else codes
+
+
+def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
+    """Cut a column of numbers at public points: a bin holds the values from one on, below the next.
+
+    Bins without values are left out; each threshold is the point where the bin above it begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([1.0, 2, 3, 9]), np.ones(4, int))
+    >>> cut = bins_between(ages, np.array([2.0, 4, 6, 8]))
+    >>> cut.lookup.tolist(), cut.thresholds.tolist()
+    ([0, 1, 1, 2, 3], [2.0, 8.0])
+    """
+    values = np.asarray(counts.values, np.float64)
+    held, first, bins = np.unique(
+        np.searchsorted(points, values, side="right"), return_index=True, return_inverse=True
+    )
+    last = np.append(first[1:], len(values)) - 1
+    lookup = np.append(bins.reshape(-1), len(held)).astype(smallest(len(held) + 1))
+    return Bins(lookup, len(held), values[first], values[last], points[held[1:] - 1], True)
+
+
+def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
+    """Cut a column of numbers at quantiles into at most `max_bins` bins.
+
+    A bin holds whole distinct values, so the cut does not depend on row order. Columns
+    with at most `max_bins` distinct values, and categories, keep one bin per value.
+
+    Parameters
+    ----------
+    counts : ValueCounts
+    max_bins : int
+        Most bins, at least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([1.0, 2, 3, 9]), np.ones(4, int))
+    >>> cut = bins_of(ages, max_bins=2)
+    >>> cut.lookup.tolist(), cut.lo.tolist(), cut.hi.tolist(), cut.thresholds.tolist()
+    ([0, 0, 1, 1, 2], [1.0, 3.0], [2.0, 9.0], [2.5])
+    """
+    n = counts.n_values
+    if not counts.is_number:
+        empty = np.empty(0)
+        return Bins(np.arange(n + 1, dtype=smallest(n + 1)), n, empty, empty, empty)
+    lo = hi = np.asarray(counts.values, np.float64)
+    lookup = np.arange(n + 1, dtype=smallest(n + 1))
+    first = np.flatnonzero(
+        np.append(True, lo[1:] != lo[:-1])
+    )  # numbers that share a double: one bin
+    if n > max_bins:
+        before = np.cumsum(counts.counts) - counts.counts
+        share = before * max_bins // max(counts.known, 1)
+        first = first[np.flatnonzero(np.diff(share[first], prepend=-1))]
+    if len(first) < n:
+        bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
+        lo, hi = lo[first], hi[np.append(first[1:], n) - 1]
+        lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))
+    middle = hi[:-1] / 2 + lo[1:] / 2
+    thresholds = np.where(middle > hi[:-1], middle, lo[1:])
+    return Bins(lookup, len(lo), lo, hi, thresholds)

@@ -13,46 +13,33 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from ..io.dates import DAY, parse_dates
+from ..io.text_cells import parse_dates
 from ..kernels.sorting import stable_sort
-from ..notation import beyond_years, moment, number
+from ..notation import DAY, beyond_years
 from ..schema import Kind
-from .array_memory import filled, storage
+from .arrays import (
+    _is_number,
+    as_text,
+    beyond_doubles,
+    decimals,
+    decoded,
+    floats,
+    indexed,
+    inexact,
+    is_text,
+    microseconds,
+    mostly_distinct,
+    storage,
+    trial,
+)
 from .column import Column, smallest
-from .exact_values import beyond_doubles, decimals, floats, inexact, microseconds
 
 _SPAN = 1 << 16
 """Integers within a span this wide are counted into a table instead of hashed."""
+
+
 _LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
 """The last time stamps that can be counted in microseconds."""
-_TRIAL = 4096
-"""Fewest values that are looked at to choose between hashing and sorting."""
-
-
-def trial(n: int) -> int:
-    """How many of n values are looked at to tell whether most differ."""
-    return max(_TRIAL, n // 16)
-
-
-def mostly_distinct(found: int, n: int) -> bool:
-    """Whether the values looked at differ so much that sorting is faster than hashing.
-
-    Only time depends on the answer, never a result.
-    """
-    return found * 2 > trial(n)
-
-
-def kind_of(kind: pa.DataType) -> Kind:
-    """The kind that an Arrow type tells."""
-    if pa.types.is_dictionary(kind):
-        return "ordinal" if kind.ordered else "categorical"
-    if pa.types.is_boolean(kind):
-        return "boolean"
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        return "date"
-    if _is_number(kind) or pa.types.is_duration(kind):
-        return "numeric"
-    return "categorical"
 
 
 def encode(
@@ -104,62 +91,6 @@ def encode(
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
         return replace(made, zone=zone or "")
     return _encode_categories(name, array, kind, categories)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is a string type."""
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
-
-
-def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The array with its dictionary, if any, written out."""
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
-
-
-def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
-    """Return the bytes of text in every cell, also of a dictionary; 0 for what is no text."""
-    coded = pa.types.is_dictionary(cells.type)
-    texts = cells.dictionary if coded else cells
-    if not is_text(texts.type):
-        return np.zeros(len(cells), np.int64)
-    lengths = pc.binary_length(texts)
-    lengths = lengths.take(cells.indices) if coded else lengths
-    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-
-
-def in_parquet(kind: pa.DataType) -> pa.DataType:
-    """The type that Parquet gives back: it knows no seconds, and days in one way."""
-    if kind == pa.date64():
-        return pa.date32()
-    if kind == pa.time32("s"):
-        return pa.time32("ms")
-    if pa.types.is_timestamp(kind) and kind.unit == "s":
-        return pa.timestamp("ms", kind.tz)
-    return kind
-
-
-def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
-    if pa.types.is_null(array.type):
-        return np.full(len(array), -1), pa.array([], pa.string())
-    if pa.types.is_string_view(array.type):
-        array = array.cast(pa.large_string())
-    if pa.types.is_dictionary(array.type):
-        coded = array.unify_dictionaries() if array.num_chunks > 1 else array
-    else:
-        coded = array.dictionary_encode()  # one dictionary for all chunks
-    if not coded.num_chunks:
-        return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
-    parts = [filled(c.indices.cast(pa.int32()), -1).to_numpy() for c in coded.chunks]
-    return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
 
 
 def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -396,34 +327,3 @@ def _natural(
     key = np.zeros(len(unique) + 1, np.uint64)
     key[merged[:-1]] = pc.rank(entries).to_numpy()
     return np.argsort(key[present])
-
-
-def as_text(values: pa.Array) -> pa.Array:
-    """Distinct values as the text by which categories are known; missing stays missing."""
-    kind = values.type
-    if pa.types.is_floating(kind):
-        exact = values.cast(pa.float64()).to_pylist()
-        return pa.array([_number(v) for v in exact], pa.string())
-    if pa.types.is_timestamp(kind):
-        exactly = microseconds(values)
-        return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return values
-    try:
-        return values.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        try:
-            texts = [None if v is None else _plain(v) for v in values.to_pylist()]
-        except OverflowError:
-            raise beyond_years() from None
-        return pa.array(texts, pa.string())
-
-
-def _number(value: float | None) -> str | None:
-    if value is None or value != value:
-        return None
-    return number(value) if abs(value) != float("inf") else repr(value)
-
-
-def _plain(value: Any) -> str:
-    return value.hex() if isinstance(value, bytes) else str(value)

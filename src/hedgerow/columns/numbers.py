@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from .encode import decoded
-from .exact_values import beyond_doubles, floats, inexact
+from .arrays import beyond_doubles, decoded, floats, inexact
 from .table import Table
 
 Floats = NDArray[np.float64]

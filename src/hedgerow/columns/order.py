@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..io.cell_text import written
+from ..io.text_cells import cell_text
 from ..kernels.sorting import order_of_words
-from .array_memory import one_piece
-from .encode import indexed, mostly_distinct, trial
+from .arrays import indexed, mostly_distinct, one_piece, trial
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -190,7 +189,7 @@ def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
 def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
     """Cells as they are written; numbers that are none stand apart from missing ones."""
     array = one_piece(cells)
-    text = written(array)
+    text = cell_text(array)
     if pa.types.is_floating(array.type):
         text = pc.if_else(pc.is_nan(array), "", text)
     return text.cast(pa.large_string())

@@ -1,39 +1,31 @@
-"""A proposal of roles and kinds for a table, with reasons, for a person to correct."""
+"""A proposal of roles and kinds for a table, with reasons, for a person to correct; sampling weights.
+
+Words of column names are known in English, German, French and Spanish, written without accents, as
+`unaccented` gives them.
+"""
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import SchemaError
-from ..io.dates import parse_dates
-from ..io.dialect import UNICODE, Dialect
+from ..errors import InputError, SchemaError
+from ..io.file_format import UNICODE, Dialect
 from ..io.read import read
-from ..io.text_types import MARKERS, typed
+from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
+from .arrays import is_text, kind_of
 from .column import Column
-from .encode import is_text, kind_of
 from .table import Table
-from .vocabulary import (
-    CODES,
-    DIRECT,
-    FREE,
-    HOMES,
-    KEYS,
-    NAMES,
-    PEOPLE,
-    PERSONS,
-    WEIGHTS,
-    says_known,
-    says_sensitive,
-    tokens,
-)
 
 _LOOKED_AT = 1000
 """Distinct values that the patterns look at, evenly spaced through the dictionary."""
@@ -48,16 +40,33 @@ _FEW = 100
 """Distinct values up to which a column counts as a group of people."""
 MOST_CODES, _CODE_SHARED = 10, 3
 """Up to so many whole numbers are codes, where so many records share each on average."""
-
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
     ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
     ("telephone numbers", r"^(\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]$"),
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
-
 LONG = 200
 """Characters of a cell beyond which text is prose, which names people and cannot be recoded."""
+SENSITIVE_STEMS = (
+    *("gehalt", "einkommen", "einkunft", "verdienst", "vermogen", "schulden", "ersparnis"),
+    *("diagnos", "krank", "befund", "medika", "behinder", "religi", "konfession", "gewerkschaft"),
+    *("straftat", "vorstrafe", "schwanger", "sexuell", "alkohol", "raucher", "umsatz", "steuer"),
+    *("salair", "salar", "remunerat", "revenu", "patrimoin", "dette", "impot", "maladie"),
+    *("handicap", "syndica", "grossesse", "enceinte", "fumeur", "confession", "chomage"),
+    *("patrimonio", "deuda", "impuesto", "enferm", "discapaci", "sindic", "embaraz", "fumador"),
+)
+"""Parts of words, for German joins them: Bruttojahresgehalt."""
+SENSITIVE_ENDS = ("lohn", "rente", "miete")
+QUASI_STEMS = (
+    *("geburt", "geschlecht", "nationalit", "staatsang", "arbeitszeit", "haushaltsgr"),
+    *("naissance", "matrimonial", "nacimiento", "nacionalidad"),
+)
+_WEIGHT_SHARED = 10
+"""A weight takes few values where so many records have each of them, on average."""
+_STRATUM = 0.9
+"""A weight tells a column where so large a share of the records have a weight that goes with one
+value of it."""
 
 
 @dataclass(frozen=True)
@@ -302,7 +311,7 @@ def _are_numbers(table: Table, name: str) -> bool:
     entries = _texts(table, name)
     if not len(entries) or tokens(name) & CODES:
         return False
-    numbers, _ = typed(pa.chunked_array([entries]), Dialect())
+    numbers, _ = infer_type(pa.chunked_array([entries]), Dialect())
     if kind_of(numbers.type) != "numeric" or len(numbers.unique()) < len(entries):
         return False
     try:
@@ -388,3 +397,220 @@ def _numbers_rows(column: Column, there: int) -> bool:
         and bool(np.all(np.mod(values, 1) == 0))
         and values[-1] - values[0] + 1 == there
     )
+
+
+def _listed(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+DIRECT = _listed(
+    """
+    email mail phone telephone tel mobile fax ssn sin nin nino passport iban surname lastname
+    firstname fullname forename maidenname username login nhs taxid insuranceno licence license ip
+    mac nachname vorname familienname geburtsname rufname telefon telefonnummer handy handynummer
+    versichertennummer versicherungsnummer sozialversicherungsnummer svnr steuerid steuernummer
+    personalausweis ausweisnummer reisepass kontonummer benutzername aktenzeichen nom prenom
+    prenoms nomdefamille courriel portable passeport nir nombre nombres apellido apellidos
+    telefono movil correo pasaporte dni nie nif cedula
+    """
+)
+
+
+KEYS = _listed(
+    """
+    id ids uid uuid guid key identifier number no nr code personid patientid policyid record
+    nummer kennung schluessel schlussel numero identifiant cle clave identificador patientennummer
+    patientennr kundennummer kundennr personalnummer personalnr matrikelnummer mitgliedsnummer
+    fallnummer
+    """
+)
+
+
+PERSONS = _listed(
+    """
+    pid personid patientid memberid customerid employeeid patientennummer patientennr kundennummer
+    kundennr personalnummer mitgliedsnummer
+    """
+)
+"""Keys of people, who may have several records."""
+
+
+PEOPLE = PERSONS | _listed("id ids uid uuid guid")
+
+
+HOMES = _listed(
+    """
+    hid hhid householdid householdnumber householdno householdnr idhh hhnr hhno idh familyid idmen
+    idmenage haushaltsnummer haushaltsid haushaltid haushaltnr hogarid idhogar
+    """
+)
+"""Keys of households."""
+
+
+NAMES = _listed(
+    """
+    first last full given family middle maiden patient person customer client employee
+    """
+)
+
+
+SENSITIVE = _listed(
+    """
+    income salary wage wages pay earning earnings asset assets wealth worth debt debts loan loans
+    credit gain gains loss losses revenue profit tax taxes taxinc balance savings saving
+    expenditure expend spending amount dividend dividends money pension benefit rent diagnosis
+    diagnoses disease health illness condition hiv aids icd drug drugs medication medicine therapy
+    treatment drinks drinking alcohol smoker smoking disability disabled pregnant religion
+    orientation party vote crime conviction offence score grade rating bmi blood pressure
+    cholesterol symptom injury suicide abuse status_exit exitstatus claim claims diabetes diabete
+    diabetic stroke cancer heart asthma infection infected medicaid ethnicbelief union lohn rente
+    miete note noten darlehen sparguthaben kaufkraft geld betrag guthaben therapie behandlung
+    sucht drogen blutdruck gewicht allergie allergien psyche kirchensteuer partei paie traitement
+    loyer sante malade montant argent epargne pret note notes parti drogue tabac sueldo paga
+    alquiler salud dinero importe ahorro ahorros prestamo nota notas partido droga tabaco delito
+    renta ingresos
+    """
+)
+
+
+QUASI = _listed(
+    """
+    age birth birthday birthdate dob born sex gender race ethnic ethnicity origin nation
+    nationality country citizenship citizen region state province county district city town
+    village municipality zip zipcode postcode postal plz address street education educ edu school
+    schooling degree job occupation profession work workclass employer employment emp industry
+    sector marital married civil spouse children child kids household family relationship relation
+    relat language hours housing house height entry entrydate admission discharge visit migration
+    veteran military alter sexe genre edad sexo genero ort wohnort gemeinde stadt kreis landkreis
+    bundesland land staat strasse anschrift adresse postleitzahl beruf tatigkeit branche
+    arbeitgeber bildung ausbildung schule abschluss schulabschluss familienstand kinder kinderzahl
+    haushalt sprache herkunft eintritt aufnahme entlassung wochenstunden grosse commune ville
+    departement pays rue metier diplome etudes enfants menage langue origine adresse codepostal
+    etatcivil embauche entree sortie taille ciudad pais provincia municipio comunidad calle
+    direccion codigopostal ocupacion profesion empleo estudios hijos hogar idioma origen
+    estadocivil ingreso alta
+    """
+)
+
+
+FREE = _listed(
+    """
+    comment comments remark remarks note notes text freetext memo description bemerkung
+    bemerkungen kommentar freitext anmerkung anmerkungen beschreibung commentaire commentaires
+    remarque remarques observacion observaciones comentario comentarios descripcion
+    """
+)
+
+
+WEIGHTS = _listed(
+    """
+    fnlwgt wgt samplingweight instanceweight hochrechnungsfaktor
+    """
+)
+
+
+CODES = _listed(
+    """
+    zip zipcode postcode postal plz postleitzahl code codigopostal codepostal
+    """
+)
+
+
+def plain(text: str) -> str:
+    """Text in lower case without accents.
+
+    Examples
+    --------
+    >>> plain("Religión"), plain("Vermögen"), plain("Straße")
+    ('religion', 'vermogen', 'strasse')
+    """
+    apart = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
+    return "".join(c for c in apart if not unicodedata.combining(c))
+
+
+def tokens(name: str) -> set[str]:
+    """The words of a column name, plain; also its neighbours joined.
+
+    Examples
+    --------
+    >>> sorted(tokens("birthDate")), sorted(tokens("code postal"))
+    (['birth', 'birthdate', 'date'], ['code', 'codepostal', 'postal'])
+    """
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
+    words = [w.rstrip("0123456789") or w for w in re.split(r"[\W_]+", plain(spaced)) if w]
+    return {*words, *(a + b for a, b in pairwise(words))}
+
+
+def says_sensitive(words: set[str]) -> bool:
+    """Whether the words of a name say something that a person may want to keep private."""
+    return bool(words & SENSITIVE) or any(
+        any(stem in word for stem in SENSITIVE_STEMS) or word.endswith(SENSITIVE_ENDS)
+        for word in words
+    )
+
+
+def says_known(words: set[str]) -> bool:
+    """Whether the words of a name say something that others may know of a person."""
+    return bool(words & QUASI) or any(stem in word for word in words for stem in QUASI_STEMS)
+
+
+def check_weights(table: Table, name: str) -> Column:
+    """The column of sampling weights.
+
+    Raises
+    ------
+    InputError
+        Weights are missing, infinite or below 1.
+    """
+    column = table.column(name, kind="numeric")
+    known = np.asarray(column.values, np.float64)
+    wrong = np.append(~((known >= 1) & np.isfinite(known)), True)
+    bad = int(column.counts()[: len(wrong)][wrong[: len(column.counts())]].sum())
+    if bad:
+        raise InputError(
+            f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
+            hint="a weight says how many people a record stands for; one that does not can be "
+            "released as other (other=, --other)",
+        )
+    return column
+
+
+def strata_disclosure(table: Table, name: str, columns: Sequence[str]) -> str | None:
+    """What a weight of few values gives away: the stratum that a record was drawn from.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+        The column of weights.
+    columns : sequence of str
+        Columns of which it is asked whether the weight tells them.
+
+    Returns
+    -------
+    str or None
+        A sentence; None where the weight is the same for all, or takes many values.
+    """
+    column = table.column(name, kind="categorical")
+    n = column.n_values
+    if n < 2 or n * _WEIGHT_SHARED > table.n_rows:
+        return None
+    told = [other for other in columns if other != name and _stratum_share(column, table, other) >= _STRATUM]
+    return (
+        f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away "
+        "the stratum that it was drawn from"
+        + (f", and with it {', '.join(told)}" if told else "")
+        + "; round or calibrate the weights, or name the column among the quasi-identifiers"
+    )
+
+
+def _stratum_share(weight: Column, table: Table, name: str) -> float:
+    """The share of records whose weight goes with one value of a column that has several."""
+    other = table.column(name, kind="categorical")
+    m = other.n_values + 1
+    if other.n_values < 2:
+        return 0.0
+    keys, sizes = np.unique(weight.codes.astype(np.int64) * m + other.codes, return_counts=True)
+    own = keys // m
+    alone = np.bincount(own)[own] == 1
+    return float(sizes[alone].sum() / table.n_rows)

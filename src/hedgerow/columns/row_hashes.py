@@ -22,56 +22,37 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..io.dates import DAY
 from ..kernels.siphash import add_codes, hash_texts, hash_words, sum_rows
 from ..kernels.threads import streamed
 from ..key import Key
-from ..notation import number
-from .array_memory import filled, same_memory, storage
-from .encode import is_text
+from ..notation import DAY, number
+from .arrays import filled, same_memory, storage, value_class
 
 Words = NDArray[np.uint64]
+
 
 FORMS = ("word", "large", "negative", "text", "missing", "strange")
 """How a cell is hashed, each under a key of its own: a 64-bit word (of a number: its double), a
 whole number that no double holds (and its negative), a text; nothing; a cell of another class."""
+
+
 _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
+
+
 _EXACT = 1 << 53
+
+
 _DICTIONARIES = 4
 """So many dictionaries of a column are known at a time: two tables, in parts, have some each."""
+
+
 _LEAST = {pa.int8(): -(1 << 7), pa.uint8(): 0, pa.int16(): -(1 << 15), pa.uint16(): 0}
-_CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
-    "missing": pa.types.is_null,
-    "text": is_text,
-    "boolean": pa.types.is_boolean,
-    "number": lambda k: any(
-        test(k) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    ),
-    "date": lambda k: pa.types.is_date(k) or pa.types.is_timestamp(k),
-    "time": lambda k: pa.types.is_time(k) or pa.types.is_duration(k),
-    "bytes": lambda k: any(
-        test(k)
-        for test in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-            pa.types.is_binary_view,
-        )
-    ),
-}
 
 
 _BY_ENTRY = ("text", "bytes", "time")
+
+
 _BOTH = pa.array([False, True, None])
-
-
-def value_class(kind: pa.DataType) -> str:
-    """The class by which values of an Arrow type are compared; "missing" for a type of nulls."""
-    if pa.types.is_dictionary(kind):
-        return value_class(kind.value_type)
-    if isinstance(kind, pa.BaseExtensionType):
-        return value_class(kind.storage_type)
-    return next((name for name, holds in _CLASSES.items() if holds(kind)), "other")
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, SchemaError
-from ..io.dialect import FileFormat
+from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, Source
 from ..plan import PlanColumn
 from ..schema import KINDS, Kind, Schema
-from .array_memory import filled, give_back, one_piece, same_memory, storage
+from .arrays import (
+    beyond_doubles,
+    decoded,
+    filled,
+    indexed,
+    kind_of,
+    one_piece,
+    same_memory,
+    storage,
+)
 from .column import Column, as_categories, in_unit, ordered
-from .encode import decoded, encode, indexed, kind_of
-from .exact_values import beyond_doubles
+from .encode import encode
 from .order import content_order
+from .workspace import give_back
 
 
 @dataclass(frozen=True)

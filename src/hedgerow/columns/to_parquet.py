@@ -19,23 +19,19 @@ import pyarrow.compute as pc
 from ..errors import InputError, UnsupportedError, no_memory
 from ..files import private_handle
 from ..io.csv_file import csv_layout, read_csv_batches, tell
-from ..io.dialect import Dialect, FileFormat
 from ..io.duckdb_reader import identifier, in_batches
-from ..io.escape import unescape_cells
-from ..io.file_sets import check_drift, format_of, parts_of
+from ..io.file_format import Dialect, FileFormat
+from ..io.file_sets import check_drift, check_there, format_of, parts_of
 from ..io.frames import without_views
 from ..io.parquet_reader import Reader, Scan
-from ..io.read import check_there
-from ..io.spelling import declared_texts, spelled
-from ..io.text_types import typed, typed_columns
+from ..io.read import declared_texts, spelled
+from ..io.text_cells import infer_type, infer_types, unescape_cells
 from ..io.write import not_in_parquet
 from ..schema import Schema
-from .checkpoint import job_of
-from .chunked_table import Scanned
-from .encode import kind_of
-from .row_hashes import value_class
+from .arrays import kind_of, value_class
+from .chunked_table import ChunkedTable
 from .table import check_names
-from .workspace import Workspace
+from .workspace import Workspace, job_digest
 
 _BATCH = 1 << 18
 _COPY = "people.parquet"
@@ -47,7 +43,7 @@ def spooled(
     workspace: Workspace,
     schema: Schema | None = None,
     unescape_formulas: bool = False,
-) -> Scanned:
+) -> ChunkedTable:
     """A source as a table that is not loaded.
 
     Parameters
@@ -84,7 +80,7 @@ def spooled(
     parts = parts_of(path)
     layout = format_of(parts)
     if layout.suffix == ".parquet":
-        return Scanned(Scan.of(parts), workspace, layout, path, keeps=True)
+        return ChunkedTable(Scan.of(parts), workspace, layout, path, keeps=True)
     if layout.suffix == ".csv":
         return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
     raise UnsupportedError(
@@ -102,7 +98,7 @@ def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str 
     told = schema or Schema()
     asked = told.kinds, told.categories, told.missing, told.decimal, told.encoding
     with suppress(OSError):  # whoever opens it says what is wrong
-        return job_of(parts, name, *map(_plainly, asked), unescape_formulas)
+        return job_digest(parts, name, *map(_plainly, asked), unescape_formulas)
     return None
 
 
@@ -124,7 +120,7 @@ def is_database(source: Any) -> bool:
     return Path(file).suffix.lower() in _DATABASES and not os.path.isdir(file)
 
 
-def _of_database(path: Path, name: str, workspace: Workspace) -> Scanned:
+def _of_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
     import duckdb
 
     check_there(path)
@@ -172,14 +168,14 @@ def _of_database(path: Path, name: str, workspace: Workspace) -> Scanned:
         return _copied(relation, workspace, fault)
 
 
-def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
+def _copied(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     import duckdb
 
     try:
         check_names(list(relation.columns))
         batches = in_batches(relation, _BATCH)
         if (kept := workspace.finished(_COPY)) is not None:
-            return Scanned(Scan.of([kept]), workspace, FileFormat(), keeps=True)
+            return ChunkedTable(Scan.of([kept]), workspace, FileFormat(), keeps=True)
         target = workspace.place(_COPY)
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         n_rows = _write(target, tables, workspace)
@@ -190,7 +186,7 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> Scanned:
     if not n_rows:
         raise InputError("the table has no rows", hint="give a table with at least one record")
     copy = workspace.finish(_COPY, target)
-    return Scanned(Scan.of([copy]), workspace, FileFormat(), keeps=True)
+    return ChunkedTable(Scan.of([copy]), workspace, FileFormat(), keeps=True)
 
 
 def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
@@ -219,7 +215,7 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
 
 def _of_text(
     path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
-) -> Scanned:
+) -> ChunkedTable:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
     check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
@@ -247,7 +243,7 @@ def _of_text(
     told = replace(dialect, missing=tuple(schema.missing), told=schema.decimal)
     every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
     plain = {n: unescape_cells(e) if unescape_formulas else e for n, e in every.items()}
-    made, dialect = typed_columns({n: pa.chunked_array([e]) for n, e in plain.items()}, told)
+    made, dialect = infer_types({n: pa.chunked_array([e]) for n, e in plain.items()}, told)
     for name, whole in every.items():
         if name not in asked:
             _check_types(name, parts, [each[name] for each in texts], dialect)
@@ -257,7 +253,7 @@ def _of_text(
             readers[name] = _reader(whole, column.combine_chunks())
     scan = Scan.of(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
-    return Scanned(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
+    return ChunkedTable(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
 
 
 def _text(names: Sequence[str]) -> pa.Schema:
@@ -266,7 +262,7 @@ def _text(names: Sequence[str]) -> pa.Schema:
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
     """The distinct texts of every column of a copied part."""
-    table = Scanned(Scan.of([copy]), workspace, FileFormat(), copy)
+    table = ChunkedTable(Scan.of([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 
 
@@ -293,7 +289,7 @@ def _check_types(
     """Raise InputError where a column is text in one part and something else in another."""
     found: dict[str, Path] = {}
     for part, each in zip(parts, texts, strict=True):
-        kind = value_class(typed(pa.chunked_array([each]), dialect)[0].type)
+        kind = value_class(infer_type(pa.chunked_array([each]), dialect)[0].type)
         if kind != "missing":
             found.setdefault(kind, part)
     if len(found) > 1:

@@ -1,10 +1,16 @@
-"""CSV through DuckDB with explicit settings: no row is guessed away, no order lost."""
+"""CSV files: their encoding and dialect found from their text, their cells read by DuckDB.
+
+DuckDB reads with explicit settings: no row is guessed away, no order lost.
+"""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,12 +23,17 @@ from ..columns.table import check_names
 from ..errors import InputError
 from ..files import temporary_folder
 from ..progress import caution
-from .dialect import UNICODE, Dialect, find_encoding, read_sample, sniff, unlike_utf8
 from .duckdb_reader import connected, in_batches, named, whole
-from .text_types import typed_columns
+from .file_format import UNICODE, Dialect
+from .text_cells import infer_types
 
 _FEW = 1000
 """Of so many lines one may not be UTF-8 before a file is taken for another encoding."""
+DELIMITERS = (",", ";", "\t", "|")
+_SAMPLE = 1 << 18
+_CONTROL = bytes({*range(9), 0x0B, *range(0x0E, 0x20), 0x7F})
+_NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
+_DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$")
 
 
 def read_csv(
@@ -62,7 +73,7 @@ def read_csv(
             f"{path.name} has a header but no rows", hint="give a table with at least one record"
         )
     told = replace(dialect, missing=tuple(missing), told=decimal)
-    columns, dialect = typed_columns(dict(zip(names, text.columns, strict=True)), told)
+    columns, dialect = infer_types(dict(zip(names, text.columns, strict=True)), told)
     return pa.table(columns), dialect
 
 
@@ -257,3 +268,181 @@ def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
                     next(row for row in dialect.reader(source) if row)
             shutil.copyfileobj(source, target, 1 << 20)
         yield copy
+
+
+def find_encoding(path: Path, otherwise: str = "") -> str:
+    """The encoding of a text file: by its byte order mark, else UTF-8, else the one that is named.
+
+    Parameters
+    ----------
+    path : Path
+    otherwise : str
+        Windows-1252 where nobody names one.
+
+    Raises
+    ------
+    InputError
+        The bytes fit none of them, or hold control characters.
+    """
+    with open(path, "rb") as file:
+        start = file.read(4)
+    marks = (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    )
+    marked = [name for mark, name in marks if start.startswith(mark)]
+    for encoding in marked or ("utf-8", otherwise or "cp1252"):
+        if _decodes(path, encoding):
+            return encoding
+    first = 0 if "utf-16" in marked else unlike_utf8(path)[0]
+    raise InputError(
+        f"{path.name} has an unreadable encoding"
+        + (f", and is not UTF-8 in line {first:,}" if first else ""),
+        hint=f"its bytes are neither UTF-8, UTF-16 with a mark nor {otherwise or 'Windows-1252'}: save it as "
+        f"UTF-8 text, or say what {'else ' if otherwise else ''}it is: --encoding (encoding=)",
+    )
+
+
+def unlike_utf8(path: Path) -> tuple[int, int, int]:
+    """The first line of a file that is not UTF-8, how many are so, and how many lines there are."""
+    first = broken = total = 0
+    with open(path, encoding="latin-1") as file:  # every byte is a character
+        for total, line in enumerate(file, 1):
+            if not line.isascii():
+                try:
+                    line.encode("latin-1").decode()
+                except UnicodeDecodeError:
+                    first, broken = first or total, broken + 1
+    return first, broken, total
+
+
+def _decodes(path: Path, encoding: str) -> bool:
+    # Nearly any bytes decode in eight bits; control characters show what is no text.
+    refused = b"\x00" if encoding.startswith("utf") else _CONTROL
+    try:
+        with open(path, encoding=encoding, errors="strict", newline="") as file:
+            while text := file.read(1 << 20):
+                data = text.encode()
+                if len(data.translate(None, refused)) < len(data):
+                    return False
+    except UnicodeError:
+        return False
+    return True
+
+
+def read_sample(path: Path, encoding: str) -> str:
+    """The first records of a text file, whole lines only when it is longer."""
+    with open(path, encoding=encoding, newline="") as file:
+        text = file.read(_SAMPLE)
+        if not file.read(1):
+            return text
+    return text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
+
+
+def sniff(text: str, name: str) -> Dialect:
+    """The dialect of CSV text.
+
+    The delimiter is the one that stands in the first record and gives most records the
+    same number of fields as that; ties go to more fields.
+    """
+    newline = "\r\n" if "\r\n" in text else "\n" if "\n" in text else "\r"
+    newline = newline if newline in text else "\n"
+    best = (0.0, 0, Dialect(newline=newline))
+    for delimiter in DELIMITERS:
+        dialect = _quoting(text, replace(best[2], delimiter=delimiter))
+        rows = _records(text, dialect)
+        width = len(rows[0]) if rows else 0
+        if width < 2:
+            continue
+        if (_even(rows), width) > best[:2]:
+            best = (_even(rows), width, dialect)
+    dialect = best[2]
+    if (fields := _below(text, best[1], newline)) is not None:
+        raise InputError(
+            f"{name} does not begin with a header: most of its lines have {fields} fields, the "
+            "first has not",
+            hint="take out what stands above the header, such as a title or sep=;",
+        )
+    if not best[1]:
+        # One column: any delimiter that does not occur will do.
+        absent = [d for d in DELIMITERS if d not in text]
+        dialect = _quoting(text, replace(dialect, delimiter=absent[0] if absent else ","))
+    rows = _records(text, dialect)
+    if not rows:
+        raise InputError(f"{name} is empty", hint="give a file with a header and records")
+    spaced = [c[:1] == " " for row in rows for c in row[1:] if c]
+    dialect = replace(dialect, spaced=bool(spaced) and all(spaced))
+    rows = _records(text, dialect)
+    return replace(dialect, header=_has_header(rows))
+
+
+def _below(text: str, width: int, newline: str) -> int | None:
+    """The fields of most lines, where the first is a title or names a separator instead."""
+    marked = re.match(r"sep=.?[\r\n]", text) is not None
+    if width > 2 or (width == 2 and not marked):
+        return None
+    for delimiter in DELIMITERS:
+        rows = _records(text, _quoting(text, Dialect(delimiter=delimiter, newline=newline)))[1:]
+        widths = Counter(map(len, rows))
+        fields, often = max(widths.items(), key=lambda each: each[1], default=(0, 0))
+        # two fields a line may be decimals with a comma, or a text
+        if fields > 2 and often > 0.9 * len(rows) and often >= 3:
+            return fields
+    return None
+
+
+def _quoting(text: str, dialect: Dialect) -> Dialect:
+    edge = re.escape(dialect.delimiter) + r"\r\n"
+    for quote in ('"', "'"):
+        opened = len(re.findall(rf"(?:^|[{edge}]) ?{quote}", text))
+        closed = len(re.findall(rf"{quote}(?:$|[{edge}])", text))
+        if opened and closed:
+            break
+    else:
+        return replace(dialect, quote='"', escape='"', quote_all=False)
+    found = replace(dialect, quote=quote, escape=quote)
+    # Two quotes inside a cell, after a backslash or not, are one that was doubled.
+    doubled = rf"[^{edge}\\]{quote}{quote}[^{edge}]|\\{quote}{quote}[^{edge}]"
+    if "\\" + quote in text and not re.search(doubled, text):
+        other = replace(found, escape="\\")  # or a cell just ends in a backslash
+        found = max(other, found, key=lambda each: _even(_records(text, each)))
+    cells = sum(len(row) for row in _records(text, found))
+    return replace(found, quote_all=opened >= cells > 0)
+
+
+def _even(rows: list[list[str]]) -> float:
+    """The share of records that have as many fields as the first."""
+    return sum(len(row) == len(rows[0]) for row in rows) / max(len(rows), 1)
+
+
+def _records(text: str, dialect: Dialect) -> list[list[str]]:
+    """Records of the text, blank lines left out; as far as they can be read."""
+    rows: list[list[str]] = []
+    try:
+        for row in dialect.reader(io.StringIO(text, newline="")):
+            if row:
+                rows.append(row)
+    except csv.Error:
+        pass
+    return rows
+
+
+def _has_header(rows: list[list[str]]) -> bool:
+    """Whether the first record names the columns.
+
+    Text above numbers or dates is a name. Otherwise a number or date above numbers or
+    dates is a value; a table of text alone has a header.
+    """
+    first, rest = rows[0], rows[1:200]
+    value = False
+    for i, cell in enumerate(first):
+        below = [row[i] for row in rest if i < len(row) and row[i].strip()]
+        for pattern in (_NUMBER, _DATE):
+            if not all(pattern.match(c) for c in below):
+                continue
+            if pattern.match(cell):
+                value = True
+            elif below:
+                return True
+    return not value

@@ -1,4 +1,4 @@
-"""The files that a path stands for: one, those of a folder, or those that a pattern names."""
+"""Table files: the kind of each, and the files that a folder or a pattern stands for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..columns.row_hashes import value_class
-from ..errors import InputError
+from ..columns.arrays import value_class
+from ..errors import InputError, did_you_mean, no_memory
 from ..files import SUFFIXES
-from .dialect import FileFormat
-from .read import check_path
+from .file_format import FileFormat
 from .write import PART_FILE
 
 _HIDDEN = (".", "_")
@@ -23,6 +22,7 @@ _HIDDEN = (".", "_")
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
 """What the files of a table in parts are called, as we write it."""
 _DIGITS = 5
+_SHEETS = (".xls", ".xlsb", ".ods")
 
 
 def is_many(path: str | Path) -> bool:
@@ -137,3 +137,56 @@ def _same(one: pa.DataType, other: pa.DataType) -> bool:
 def format_of(parts: Sequence[Path]) -> FileFormat:
     """The kind of file that the parts are."""
     return FileFormat(SUFFIXES[parts[0].suffix.lower()])
+
+
+def written_as(suffix: str) -> str:
+    """The kind of file that a release of such a file is: SAS data sets are only read."""
+    return ".xpt" if suffix == ".sas7bdat" else suffix
+
+
+def check_path(path: Path) -> str:
+    """The kind of file, as its usual ending; InputError when there is none to read."""
+    if os.path.isdir(path):
+        raise InputError(f"{path} is a folder, not a file", hint="give one table file")
+    check_there(path)
+    suffix = SUFFIXES.get(path.suffix.lower())
+    if suffix is None:
+        raise InputError(
+            f"{path.name} has an ending that Hedgerow does not know",
+            hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
+            if path.suffix.lower() in _SHEETS
+            else "known endings: " + ", ".join(sorted(SUFFIXES)),
+        )
+    if path.stat().st_size == 0:
+        raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
+    return suffix
+
+
+def check_there(path: Path) -> None:
+    """Raise InputError where a path leads to nothing."""
+    if os.path.exists(path):
+        return
+    if os.path.islink(path):
+        raise InputError(f"{path} is a link to what is not there")
+    raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
+
+
+def _tables(folder: Path) -> list[str]:
+    """Some of the table files of a folder."""
+    try:
+        found = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
+        return list(islice(found, 1000))
+    except OSError:
+        return []
+
+
+def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
+    """What is said of a file that cannot be read."""
+    if no_memory(error):
+        return MemoryError()
+    if isinstance(error, OSError) and error.errno:
+        return InputError(f"cannot read {path}: {error.strerror}")
+    return InputError(
+        f"{path.name} is not {kind} file, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )

@@ -1,7 +1,8 @@
-"""Frames of any kind as Arrow, and back to the kind that came in."""
+"""Frames of any kind as Arrow, and back to the kind that came in; tables with nothing but their values."""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, cast
@@ -11,9 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.encode import as_text, decoded, is_text, text_lengths
-from ..errors import InputError
-from .cell_text import bare
+from ..columns.arrays import (
+    as_text,
+    decoded,
+    indexed,
+    is_text,
+    one_piece,
+    text_lengths,
+)
+from ..errors import InputError, SchemaError
+from .text_cells import cell_text
 
 Replaced = Mapping[str, Any]
 Rows = NDArray[np.int64] | None
@@ -55,7 +63,7 @@ class ArrowSource:
                 table = table.set_column(at, name, values)
         table = table.drop_columns(sorted(drop)) if drop else table
         if rows is not None:
-            return bare(table.take(pa.array(rows)))
+            return values_only(table.take(pa.array(rows)))
         if replaced or drop:
             # What pandas noted about the columns no longer holds.
             notes = {k: v for k, v in (table.schema.metadata or {}).items() if k != b"pandas"}
@@ -376,3 +384,97 @@ def _nullable(pandas: Any) -> tuple[type, ...]:
     names = ["Float32", "Float64", "Boolean"]
     names += [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
     return tuple(getattr(pandas, f"{name}Dtype") for name in names)
+
+
+def values_only(table: pa.Table) -> pa.Table:
+    """The table with nothing but its values: no notes, and in dictionaries no entry without a row.
+
+    Entries stand by their text, but for dictionaries that are ordered. All that is no number is
+    one NaN, and each column one piece of memory, for both would tell in which order rows came.
+
+    Raises
+    ------
+    SchemaError
+        A column holds values that cannot be written anew.
+    """
+    columns = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(_column_values(column))
+        except MemoryError:
+            raise
+        except (pa.ArrowException, ValueError):
+            raise SchemaError(
+                f"column {name!r} holds values that cannot be written anew ({column.type})",
+                hint="leave it out, or give it another type",
+            ) from None
+    return pa.table(columns, names=table.column_names)
+
+
+def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    column = pa.chunked_array([one_piece(column)])
+    kind = column.type
+    if pa.types.is_nested(kind):
+        return pa.chunked_array([pa.array(_anew(column.to_pylist()), _without_notes(kind))])
+    if not pa.types.is_dictionary(kind):
+        column = _one_nan(column)
+        # a missing cell may have its value left beneath it, which taking does not copy
+        return column.take(pa.array(np.arange(len(column)))) if column.null_count else column
+    index, entries = indexed(column)
+    entries = _one_nan(entries)
+    merged = entries.dictionary_encode()
+    place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
+    entries = merged.dictionary
+    held = np.bincount(place[index] + 1, minlength=len(entries) + 1)[1:] > 0
+    kept = np.flatnonzero(held)
+    if not column.type.ordered:
+        kept = kept[pc.sort_indices(cell_text(entries.take(pa.array(kept)))).to_numpy()]
+    lut = np.full(len(entries) + 1, -1)
+    lut[kept] = np.arange(len(kept))
+    codes = lut[place][index]
+    return pa.chunked_array(
+        [
+            pa.DictionaryArray.from_arrays(
+                pa.array(codes, mask=codes < 0).cast(column.type.index_type),
+                entries.take(pa.array(kept)),
+                ordered=column.type.ordered,
+            )
+        ]
+    )
+
+
+def _one_nan(array: Any) -> Any:
+    """What is no number has many bit patterns and one meaning."""
+    if not pa.types.is_floating(array.type) or not pc.any(pc.is_nan(array)).as_py():
+        return array
+    return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)
+
+
+def _anew(value: Any) -> Any:
+    """A nested value without what its arrays hold beside it."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_anew, value))
+    if isinstance(value, dict):
+        return {name: _anew(part) for name, part in value.items()}
+    return math.nan if isinstance(value, float) and value != value else value
+
+
+def _without_notes(kind: pa.DataType) -> pa.DataType:
+    """A type whose fields say nothing but name and type."""
+    if pa.types.is_dictionary(kind):
+        return kind.value_type
+    if not pa.types.is_nested(kind):
+        return kind
+
+    def plain(field: pa.Field) -> pa.Field:
+        return pa.field(field.name, _without_notes(field.type), field.nullable)
+
+    if pa.types.is_struct(kind):
+        return pa.struct([plain(kind.field(i)) for i in range(kind.num_fields)])
+    if pa.types.is_map(kind):
+        return pa.map_(plain(kind.key_field), plain(kind.item_field))
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(plain(kind.value_field), kind.list_size)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return (pa.list_ if pa.types.is_list(kind) else pa.large_list)(plain(kind.value_field))
+    raise ValueError  # unions, and lists that are views

@@ -10,12 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.array_memory import storage
-from ..columns.encode import indexed
+from ..columns.arrays import indexed, storage
 from ..errors import InputError
-from .dates import all_match, parse_iso
-from .dialect import find_encoding
+from .csv_file import find_encoding
 from .duckdb_reader import connected, in_batches, named, whole
+from .text_cells import all_match, parse_iso
 
 _WHOLE = r"^-?\d+$"
 

@@ -1,4 +1,4 @@
-"""Parquet files read a few rows at a time, never as a whole."""
+"""Parquet files: read whole, or a few rows at a time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..columns.encode import is_text
+from ..columns.arrays import is_text
 from ..errors import InputError, no_memory
 from .duckdb_reader import connected, identifier, named
-from .file_sets import check_drift
+from .file_sets import check_drift, damaged
 from .frames import without_views
-from .read import damaged, repeating
 
 Reader = Callable[[pa.Array], pa.Array]
 
@@ -124,13 +122,39 @@ def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
     return without_views(schema.empty_table()).schema.remove_metadata()
 
 
-def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Distinct cells, a missing one perhaps among them, and the place of each cell."""
-    if pa.types.is_dictionary(cells.type):
-        entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
-        if codes.null_count:
-            codes = codes.fill_null(len(entries))
-            entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
-        return entries, codes
-    coded = pc.dictionary_encode(cells, null_encoding="encode")
-    return coded.dictionary, coded.indices
+def repeating(parts: Sequence[Any]) -> list[str]:
+    """Text columns of Parquet files that are read as dictionaries: those that repeat are not hashed again.
+
+    Text that is written out takes four bytes a value for its length alone. Large text always: its
+    type would otherwise depend on how a file happens to be compressed, and a release has another one.
+
+    Parameters
+    ----------
+    parts : sequence of pyarrow.parquet.FileMetaData
+        Of the files of one table.
+    """
+    groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
+    n_rows = sum(about.num_rows for about in parts)
+    types = [field for about in parts for field in about.schema.to_arrow_schema()]
+    large = {field.name for field in types if pa.types.is_large_string(field.type)}
+    found = []
+    for i in range(parts[0].num_columns):
+        column = parts[0].schema.column(i)
+        size = sum(group.column(i).total_uncompressed_size for group in groups)
+        if column.path != column.name or column.logical_type.type != "STRING":
+            continue
+        if size <= 4 * n_rows or column.name in large:
+            found.append(column.name)
+    return found
+
+
+def read_parquet(path: Path) -> pa.Table:
+    import pyarrow.parquet as pq
+
+    try:
+        about = pq.read_metadata(path)
+        # Not pq.read_table: that adds columns from folder names such as year=2020.
+        with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
+            return file.read()
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(path, error) from None

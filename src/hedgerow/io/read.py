@@ -1,29 +1,36 @@
-"""1 READ: any table as Arrow, with the way back."""
+"""Read any table as Arrow, with the way back, as a schema says that it is to be read.
+
+Columns of a CSV file that look like numbers and are declared categories are read as they are spelled:
+`250.1` and `250.10` are one number and two codes. Columns of a statistical file whose values all have
+labels, and that are declared numeric, are read as their codes.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..columns.arrays import as_text, indexed, is_text, kind_of
 from ..columns.table import Table, check_names
-from ..errors import InputError, did_you_mean, no_memory
-from ..files import SUFFIXES
+from ..errors import InputError, no_memory
 from ..schema import Schema
-from .csv_file import read_csv
-from .dialect import Dialect, FileFormat
-from .escape import unescape
+from .csv_file import read_csv, read_texts
+from .file_format import UNICODE, Dialect, FileFormat
+from .file_sets import check_path, damaged, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
-from .spelling import as_declared
-from .statistical import STATISTICAL, read_statistical
+from .parquet_reader import read_parquet
+from .statistical import STATISTICAL, codes_again, read_statistical, values_from_codes
+from .text_cells import MARKERS, infer_type, unescape_cells
 from .workbook import parted, read_workbook
 
-_SHEETS = (".xls", ".xlsb", ".ods")
+_CATEGORIES = ("categorical", "ordinal")
 
 
 def read(
@@ -116,97 +123,6 @@ def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
     return Table(arrow, origin, layout, path)
 
 
-def written_as(suffix: str) -> str:
-    """The kind of file that a release of such a file is: SAS data sets are only read."""
-    return ".xpt" if suffix == ".sas7bdat" else suffix
-
-
-def check_path(path: Path) -> str:
-    """The kind of file, as its usual ending; InputError when there is none to read."""
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder, not a file", hint="give one table file")
-    check_there(path)
-    suffix = SUFFIXES.get(path.suffix.lower())
-    if suffix is None:
-        raise InputError(
-            f"{path.name} has an ending that Hedgerow does not know",
-            hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
-            if path.suffix.lower() in _SHEETS
-            else "known endings: " + ", ".join(sorted(SUFFIXES)),
-        )
-    if path.stat().st_size == 0:
-        raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
-    return suffix
-
-
-def check_there(path: Path) -> None:
-    """Raise InputError where a path leads to nothing."""
-    if os.path.exists(path):
-        return
-    if os.path.islink(path):
-        raise InputError(f"{path} is a link to what is not there")
-    raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
-
-
-def _tables(folder: Path) -> list[str]:
-    """Some of the table files of a folder."""
-    try:
-        found = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
-        return list(islice(found, 1000))
-    except OSError:
-        return []
-
-
-def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
-    """What is said of a file that cannot be read."""
-    if no_memory(error):
-        return MemoryError()
-    if isinstance(error, OSError) and error.errno:
-        return InputError(f"cannot read {path}: {error.strerror}")
-    return InputError(
-        f"{path.name} is not {kind} file, or it is damaged",
-        hint="check the ending of its name, or write it again",
-    )
-
-
-def _parquet(path: Path) -> pa.Table:
-    import pyarrow.parquet as pq
-
-    try:
-        about = pq.read_metadata(path)
-        # Not pq.read_table: that adds columns from folder names such as year=2020.
-        with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
-            return file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, error) from None
-
-
-def repeating(parts: Sequence[Any]) -> list[str]:
-    """Text columns of Parquet files that are read as dictionaries: those that repeat are not hashed again.
-
-    Text that is written out takes four bytes a value for its length alone. Large text always: its
-    type would otherwise depend on how a file happens to be compressed, and a release has another one.
-
-    Parameters
-    ----------
-    parts : sequence of pyarrow.parquet.FileMetaData
-        Of the files of one table.
-    """
-    groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
-    n_rows = sum(about.num_rows for about in parts)
-    types = [field for about in parts for field in about.schema.to_arrow_schema()]
-    large = {field.name for field in types if pa.types.is_large_string(field.type)}
-    found = []
-    for i in range(parts[0].num_columns):
-        column = parts[0].schema.column(i)
-        size = sum(group.column(i).total_uncompressed_size for group in groups)
-        if column.path != column.name or column.logical_type.type != "STRING":
-            continue
-        if size <= 4 * n_rows or column.name in large:
-            found.append(column.name)
-    return found
-
-
 def _feather(path: Path) -> pa.Table:
     try:
         with pa.OSFile(str(path)) as file:
@@ -218,4 +134,194 @@ def _feather(path: Path) -> pa.Table:
         raise damaged(path, error, "an Arrow or Feather") from None
 
 
-_READERS = {".parquet": _parquet, ".feather": _feather, ".jsonl": read_json_lines}
+_READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_lines}
+
+
+def unescape(table: pa.Table) -> pa.Table:
+    """The table with its text columns and column names unescaped."""
+    columns = [
+        unescape_cells(c) if pa.types.is_string(c.type) or pa.types.is_large_string(c.type) else c
+        for c in table.columns
+    ]
+    names = unescape_cells(pa.array(table.column_names, pa.string())).to_pylist()
+    return pa.Table.from_arrays(columns, names=names)
+
+
+def as_declared(table: Table, schema: Schema) -> Table:
+    """A table as a schema's words for missing, decimals, kinds, orders and hierarchies have it.
+
+    Raises
+    ------
+    InputError
+        A table that is no file of text holds words that the schema calls missing; the file changed
+        since it was read.
+    """
+    known, kinds = declared_texts(schema)
+    return as_spelled(_as_numbers(_as_told(table, schema), kinds), kinds, known)
+
+
+def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
+    """The table of a statistical file, with labelled columns that are declared numeric as numbers.
+
+    Codes that are declared missing become missing, and a column of its own says why, as in every
+    column of numbers.
+    """
+    labels, arrow = table.layout.labels, table.arrow if table.engine == "memory" else None
+    names = [n for n, v in labels.variables.items() if v.coded and kinds.get(n) == "numeric"]
+    if arrow is None or not names:
+        return table
+    key = ("numbers", *names)
+    if key not in table.spelled:
+        codes = {n: codes_again(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
+        cells = {name: found for name, found in codes.items() if found is not None}
+        made, orders, told = values_from_codes(cells, labels, numbers=cells)
+        for name in made.column_names:
+            if name in table.names:
+                arrow = arrow.set_column(table.names.index(name), name, made.column(name))
+            else:
+                arrow = arrow.append_column(name, made.column(name))
+        origin = ArrowSource(arrow, file=True)
+        kept = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
+        origin.categories = {**kept, **orders}
+        whys = {**labels.whys, **told.whys}
+        layout = replace(table.layout, labels=replace(told, whys=whys))
+        table.spelled[key] = Table(arrow, origin, layout, table.path)
+    return table.spelled[key]
+
+
+def _as_told(table: Table, schema: Schema) -> Table:
+    """The table of a CSV file, read with what a schema says of its words and numbers."""
+    missing, decimal = schema.missing, schema.decimal
+    if table.suffix != ".csv":  # a workbook has been read without them
+        _refuse_words(table, missing)
+        return table
+    dialect = table.layout.dialect
+    encoding = schema.encoding or dialect.encoding
+    same = dialect.encoding in (*UNICODE, encoding)
+    if table.path is None or (same and (dialect.missing, dialect.told) == (missing, decimal)):
+        return table
+    if same and not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
+        return table  # it was read so
+    key = ("told", missing, decimal, encoding)
+    if key not in table.spelled:
+        arrow, found = read_csv(table.path, missing, decimal, encoding)
+        same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
+        if not same or found.delimiter != dialect.delimiter:
+            raise changed(table.path.name)
+        not_utf8 = found.not_utf8 if schema.encoding else dialect.not_utf8
+        layout = replace(table.layout, dialect=replace(found, not_utf8=not_utf8))
+        arrow = unescape(arrow) if layout.unescaped else arrow
+        table.spelled[key] = Table(arrow, ArrowSource(arrow, file=True), layout, table.path)
+    return table.spelled[key]
+
+
+def _refuse_words(table: Table, missing: Collection[str]) -> None:
+    """Raise InputError where text holds words for missing, in a table that knows what is missing."""
+    words = pa.array(missing, pa.string())
+    found = [
+        name
+        for name in (table.names if missing else ())
+        if is_text(_value_type(table.types.field(name).type))
+        and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
+    ]
+    if found:
+        raise InputError(
+            f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is not a text file",
+            hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
+            "workbooks",
+        )
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def changed(name: str) -> InputError:
+    """The fault of a file that is not what it was."""
+    return InputError(f"{name} changed while it was read", hint="read it again")
+
+
+def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
+    """The categories that a schema knows of columns, and the kinds that it declares."""
+    known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
+    known |= schema.categories
+    return known, {**dict.fromkeys(known, "categorical"), **schema.kinds}
+
+
+def as_spelled(
+    table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]] | None = None
+) -> Table:
+    """A table whose declared categories are the texts of its CSV file.
+
+    A column stays as it was read where its numbers are spelled in their one way, so that nothing
+    is lost, or where more of its known categories are found so.
+
+    Parameters
+    ----------
+    table : Table
+        Any; only what came from a CSV file may change.
+    kinds : mapping of str to str
+        Declared kinds.
+    known : mapping of str to collection of str, optional
+        Categories by column, as they are declared or as a hierarchy has them.
+
+    Raises
+    ------
+    InputError
+        The file changed since it was read.
+    """
+    if table.path is None or table.suffix != ".csv":
+        return table
+    asked: dict[str, Collection[str] | None] = {}
+    for name in table.names:
+        texts = (known or {}).get(name)
+        number = kind_of(table.arrow.schema.field(name).type) == "numeric"
+        read = number or (texts and table.kind(name) in ("date", "boolean"))
+        if read and kinds.get(name) in _CATEGORIES:
+            asked[name] = texts
+    key = tuple((n, None if texts is None else frozenset(texts)) for n, texts in asked.items())
+    if not asked:
+        return table
+    if key not in table.spelled:
+        table.spelled[key] = _read_again(table, asked)
+    return table.spelled[key]
+
+
+def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Table:
+    assert table.path is not None
+    places = [table.names.index(name) for name in asked]
+    encoding = table.layout.dialect.encoding
+    found = {}
+    for name, texts in zip(asked, read_texts(table.path, places, encoding), strict=True):
+        column, dialect = table.arrow.column(name), table.layout.dialect
+        if not infer_type(texts, dialect)[0].equals(column):
+            raise changed(table.path.name)
+        texts = spelled(texts, column, dialect, asked[name])
+        if texts is not None:
+            found[name] = texts
+    return table.reread(found) if found else table
+
+
+def spelled(
+    texts: pa.ChunkedArray,
+    column: pa.ChunkedArray,
+    dialect: Dialect,
+    known: Collection[str] | None,
+) -> pa.ChunkedArray | None:
+    """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
+    bare = pc.utf8_trim_whitespace(texts)
+    words = pa.array([*MARKERS, *dialect.missing])
+    bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
+    index, entries = indexed(bare)
+    first = np.zeros(len(entries) + 1, np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
+    shown = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
+    points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
+    number = kind_of(column.type) == "numeric"
+    if number and points.equals(shown.cast(points.type)):
+        return None
+    if known is not None:
+        own, other = (sum(text in known for text in each.to_pylist()) for each in (entries, shown))
+        if own < other or (own == other and not number):
+            return None
+    return bare

@@ -10,18 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.encode import as_text, in_parquet, is_text
-from ..columns.exact_values import decimals
-from ..columns.row_hashes import value_class
+from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class
 from ..errors import InputError
 from ..schema import Schema
 from .csv_file import read_csv_batches
-from .dates import days_of, parse_iso
-from .dialect import Dialect, FileFormat
-from .escape import unescape_cells
+from .file_format import Dialect, FileFormat
+from .file_sets import check_path, damaged
 from .json_lines import read_json_batches
-from .read import check_path, damaged, read
+from .read import read
 from .statistical import STATISTICAL
+from .text_cells import days_of, parse_iso, unescape_cells
 
 BATCH = 1 << 17
 

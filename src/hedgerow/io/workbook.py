@@ -13,13 +13,11 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from ..columns.encode import decoded, is_text
-from ..columns.row_hashes import value_class
+from ..columns.arrays import decoded, is_text, value_class
 from ..columns.workspace import memory_of
 from ..errors import InputError, needed
 from ..progress import caution
-from .cell_text import written
-from .text_types import MARKERS, typed
+from .text_cells import MARKERS, cell_text, infer_type
 
 WORKBOOKS = (".xlsx", ".xlsm")
 """The endings of workbooks that this reads."""
@@ -270,7 +268,7 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
     plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
     others = words.difference(MARKERS, missing)
     if others and not plain:  # numbers and days that are stored as text
-        found, _ = typed(pa.chunked_array([pa.array(sorted(others))]))
+        found, _ = infer_type(pa.chunked_array([pa.array(sorted(others))]))
         plain = set() if is_text(found.type) else {found.type}
         others = set() if plain else others
     gone = {*missing, *(MARKERS if plain and not others else ())} & words
@@ -378,7 +376,7 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
         odd = sort not in ("boolean", "text", "missing")
     if not odd or is_text(kind):
         return cells
-    return [cell for chunk in column.chunks for cell in written(chunk).to_pylist()]
+    return [cell for chunk in column.chunks for cell in cell_text(chunk).to_pylist()]
 
 
 def _beyond(number: Any) -> bool:

@@ -17,28 +17,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.array_memory import one_piece
-from ..columns.encode import decoded, in_parquet, is_text, text_lengths
-from ..columns.row_hashes import value_class
+from ..columns.arrays import decoded, in_parquet, is_text, one_piece, text_lengths, value_class
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
-from .cell_text import bare, written
-from .dialect import Dialect, FileFormat
 from .duckdb_reader import connected, whole
-from .escape import concat, escape_cells
+from .file_format import Dialect, FileFormat
+from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
+from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells
 from .workbook import write_workbook
 
 _BATCH = 1 << 16
+
+
 _TEXT = 1 << 26
 """About so many bytes of text are written at a time."""
+
+
 ROW_GROUP = 1 << 20
 """Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
+
+
 PART_FILE = "part-{:05}.parquet"
 """What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
+
+
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
 """Encodings of a text file that begins with a mark: the mark, and what follows it."""
+
+
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -67,7 +75,7 @@ def write_table(
         The file cannot be written; nothing is left of it.
     """
 
-    path, table = Path(path), bare(table)
+    path, table = Path(path), values_only(table)
     layout = layout_like(like, table.column_names) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
     dialect = layout.dialect
@@ -102,7 +110,7 @@ def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
 
 def in_parts(table: pa.Table) -> Iterator[pa.Table]:
     """A table as the pieces that `write_parts` takes."""
-    table = bare(table)
+    table = values_only(table)
     for start in range(0, table.num_rows, ROW_GROUP):
         yield table.slice(start, ROW_GROUP)
 
@@ -335,7 +343,7 @@ def _csv_column(
 
 
 def _cells(array: pa.Array, dialect: Dialect, escape: bool, places: int = 0) -> pa.Array:
-    cells = written(array, dialect, places)
+    cells = cell_text(array, dialect, places)
     if escape and is_text(array.type):
         cells = escape_cells(cells)
     # whether no cell can hold a delimiter or a quote
@@ -373,3 +381,21 @@ _WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
     ".feather": _write_feather,
     ".jsonl": _write_json_lines,
 }
+
+
+def columns_to_escape(table: Table) -> list[str]:
+    """The columns of a table in which `escape_cells` changes a text, their names included.
+
+    Examples
+    --------
+    >>> from hedgerow.io.read import read
+    >>> escaped(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
+    ['note', '-x']
+    """
+    found = []
+    for field in table.types:
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        texts = table.entries(field.name) if is_text(kind) else pa.array([], pa.string())
+        if any(pc.any(_is_risky(each, _RISKY)).as_py() for each in (texts, pa.array([field.name]))):
+            found.append(field.name)
+    return found

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.column import Column
+from ..columns.column import Column, Dictionary, ValueCounts
 from ..columns.table import Table
-from ..columns.value_counts import Dictionary, ValueCounts
 from ..notation import Exact
 from ..schema import Kind
 from .class_counts import Counts, FloatArray, Groups, IntArray, group, spans

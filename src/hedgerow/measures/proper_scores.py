@@ -30,8 +30,7 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.column import smallest
-from ..columns.value_counts import ValueCounts
+from ..columns.column import ValueCounts, smallest
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import cell_counts, squared_sums
 from ..notation import Exact

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..columns.arrays import is_text
 from ..columns.column import Column
-from ..columns.encode import is_text
 from ..columns.table import Table
 from ..errors import ParameterError
 from ..io.read import read

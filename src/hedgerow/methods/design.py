@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.bins import Bins, bins_between, bins_of
-from ..columns.column import Column
+from ..columns.column import Bins, Column, grid_bins, quantile_bins
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
-from ..io.dates import DAY, instants
+from ..io.text_cells import instants
 from ..measures import Persons, group
+from ..notation import DAY
 from ..schema import Schema
 from ..trees.grow import Elsewhere
 from ..trees.node_rows import Allocate, Predictors, Rows
@@ -56,7 +56,7 @@ class Quasi:
         columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
         grids = [grid_of(column, schema.grid.get(column.name)) for column in columns]
         cuts = tuple(
-            bins_of(c.value_counts, max_bins) if g is None else bins_between(c.value_counts, g)
+            quantile_bins(c.value_counts, max_bins) if g is None else grid_bins(c.value_counts, g)
             for c, g in zip(columns, grids, strict=True)
         )
         if schema.together:

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.column import Column
-from ..columns.value_counts import ValueCounts
+from ..columns.column import Column, ValueCounts
 from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
-from ..io.dates import DAY
 from ..kernels.exact_sums import deviations
 from ..kernels.group import distinct_sets
 from ..measures import Counts, Groups, group
 from ..notation import (
+    DAY,
     JOIN,
     MISSING,
     WEIGHT,

@@ -10,10 +10,8 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.bins import bins_of
-from ..columns.column import Column
+from ..columns.column import Column, ValueCounts, quantile_bins
 from ..columns.table import Table
-from ..columns.value_counts import ValueCounts
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.exact_sums import scale
 from ..measures import Classes, Persons
@@ -74,7 +72,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
 def _levels(column: Column, most: int) -> Ints:
     """The level of every code, the missing one last."""
     if column.is_number:
-        return bins_of(column.value_counts, most).lookup.astype(np.int64)
+        return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
     return column.value_counts.frequent(most)
 
 

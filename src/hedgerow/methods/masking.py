@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..backends import Transformed
 from ..backends.row_ids import Rows, words_of
-from ..columns.array_memory import one_piece
+from ..columns.arrays import decoded, one_piece
 from ..columns.column import Column
-from ..columns.encode import decoded
 from ..columns.numbers import numeric_matrix, one_zero, released_column
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError

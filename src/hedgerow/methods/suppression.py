@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.array_memory import one_piece
+from ..columns.arrays import one_piece
 from ..columns.numbers import one_zero
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError

@@ -11,9 +11,9 @@ from ..backends import ENGINES, transform
 from ..backends import engine as computing
 from ..backends.select import opened
 from ..backends.spark.spark_table import SparkTable
-from ..columns.chunked_table import Scanned
+from ..columns.chunked_table import ChunkedTable
+from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..columns.weights import check_weights
 from ..errors import PlanError, did_you_mean
 from ..io.read import read
 from ..io.write import in_parts, write_parts, write_table
@@ -58,7 +58,7 @@ class Applied:
     @property
     def frame(self) -> Any:
         """The kind of frame that came in; a relation of DuckDB holds its files while it is held."""
-        if isinstance(self.source, Scanned) and self.source.relational:
+        if isinstance(self.source, ChunkedTable) and self.source.relational:
             return lasting(self.table)
         return self.table
 
@@ -76,7 +76,7 @@ class Applied:
             write_folder(Path(file), self._fill, force=force, marks=PARTS_MARKS)
         elif self.on_cluster is not None:
             write_collected(self.on_cluster, Path(file), self.source, escape)
-        elif isinstance(self.table, Scanned):
+        elif isinstance(self.table, ChunkedTable):
             write_streamed(self.table, Path(file), self.source, escape)
         else:
             write_table(self.table, file, like=self.source, escape=escape)
@@ -84,7 +84,7 @@ class Applied:
     def _fill(self, folder: Path) -> None:
         if self.on_cluster is not None:
             write_collected(self.on_cluster, folder, self.source, False, parts=True)
-        elif isinstance(self.table, Scanned):
+        elif isinstance(self.table, ChunkedTable):
             write_streamed(self.table, folder, self.source, False, parts=True)
         else:
             write_parts(in_parts(read(self.table).arrow), folder)

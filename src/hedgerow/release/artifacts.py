@@ -9,9 +9,8 @@ from typing import Any
 
 from ..columns.table import Table
 from ..files import write_private
-from ..io.escape import escaped
 from ..io.read import read
-from ..io.write import write_table
+from ..io.write import columns_to_escape, write_table
 from ..plan.records import pieces
 from ..progress import Tell
 from .audit_record import Measured, record
@@ -114,7 +113,7 @@ class Contents:
         if not self.escape or self.file.suffix != ".csv":
             return text
         made = [release.released] if second is None else [release.released, second]
-        return text + apostrophes([column for table in made for column in escaped(table)])
+        return text + apostrophes([column for table in made for column in columns_to_escape(table)])
 
     def _second(self) -> Table | None:
         """The second table in the format of the first, with a header; as its reader reads it."""

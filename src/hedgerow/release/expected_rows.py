@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.array_memory import storage
+from ..columns.arrays import storage, value_class
 from ..columns.numbers import one_zero
-from ..columns.row_hashes import RowHasher, RowSums, value_class
+from ..columns.row_hashes import RowHasher, RowSums
 from ..columns.table import Table, Window
 from ..errors import UnsupportedError
 from ..kernels.threads import streamed

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..backends import engine as computing
 from ..backends.select import opened
-from ..columns.roles import refuse_identifiers, refuse_repeated
+from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
-from ..columns.weights import check_weights
 from ..errors import ParameterError, UnsupportedError
 from ..key import Secret
 from ..methods.base import Method

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..io.dialect import FileFormat
+from ..io.file_format import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import RecipientNotes
 from ..notation import SIGNS, duration, figure, markdown, signs

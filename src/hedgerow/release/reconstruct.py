@@ -13,11 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.bins import bins_of
+from ..columns.column import quantile_bins
 from ..columns.table import Table
 from ..errors import InputError, ParameterError, PlanError
-from ..io.read import read
-from ..io.spelling import as_spelled
+from ..io.read import as_spelled, read
 from ..methods.response.estimators import clipped, em, projected
 from ..methods.response.rr_matrix import Channel
 from ..methods.response.verify_response import released_codes
@@ -443,7 +442,7 @@ def _known(
     if coded.is_number and (coded.n_values > 64 or coded.unit):
         from ..notation import interval
 
-        cut = bins_of(coded.value_counts, _BINS)
+        cut = quantile_bins(coded.value_counts, _BINS)
         codes = cut.codes(coded.codes)
         labels = [interval(a, b, coded.unit) for a, b in zip(cut.lo, cut.hi, strict=True)]
     categories = (*labels, None) if coded.has_missing else tuple(labels)

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.array_memory import give_back
 from ..columns.table import Table
+from ..columns.workspace import give_back
 from ..errors import OutputError, PromiseError
 from ..io.read import read
 from ..io.write import in_parts, write_parts, write_table

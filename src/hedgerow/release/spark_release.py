@@ -14,12 +14,12 @@ from ..backends.spark.cluster import run
 from ..backends.spark.dataframes import moments_as_numbers
 from ..backends.spark.file_tables import one_file
 from ..backends.spark.spark_table import SparkTable
-from ..columns.chunked_table import Scanned
+from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
 from ..columns.workspace import Workspace, memory_of
 from ..errors import OutputError, UnsupportedError
 from ..files import PART, SUFFIXES, private_file, private_folder
-from ..io.dialect import FileFormat
+from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..io.write import ROW_GROUP, parquet_writer, write_parts
 from ..measures.guarantees import Check
@@ -145,12 +145,12 @@ def write_collected(
         )
 
 
-def copied_here(table: SparkTable, memory: str | int | None = None) -> Scanned:
+def copied_here(table: SparkTable, memory: str | int | None = None) -> ChunkedTable:
     """A table of the cluster as one that streams: a copy in a private folder of this machine."""
     workspace = Workspace(memory_of(memory))
     path = workspace.named("copy.parquet")
     write_collected(table, path, table, escape=False)
-    return Scanned(Scan.of([path]), workspace, FileFormat(), path)
+    return ChunkedTable(Scan.of([path]), workspace, FileFormat(), path)
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
@@ -172,7 +172,7 @@ def kind(table: Table) -> type[Release]:
     """The kind of release that a table gives."""
     if isinstance(table, SparkTable):
         return SparkRelease
-    return StreamedRelease if isinstance(table, Scanned) else Release
+    return StreamedRelease if isinstance(table, ChunkedTable) else Release
 
 
 def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:

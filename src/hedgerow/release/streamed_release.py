@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.chunked_table import Reordered, Scanned
+from ..columns.chunked_table import ChunkedTable, ReorderedTable
 from ..columns.table import Table
 from ..errors import UnsupportedError
 from ..files import SUFFIXES, private_file
@@ -29,8 +29,8 @@ class StreamedRelease(Release):
     release does.
     """
 
-    original: Scanned
-    released: Scanned
+    original: ChunkedTable
+    released: ChunkedTable
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -58,14 +58,14 @@ class StreamedRelease(Release):
     def _paired(self) -> Table:
         if self._rows is None or not self.method.pairs:
             return self.original
-        return Reordered(self.original, self._rows)
+        return ReorderedTable(self.original, self._rows)
 
     def _write_table(self, file: Path, escape: bool) -> None:
         write_streamed(self.released, file, self.original, escape, self.parts)
 
 
 def write_streamed(
-    table: Scanned, file: Path, like: Table, escape: bool, parts: bool = False
+    table: ChunkedTable, file: Path, like: Table, escape: bool, parts: bool = False
 ) -> None:
     """Write a table of our own, which lies in Parquet files, as Parquet or CSV, or as a folder.
 
@@ -95,14 +95,14 @@ def write_streamed(
         write_csv(table.names, tables, target, dialect, escape)
 
 
-def lasting(table: Scanned) -> Any:
+def lasting(table: ChunkedTable) -> Any:
     """A table of our own as a relation of DuckDB, whose files last as long as it is held."""
     made = table.scan.relation()
     weakref.finalize(made, _held, table)
     return made
 
 
-def _held(table: Scanned) -> None:
+def _held(table: ChunkedTable) -> None:
     """Nothing: that it may be called keeps the table until then."""
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..backends.spark.spark_table import SparkTable
-from ..columns.array_memory import give_back
 from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
+from ..columns.workspace import give_back
 from ..errors import PromiseError
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from ..backends.partitions import route
 from ..backends.spark.spark_table import SparkTable
 from ..backends.spark.writing import rows_of_leaves
+from ..columns.arrays import is_text
 from ..columns.column import Column
 from ..columns.cover import Cover
-from ..columns.encode import is_text
+from ..columns.roles import strata_disclosure
 from ..columns.table import Table
-from ..columns.weights import strata_told
 from ..hierarchy import TOP
-from ..io.dates import ISO_DATE, LOOKS_LIKE_DATE, all_match
+from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match
 from ..measures import Classes, Counts, Persons, disclosure, group
 from ..measures.class_measures import distinct
 from ..measures.classes import SensitiveCounts, distinct_values
@@ -77,7 +77,7 @@ def of_release(
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None:
-        told = strata_told(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        told = strata_disclosure(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
         if told is not None and schema.weight in plan.names("other"):
             yield told
         elif schema.weight in plan.names("other"):

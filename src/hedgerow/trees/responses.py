@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.value_counts import ValueCounts
+from ..columns.column import ValueCounts
 from ..errors import ParameterError
 from ..kernels.exact_sums import UNIT_BITS, scale
 from ..measures.proper_scores import BrierScore, Public, RankedScore

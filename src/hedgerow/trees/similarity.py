@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.value_counts import ValueCounts
+from ..columns.column import ValueCounts
 from ..kernels.exact_sums import scale
 from .grow import Elsewhere, Grown, grow
 from .node_rows import Rows

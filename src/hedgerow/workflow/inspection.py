@@ -10,9 +10,8 @@ from typing import Any
 
 from ..backends import ENGINES
 from ..backends.select import opened
-from ..columns.roles import LONG, ColumnProfile, longest_text, profile, proposal
+from ..columns.roles import LONG, ColumnProfile, longest_text, profile, proposal, strata_disclosure
 from ..columns.table import Table
-from ..columns.weights import strata_told
 from ..notebook import face
 from ..report.lines import fitted, wrapped
 from ..schema import Schema
@@ -204,7 +203,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
 def _strata(table: Table, schema: Schema) -> Iterator[str]:
     """That a weight gives strata away, where it is released as it is."""
     if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
-        told = strata_told(table, str(schema.weight), schema.quasi)
+        told = strata_disclosure(table, str(schema.weight), schema.quasi)
         if told is not None:
             yield told
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from ...columns.column import Column
+from ...columns.roles import check_weights
 from ...columns.table import Table
-from ...columns.weights import check_weights
 from ...errors import InputError, ParameterError
 from ...hierarchy import Hierarchy
 from ...kernels.exact_sums import total

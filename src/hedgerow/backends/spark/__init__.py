@@ -13,9 +13,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ...columns.column import Column
+from ...columns.column import Column, ValueCounts
 from ...columns.table import Table
-from ...columns.value_counts import ValueCounts
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from ...key import Key

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.column import Column
-from ...columns.value_counts import ValueCounts
+from ...columns.column import Column, ValueCounts
 from ...errors import UnsupportedError
 
 

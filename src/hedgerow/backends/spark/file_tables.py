@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...columns.chunked_table import Scanned
+from ...columns.chunked_table import ChunkedTable
 from ...columns.to_parquet import spooled
 from ...columns.workspace import Workspace
 from ...errors import UnsupportedError
@@ -49,7 +49,7 @@ def from_files(
     return table
 
 
-def _typed(found: Scanned) -> Path:
+def _typed(found: ChunkedTable) -> Path:
     """The table with its values in place of their texts, as one file."""
     target = found.workspace.named("typed.parquet")
     types = pa.schema([(entry.name, _value_type(entry.type)) for entry in found.types])
@@ -64,10 +64,10 @@ def _typed(found: Scanned) -> Path:
     return target
 
 
-def one_file(path: Path, like: SparkTable) -> Scanned:
+def one_file(path: Path, like: SparkTable) -> ChunkedTable:
     """A file that was written of a table's rows, as a table that is not loaded."""
     assert like.workspace is not None
-    return Scanned(Scan.of([path]), like.workspace, replace(like.layout), path)
+    return ChunkedTable(Scan.of([path]), like.workspace, replace(like.layout), path)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.encode import is_text
-from ...columns.row_hashes import RowHasher, key_words, value_class
+from ...columns.arrays import is_text, value_class
+from ...columns.row_hashes import RowHasher, key_words
 from ...columns.table import Table
 from ...kernels.siphash import draw
 from ...key import Key

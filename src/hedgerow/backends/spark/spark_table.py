@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ...columns.arrays import beyond_doubles
 from ...columns.column import Column
-from ...columns.exact_values import beyond_doubles
 from ...columns.table import Table, Window
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
-from ...io.dialect import FileFormat
+from ...io.file_format import FileFormat
 from .cell_values import codes_of, in_order
 from .cluster import collected, over_parts, run
 from .counted_columns import CountedColumn

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...columns.bins import bins_of
-from ...columns.column import Column, smallest
+from ...columns.column import Column, quantile_bins, smallest
 from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...notation import interval
@@ -64,7 +63,7 @@ def coded(
     if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
         if wanted < 2:
             raise ParameterError(f"column {name!r} must be cut into at least 2 bins, not {wanted}")
-        cut = bins_of(column.value_counts, int(wanted))
+        cut = quantile_bins(column.value_counts, int(wanted))
         return _numbers(
             column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist())
         )

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ...columns.table import Table
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...files import read_text
-from ...io.read import read
-from ...io.spelling import as_spelled
+from ...io.read import as_spelled, read
 from ...notation import MISSING
 from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes

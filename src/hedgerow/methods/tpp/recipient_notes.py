@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from ...io.dialect import Dialect
+from ...io.file_format import Dialect
 from ...notation import markdown, percent
 from .sanitize import Step, keeps
 

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.exact_values import inexact
+from ...columns.arrays import inexact, value_class
 from ...columns.numbers import one_zero
-from ...columns.row_hashes import value_class
 from ...columns.table import Table, Window
 from ...notation import number
 from ...plan import ColumnMap, Maps

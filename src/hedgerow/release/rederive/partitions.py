@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.arrays import value_class
 from ...columns.cover import Cover
-from ...columns.row_hashes import value_class
 from ...columns.table import Table, Window
 from ...errors import PlanError
 from ...kernels.walk import count_outside, descend

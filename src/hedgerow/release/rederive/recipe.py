@@ -10,13 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.array_memory import filled
-from ...columns.exact_values import floats
-from ...columns.row_hashes import value_class
+from ...columns.arrays import filled, floats, value_class
 from ...columns.table import Table, Window
 from ...errors import PromiseError
-from ...io.dates import DAY
-from ...notation import Exact
+from ...notation import DAY, Exact
 from ...plan import PlanColumn
 from ...plan.recodings import Released
 

@@ -1,0 +1,294 @@
+"""Arrow arrays: the kinds of their types, how they lie in memory, and numbers that doubles do not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import SchemaError
+from ..notation import beyond_years, moment, number
+from ..schema import Kind
+
+_EXACT = 1 << 53
+"""Beyond this, whole numbers share a double."""
+_DIGITS = Decimal(10**15)
+"""A decimal of fewer digits is the shortest text of its double."""
+_LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
+"""Text of more digits than a double has, or of a whole number that may lie beyond 2^53."""
+_MICROSECONDS = {
+    "s": Decimal(10**6),
+    "ms": Decimal(10**3),
+    "us": Decimal(1),
+    "ns": Decimal("0.001"),
+}
+_TRIAL = 4096
+"""Fewest values that are looked at to choose between hashing and sorting."""
+
+
+def filled(array: pa.Array, value: Any) -> pa.Array:
+    """The array with a value in place of missing ones; itself where none is missing."""
+    return array.fill_null(value) if array.null_count else array
+
+
+def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The chunks of a column as one array, where its type can hold them all."""
+    if isinstance(array, pa.ChunkedArray) and array.num_chunks != 1:
+        array = array.combine_chunks()
+    whole = isinstance(array, pa.ChunkedArray) and array.num_chunks == 1
+    return array.chunk(0) if whole else array
+
+
+def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The values of an array as they lie in memory; of an extension type those that it stands on."""
+    if not isinstance(array.type, pa.BaseExtensionType):
+        return array
+    if not isinstance(array, pa.ChunkedArray):
+        return array.storage
+    return pa.chunked_array([c.storage for c in array.chunks], array.type.storage_type)
+
+
+def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether two columns share type, place and length in memory, so that they cannot differ."""
+    if one is other:
+        return True
+    if isinstance(one, pa.ChunkedArray):
+        return one.num_chunks == other.num_chunks and all(
+            map(same_memory, one.chunks, other.chunks)
+        )
+    if (one.type, one.offset, len(one)) != (other.type, other.offset, len(other)):
+        return False
+    if pa.types.is_dictionary(one.type) and not same_memory(one.dictionary, other.dictionary):
+        return False
+    return _addresses(one) == _addresses(other)
+
+
+def _addresses(array: pa.Array) -> list[int | None]:
+    return [None if buffer is None else buffer.address for buffer in array.buffers()]
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether an Arrow type is a string type."""
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def kind_of(kind: pa.DataType) -> Kind:
+    """The kind that an Arrow type tells."""
+    if pa.types.is_dictionary(kind):
+        return "ordinal" if kind.ordered else "categorical"
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return "date"
+    if _is_number(kind) or pa.types.is_duration(kind):
+        return "numeric"
+    return "categorical"
+
+
+def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The array with its dictionary, if any, written out."""
+    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+
+
+def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
+    """Return the bytes of text in every cell, also of a dictionary; 0 for what is no text."""
+    coded = pa.types.is_dictionary(cells.type)
+    texts = cells.dictionary if coded else cells
+    if not is_text(texts.type):
+        return np.zeros(len(cells), np.int64)
+    lengths = pc.binary_length(texts)
+    lengths = lengths.take(cells.indices) if coded else lengths
+    return lengths.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+
+
+def in_parquet(kind: pa.DataType) -> pa.DataType:
+    """The type that Parquet gives back: it knows no seconds, and days in one way."""
+    if kind == pa.date64():
+        return pa.date32()
+    if kind == pa.time32("s"):
+        return pa.time32("ms")
+    if pa.types.is_timestamp(kind) and kind.unit == "s":
+        return pa.timestamp("ms", kind.tz)
+    return kind
+
+
+def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
+    """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
+    if pa.types.is_null(array.type):
+        return np.full(len(array), -1), pa.array([], pa.string())
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    if pa.types.is_dictionary(array.type):
+        coded = array.unify_dictionaries() if array.num_chunks > 1 else array
+    else:
+        coded = array.dictionary_encode()  # one dictionary for all chunks
+    if not coded.num_chunks:
+        return np.empty(0, dtype=np.int64), pa.array([], coded.type.value_type)
+    parts = [filled(c.indices.cast(pa.int32()), -1).to_numpy() for c in coded.chunks]
+    return np.concatenate(parts, dtype=np.int64), coded.chunk(0).dictionary
+
+
+def as_text(values: pa.Array) -> pa.Array:
+    """Distinct values as the text by which categories are known; missing stays missing."""
+    kind = values.type
+    if pa.types.is_floating(kind):
+        exact = values.cast(pa.float64()).to_pylist()
+        return pa.array([_float_text(v) for v in exact], pa.string())
+    if pa.types.is_timestamp(kind):
+        exactly = microseconds(values)
+        return pa.array([None if v is None else moment(v, "us") for v in exactly], pa.string())
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return values
+    try:
+        return values.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        try:
+            texts = [None if v is None else _plain_text(v) for v in values.to_pylist()]
+        except OverflowError:
+            raise beyond_years() from None
+        return pa.array(texts, pa.string())
+
+
+def _float_text(value: float | None) -> str | None:
+    if value is None or value != value:
+        return None
+    return number(value) if abs(value) != float("inf") else repr(value)
+
+
+def _plain_text(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+_CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
+    "missing": pa.types.is_null,
+    "text": is_text,
+    "boolean": pa.types.is_boolean,
+    "number": lambda k: any(
+        test(k) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    ),
+    "date": lambda k: pa.types.is_date(k) or pa.types.is_timestamp(k),
+    "time": lambda k: pa.types.is_time(k) or pa.types.is_duration(k),
+    "bytes": lambda k: any(
+        test(k)
+        for test in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+        )
+    ),
+}
+
+
+def value_class(kind: pa.DataType) -> str:
+    """The class by which values of an Arrow type are compared; "missing" for a type of nulls."""
+    if pa.types.is_dictionary(kind):
+        return value_class(kind.value_type)
+    if isinstance(kind, pa.BaseExtensionType):
+        return value_class(kind.storage_type)
+    return next((name for name, holds in _CLASSES.items() if holds(kind)), "other")
+
+
+def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Distinct cells, a missing one perhaps among them, and the place of each cell."""
+    if pa.types.is_dictionary(cells.type):
+        entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
+        if codes.null_count:
+            codes = codes.fill_null(len(entries))
+            entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
+        return entries, codes
+    coded = pc.dictionary_encode(cells, null_encoding="encode")
+    return coded.dictionary, coded.indices
+
+
+def inexact(names: Sequence[str]) -> SchemaError:
+    """The error for whoever needs doubles, and columns have numbers that no double holds."""
+    return SchemaError(
+        "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of "
+        f"microseconds) in: {', '.join(map(repr, names))}",
+        hint="round them, give them in another unit, or declare the column categorical",
+    )
+
+
+def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
+    """Whether an array holds numbers, or moments in microseconds, that doubles do not hold."""
+    kind = array.type
+    if pa.types.is_timestamp(kind):
+        counts = array.drop_null().cast(pa.int64()).to_numpy()
+        if kind.unit == "ns":
+            whole = counts // 1_000
+            if (whole * 1_000 != counts).any():
+                return True
+            counts = whole
+        elif kind.unit != "us":
+            counts = counts * int(_MICROSECONDS[kind.unit])
+        if not len(counts) or (counts.min() >= -_EXACT and counts.max() <= _EXACT):
+            return False
+        return bool((counts.astype(np.float64).astype(np.int64) != counts).any())
+    if kind not in (pa.int64(), pa.uint64()) and not pa.types.is_decimal(kind):
+        return False
+    ends = [abs(end) for end in pc.min_max(array).as_py().values() if end is not None]
+    if not pa.types.is_decimal(kind):
+        return max(ends, default=0) > _EXACT
+    if max(ends, default=0) < _DIGITS.scaleb(-kind.scale):
+        return False
+    values = array.unique().drop_null()
+    near = map(Decimal, map(number, floats(values).to_pylist()))
+    return any(a != b for a, b in zip(near, values.to_pylist(), strict=True))
+
+
+def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Numbers as the doubles nearest to them."""
+    if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a bit now and then
+        array = array.cast(pa.string())
+    return array.cast(pa.float64(), safe=False)
+
+
+def decimals(texts: pa.Array) -> pa.Array | None:
+    """Texts of numbers as decimals where doubles do not hold them all; None where they do.
+
+    A number with a fraction is what its double is, unless it has more than 17 digits.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        Decimals do not hold them either.
+    """
+    texts = pc.utf8_trim_whitespace(texts)
+    long = texts.filter(pc.match_substring_regex(texts, _LONG)).drop_null().to_pylist()
+    if all(Decimal(text) == Decimal(number(float(text))) for text in long):
+        return None
+    return pa.array([Decimal(text) if text else None for text in texts.to_pylist()])
+
+
+def microseconds(stamps: pa.Array) -> list[Any]:
+    """Time stamps in microseconds since 1970, exactly; None where missing."""
+    counts = stamps.cast(pa.int64()).to_pylist()
+    per = _MICROSECONDS[stamps.type.unit]
+    return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
+
+
+def trial(n: int) -> int:
+    """How many of n values are looked at to tell whether most differ."""
+    return max(_TRIAL, n // 16)
+
+
+def mostly_distinct(found: int, n: int) -> bool:
+    """Whether the values looked at differ so much that sorting is faster than hashing.
+
+    Only time depends on the answer, never a result.
+    """
+    return found * 2 > trial(n)

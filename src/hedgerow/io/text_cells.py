@@ -1,0 +1,375 @@
+"""Text cells: the types of columns of text, dates, and values as text that is safe in a spreadsheet.
+
+A type is decided over all values of a column.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..columns.arrays import decimals, indexed, is_text, mostly_distinct, trial, value_class
+from .file_format import Dialect
+
+ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+ISO_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?$"
+_ZONE = r"(Z|[+-]\d{2}:?\d{2})$"
+DOTTED, DOTTED_DAYS = r"^\d{1,2}\.\d{1,2}\.\d{4}$", "%d.%m.%Y"
+_LOCAL = {
+    DOTTED: (DOTTED_DAYS,),
+    r"^\d{1,2}/\d{1,2}/\d{4}$": ("%d/%m/%Y", "%m/%d/%Y"),
+}
+LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
+_BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+MARKERS = (
+    "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".", "-", "--", "#N/A",
+    "#NA", "#NV", "<NA>", "NaT", "n.a.", "N.A.", "k.A.", "k. A.", "k.A", "kA", "s/d", "s.d.",
+)  # fmt: skip
+"""Text that means missing in a column whose other values are all numbers or dates."""
+_INTEGER = r"^-?(0|[1-9]\d{0,17})$"
+_FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
+_FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
+_COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
+_GROUPED = {
+    ",": (r"^-?([1-9]\d{0,2}(\.\d{3})+|0|[1-9]\d*)(,\d*)?$", r"\.\d{3},|[.].*[.]"),
+    ".": (r"^-?([1-9]\d{0,2}(,\d{3})+|0|[1-9]\d*)(\.\d*)?$", r",\d{3}\.|[,].*[,]"),
+}
+"""By the decimal sign: numbers with signs between thousands, and what no other number looks like."""
+_SPACE = r"(\d)(['’\x{a0}\x{202f} ])(\d{3})"
+_SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
+_NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
+"""What tells thousands from keys such as 612 345 678."""
+_EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
+"""Numbers that are thousands where the sign stands between these, and fractions where it does not."""
+_RISKY = r"^'*[=+\-@\t\r]"
+_ESCAPED = r"^'+[=+\-@\t\r]"
+_PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
+
+
+def all_match(texts: pa.Array, pattern: str) -> bool:
+    """Whether every non-missing text matches; the first ones often tell that they do not."""
+    if len(texts) > 1000 and not all_match(texts.slice(0, 1000), pattern):
+        return False
+    return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
+
+
+def parse_iso(texts: pa.Array) -> pa.Array | None:
+    """ISO dates as date32, ISO times as timestamps; None when any text is neither."""
+    try:
+        if all_match(texts, ISO_DATE):
+            return texts.cast(pa.date32())
+        if all_match(texts, f"({ISO_DATE})|({ISO_TIME})"):
+            zoned = pc.match_substring_regex(texts, _ZONE)
+            times = pc.match_substring_regex(texts, ISO_TIME)
+            if pc.all(zoned, min_count=0).as_py():
+                return texts.cast(pa.timestamp("us", tz="UTC"))
+            if not pc.any(pc.and_(zoned, times)).as_py():
+                return texts.cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        return None
+    return None
+
+
+def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
+    """ISO dates and times in microseconds since 1970; without an offset, by the clocks of a zone.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        The clocks show one of them twice or never.
+
+    Examples
+    --------
+    >>> instants(["1970-01-02T00:00", "1970-01-02T00:00+01:00"], "Asia/Tokyo").tolist()
+    [54000000000, 82800000000]
+    """
+    made = []
+    for text in texts:
+        moment = dt.datetime.fromisoformat(text)
+        clock = pa.scalar(moment.replace(tzinfo=None), pa.timestamp("us"))
+        offset = moment.utcoffset()
+        if offset is not None:
+            clock = pc.subtract(clock, pa.scalar(offset, pa.duration("us")))
+        elif zone:
+            clock = pc.assume_timezone(clock, zone, ambiguous="raise", nonexistent="raise")
+        made.append(clock.cast(pa.int64()).as_py())
+    return np.array(made, np.int64)
+
+
+def parse_dates(texts: pa.Array) -> pa.Array | None:
+    """Dates in ISO, ``31.12.2020``, or slashes where one order alone reads them all."""
+    texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
+    texts = pc.if_else(pc.equal(texts, ""), None, texts)
+    parsed = parse_iso(texts)
+    if parsed is not None:
+        return parsed
+    for pattern, formats in _LOCAL.items():
+        if all_match(texts, pattern):
+            read = [days for form in formats if (days := days_of(texts, form)) is not None]
+            if len(read) == 1:
+                return read[0]
+    return None
+
+
+def days_of(texts: pa.Array, form: str) -> pa.Array | None:
+    """Texts such as 31.12.2020 as days; None where one is none, such as 31.02.2020."""
+    read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
+    # some systems take 31 February for a day of March
+    padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
+    same = pc.all(pc.equal(pc.strftime(read, format=form), padded), min_count=0).as_py()
+    if read.null_count > texts.null_count or not same:
+        return None
+    return read.cast(pa.date32())
+
+
+def infer_types(
+    texts: Mapping[str, pa.ChunkedArray], dialect: Dialect
+) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
+    """The columns of a file of text with their types, and how it writes numbers and days.
+
+    A column whose numbers can be read in two ways is read as the others are written: 22.807 beside
+    3,50 is a whole number.
+
+    Parameters
+    ----------
+    texts : mapping of str to pyarrow.ChunkedArray
+        The columns as they stand; their distinct values tell as much.
+    dialect : Dialect
+        How the file is written as far as that is known, with what its reader said of it.
+    """
+    made, notes, unsure = dict[str, pa.ChunkedArray](), dict[str, dict[str, Any]](), {}
+    places = dict[str, int]()
+    for name, column in texts.items():
+        made[name], notes[name] = infer_type(column, replace(dialect, decimal=""))
+        places[name] = notes[name].pop("places", 0)
+        if sign := notes[name].pop("either", ""):
+            unsure[name] = sign
+    signs = {n: found["decimal"] for n, found in notes.items() if "decimal" in found}
+    commas, points = (list(signs.values()).count(sign) for sign in ",.")
+    decimal = dialect.told or ("," if commas and commas >= points else "." if points else "")
+    dialect = replace(dialect, unsure=() if decimal else tuple(unsure))
+    if not decimal:
+        decimal = "," if "," in unsure.values() and dialect.delimiter != "," else "."
+    known: dict[str, Any] = {k: v for found in notes.values() for k, v in found.items()}
+    mixed = tuple(name for name, sign in signs.items() if sign != decimal)
+    dialect = replace(dialect, **known | {"decimal": decimal, "mixed": mixed})
+    for name in unsure:
+        made[name], found = infer_type(texts[name], dialect)
+        places[name] = found.get("places", 0)
+    return made, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
+
+
+def infer_type(
+    texts: pa.ChunkedArray, dialect: Dialect | None = None
+) -> tuple[pa.ChunkedArray, dict[str, Any]]:
+    """A column of text as numbers, booleans or dates when every value is one; else as it is.
+
+    Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are names
+    and stay text. What the dialect calls missing is missing.
+
+    Returns
+    -------
+    column : pyarrow.ChunkedArray
+    notes : dict
+        What was found about the file's dialect: ``decimal``, ``booleans``, ``dates``; under
+        ``either`` the sign of numbers that can be read in two ways, under ``places`` how many
+        decimals each of them has.
+    """
+    dialect = dialect or Dialect(delimiter="", decimal="")
+    index, entries = _distinct(texts)
+    bare = pc.utf8_trim_whitespace(entries)
+    told = pc.is_in(bare, value_set=pa.array(dialect.missing, pa.string()))
+    marker = pc.or_(told, pc.is_in(bare, value_set=pa.array(MARKERS)))
+    kept = bare.filter(pc.invert(marker))
+    if kept.null_count == len(kept):
+        # Nothing at all is a missing column; markers alone are what the text says.
+        if texts.null_count == len(texts) or pc.all(told).as_py():
+            return pa.chunked_array([pa.nulls(len(texts))]), {}
+        return _without_words(texts, index, told), {}
+    parsed, notes = _parse(kept, dialect)
+    if parsed is None:
+        return _without_words(texts, index, told), {}
+    if pa.types.is_floating(parsed.type) and (decimals_each := _places(kept)):
+        notes["places"] = decimals_each
+    place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
+    return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
+
+
+def _without_words(texts: pa.ChunkedArray, index: Any, told: pa.Array) -> pa.ChunkedArray:
+    """The texts of a column, missing where their distinct values are said to be."""
+    gone = np.append(np.asarray(told), False)[index]
+    return pc.if_else(pa.array(~gone), texts, None) if gone.any() else texts
+
+
+def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
+    """Positions and distinct values; the values themselves where hashing them would not pay."""
+    n = len(texts)
+    if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
+        flat = texts.combine_chunks()
+        if isinstance(flat, pa.Array):
+            there = flat.is_valid().to_numpy(zero_copy_only=False)
+            return np.where(there, np.arange(len(flat)), -1), flat
+    return indexed(texts)
+
+
+def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
+    """Distinct values as the narrowest type that holds them all; None when only text does."""
+    start = values.drop_null()[0].as_py()[:1]
+    if start in "-+.,0123456789iI":
+        if all_match(values, _INTEGER):
+            return values.cast(pa.int64()), {}
+        for sign, pattern in _EITHER.items():
+            if all_match(values, pattern):
+                other = "," if sign == "." else "."
+                read_as = dialect.decimal or (
+                    sign if sign == "." or dialect.delimiter != "," else other
+                )
+                return _ungrouped(values, read_as), {"either": sign}
+        if all_match(values, _FLOATS):
+            return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}
+        if (dialect.delimiter != "," or dialect.told == ",") and all_match(values, _COMMA):
+            points = pc.replace_substring(values, ",", ".")
+            return _floats(points), {"decimal": ","}
+        if all_match(values, rf"({_SPACED})|({_FLOAT})|({_COMMA})") and _some_match(values, _NOT_A_KEY):
+            plain = values
+            while _some_match(plain, _SPACE):  # a digit may stand between two of them
+                plain = pc.replace_substring_regex(plain, _SPACE, r"\1\3")
+            for decimal, pattern in ((".", _FLOAT), (",", _COMMA)):
+                if all_match(plain, pattern):
+                    fraction = {"decimal": decimal} if _some_match(plain, r"[.,]") else {}
+                    return _ungrouped(plain, decimal), fraction
+        for decimal, (pattern, telling) in _GROUPED.items():
+            if all_match(values, pattern) and _some_match(values, telling):
+                return _ungrouped(values, decimal), {"decimal": decimal}
+        if all_match(values, DOTTED):
+            days = days_of(values, DOTTED_DAYS)
+            if days is not None:
+                return days, {"dates": DOTTED_DAYS}
+    for false, true in _BOOLEANS:
+        if pc.all(pc.is_in(values, value_set=pa.array([false, true]))).as_py():
+            return pc.equal(values, true), {"booleans": (false, true)}
+    return parse_iso(values), {}
+
+
+def _places(numbers: pa.Array) -> int:
+    """How many decimals each of the numbers has, as it is written; 0 where they differ."""
+    found = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
+    if found is None:
+        return 0
+    return len(found[1]) if all_match(numbers, rf"[.,]\d{{{len(found[1])}}}$") else 0
+
+
+def _some_match(texts: pa.Array, pattern: str) -> bool:
+    """Whether some text holds what the pattern says."""
+    return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
+
+
+def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array | None:
+    """Numbers without the signs between their thousands; whole ones where all are."""
+    bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
+    points = pc.replace_substring(bare, decimal, ".")
+    return points.cast(pa.int64()) if all_match(points, _INTEGER) else _floats(points)
+
+
+def _floats(texts: pa.Array) -> pa.Array | None:
+    """Numbers as doubles, or as decimals where doubles do not hold them; None where neither do."""
+    try:
+        exact = decimals(texts)
+    except pa.ArrowInvalid:
+        return None
+    return texts.cast(pa.float64()) if exact is None else exact
+
+
+def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) -> pa.Array:
+    """Values as the text that stands for them in a CSV file, before quotes; missing stays missing.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Plain values, no dictionary.
+    dialect : Dialect, optional
+        How booleans, decimals and days are written.
+    places : int
+        Decimals that a number has at least.
+    """
+    dialect = dialect or Dialect()
+    kind = array.type
+    if pa.types.is_boolean(kind):
+        false, true = dialect.booleans
+        cells = pc.if_else(array, true, false)
+    elif pa.types.is_floating(kind):
+        cells = _padded(pc.if_else(pc.is_nan(array), None, array).cast(pa.large_string()), places)
+        if dialect.decimal != ".":
+            cells = pc.replace_substring(cells, ".", dialect.decimal)
+    elif pa.types.is_date(kind) and dialect.dates:
+        cells = pc.strftime(array.cast(pa.timestamp("s")), format=dialect.dates)
+    elif value_class(kind) in ("bytes", "other") or isinstance(kind, pa.BaseExtensionType):
+        texts = [
+            value.hex() if isinstance(value, bytes) else None if value is None else str(value)
+            for value in array.to_pylist()
+        ]
+        cells = pa.array(texts, pa.large_string())
+    else:
+        cells = array.cast(pa.large_string() if is_text(kind) else pa.string())
+        if pa.types.is_timestamp(kind):
+            cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
+    return cells.cast(pa.large_string())
+
+
+def _padded(numbers: pa.Array, places: int) -> pa.Array:
+    """Numbers with zeros behind, where they have fewer decimals; those with an exponent stay."""
+    if not places:
+        return numbers
+    point = pc.find_substring(numbers, ".")
+    there = pc.subtract(pc.utf8_length(numbers).cast(pa.int32()), pc.add(point, 1))
+    there = pc.if_else(pc.less(point, 0), 0, pc.min_element_wise(there, places))
+    there = pc.if_else(pc.match_substring_regex(numbers, r"^-?\d+(\.\d+)?$"), there, places)
+    ends = ["." + "0" * places, *("0" * (places - n) for n in range(1, places + 1))]
+    zeros = pa.array(ends, numbers.type).take(there.fill_null(0))
+    return pc.binary_join_element_wise(numbers, zeros, pa.scalar("", numbers.type))
+
+
+def concat(*parts: Any) -> Any:
+    """Arrays of text, and fixed texts between them, joined row by row."""
+    kind = next(part.type for part in parts if not isinstance(part, str))
+    same = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
+    return pc.binary_join_element_wise(*same, pa.scalar("", kind))
+
+
+def _is_risky(texts: Any, pattern: str) -> Any:
+    risky = pc.match_substring_regex(texts, pattern)
+    return pc.and_not(risky, pc.match_substring_regex(texts, _PLAIN_NUMBER))
+
+
+def escape_cells(texts: Any) -> Any:
+    """Put an apostrophe before every text that a spreadsheet would run.
+
+    Text that already begins with apostrophes before such a sign gets one more, so that
+    `unescape_cells` gives exactly the original back. Plain numbers stay.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> escape_cells(pa.array(["=1+1", "-5", "'=x", "cook"])).to_pylist()
+    ["'=1+1", '-5', "''=x", 'cook']
+    """
+    chosen = _is_risky(texts, _RISKY)
+    if not pc.any(chosen).as_py():
+        return texts
+    return pc.if_else(chosen, concat("'", texts), texts)
+
+
+def unescape_cells(texts: Any) -> Any:
+    """Take away what `escape_cells` put there."""
+    chosen = _is_risky(texts, _ESCAPED)
+    if not pc.any(chosen).as_py():
+        return texts
+    return pc.if_else(chosen, pc.utf8_slice_codeunits(texts, 1), texts)
