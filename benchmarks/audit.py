@@ -115,7 +115,7 @@ def adult() -> None:
 def ours(people: Any, release: Any, schema: hr.Schema) -> dict[str, float]:
     """From the two frames to the figures, reading and encoding included."""
     pair = align(people, release, schema)
-    classes = Classes.of(pair.classes, pair.released_sensitive)
+    classes = Classes.from_groups(pair.classes, pair.released_sensitive)
     out = {"k": float(classes.sizes.min())}
     for name, column in classes.sensitive.items():
         found = diversity_summary(column)

@@ -56,7 +56,7 @@ class People:
         people = make_people(n, seed=1)
         table = read(people)
         self.X, self.y = people.select(list(QUASI)), people.select(list(SENSITIVE))
-        self.quasi = Quasi.of(table, Schema(quasi=QUASI, sensitive=SENSITIVE), 1024)
+        self.quasi = Quasi.from_table(table, Schema(quasi=QUASI, sensitive=SENSITIVE), 1024)
         self.columns = [table.column(name) for name in SENSITIVE]
         counts = [c.value_counts for c in self.columns]
         self.responses = Responses.of(counts)

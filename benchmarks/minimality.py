@@ -127,7 +127,7 @@ class Pruned(hr.MART):
             tree = tree.pruned(parents)
 
     def _fit(self, table, schema):  # type: ignore[no-untyped-def]
-        self._quasi_kept = Quasi.of(table, schema, int(self.max_bins))
+        self._quasi_kept = Quasi.from_table(table, schema, int(self.max_bins))
         return super()._fit(table, schema)
 
 
@@ -171,7 +171,7 @@ def grown(
     table: Table, schema: hr.Schema, cap: float, key: str | None
 ) -> tuple[list[np.ndarray], list[Refused]]:
     """The leaves of a tree whose nodes draw their cap by a key (all of it without one)."""
-    quasi, values = Quasi.of(table, schema, 1024), values_of(table, schema, cap)
+    quasi, values = Quasi.from_table(table, schema, 1024), values_of(table, schema, cap)
     codes = [cut.codes(c.codes) for c, cut in zip(quasi.columns, quasi.cuts, strict=True)]
     told, m = values.told[values.of_row], values.gains.shape[1] // 2
     gains = values.gains[values.of_row]

@@ -91,7 +91,7 @@ def main() -> None:
                 checks = release.verify()
                 seconds = time.process_time() - start
                 told = release.summary()
-                groups = Classes.of_table(read(release.table), quasi, sensitive)
+                groups = Classes.from_table(read(release.table), quasi, sensitive)
                 disclosure = told["disclosure"]
                 figures = [
                     disclosure[name] for name in ("mean_over_groups", "mean_over_records", "worst")

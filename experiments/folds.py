@@ -214,10 +214,10 @@ def remaining_uncertainty(group: Ints, responses: Floats) -> RemainingUncertaint
     told, error = [], []
     for y in responses.T:
         values, codes = np.unique(y, return_inverse=True)
-        told.append(number_disclosure(Counts.of(groups, codes, len(values)), values))
+        told.append(number_disclosure(Counts.from_codes(groups, codes, len(values)), values))
         away = (y - y.mean()) / (float(np.ptp(y)) or 1.0)
         error.append(np.bincount(group, away**2))
-    over = Disclosed.over_columns(Disclosed.of(each, groups.sizes) for each in told)
+    over = Disclosed.over_columns(Disclosed.from_classes(each, groups.sizes) for each in told)
     assert over is not None
     explained = (np.stack(told) * np.stack(error)).sum() / np.stack(error).sum()
     return RemainingUncertainty(

@@ -334,7 +334,7 @@ def _privacy(released: Any, sensitive: Any) -> tuple[int, float | None]:
     if sensitive is None:
         return k, None
     values, codes = np.unique(sensitive.to_numpy(dtype=str), return_inverse=True)
-    return k, float(frequency_l(Counts.of(groups, codes, len(values))).min())
+    return k, float(frequency_l(Counts.from_codes(groups, codes, len(values))).min())
 
 
 def _score(

@@ -30,7 +30,7 @@ from hedgerow.measures.guarantees import (
 
 def classes(released: list[Any], **sensitive: list[Any]) -> Classes:
     table = read(pa.table({"group": pa.array(released), **sensitive}))
-    return Classes.of_table(table, ["group"], list(sensitive))
+    return Classes.from_table(table, ["group"], list(sensitive))
 
 
 def test_k_counts_missing_as_a_value_of_its_own() -> None:
@@ -203,8 +203,8 @@ def test_damaged_promises(promise: dict[str, Any]) -> None:
 
 def test_groups_are_those_of_the_released_text() -> None:
     table = read(pa.table({"a": [1.0, 1.0, 2.0], "b": ["x", "x", "x"], "y": [1, 2, 3]}))
-    assert sorted(Classes.of_table(table, ["a", "b"], ["y"]).sizes.tolist()) == [1, 2]
-    assert Classes.of_table(table, [], ["y"]).sizes.tolist() == [3]
+    assert sorted(Classes.from_table(table, ["a", "b"], ["y"]).sizes.tolist()) == [1, 2]
+    assert Classes.from_table(table, [], ["y"]).sizes.tolist() == [3]
 
 
 @pytest.mark.parametrize(

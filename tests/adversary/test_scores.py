@@ -32,7 +32,7 @@ def counted(groups: Any, values: Any, kind: str) -> tuple[Public, Counts]:
     )
     names = {g: i for i, g in enumerate(dict.fromkeys(groups))}
     classes = group([np.array([names[g] for g in groups], np.int64)])
-    return public, Counts.of(classes, codes, len(known) + 1)
+    return public, Counts.from_codes(classes, codes, len(known) + 1)
 
 
 def agree(groups: list[int], values: list[Any], kind: str) -> None:
@@ -177,7 +177,7 @@ def test_the_floor_counts_for_each_record() -> None:
             groups = np.zeros(n, np.int64)
             groups[-10:] = 1
             public = Public("category", np.array([n - case, case]))
-            counts = Counts.of(group([groups]), values, 2)
+            counts = Counts.from_codes(group([groups]), values, 2)
             assert bool(ColumnScores(public, counts).exceeding(cap)[1]) is over
 
 
@@ -208,8 +208,8 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
         np.clip(rng.integers(0, n, 2 * pairs)[parts] + rng.integers(0, 20, len(parts)), 0, n - 1)
     ]
     rows = np.where(parts % 4 < 2, rows, near)
-    apart = Counts.of(group([parts]), inverse[rows], len(known))
-    both = Counts.of(group([parts // 2]), inverse[rows], len(known))
+    apart = Counts.from_codes(group([parts]), inverse[rows], len(known))
+    both = Counts.from_codes(group([parts // 2]), inverse[rows], len(known))
     for score, told in ColumnScores(public, apart).by_score.items():
         joined = ColumnScores(public, both).by_score[score]
         assert (joined <= told.reshape(-1, 2).max(axis=1) + 1e-9).all(), score

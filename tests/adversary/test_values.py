@@ -289,7 +289,7 @@ def test_two_ids_that_share_a_double_are_two_sensitive_values(tmp_path: Path) ->
     )
     from hedgerow.measures import Classes, disclosure
 
-    made = Classes.of_table(Table(table), ["town"], ["id"]).sensitive["id"]
+    made = Classes.from_table(Table(table), ["town"], ["id"]).sensitive["id"]
     assert disclosure.column_disclosure(made).tolist() == [1.0, 1.0, 0.0]
     assert made.counts.counts.tolist() == [4, 4, 2, 2]
     schema = hr.Schema(quasi=["town"], sensitive=["id"])

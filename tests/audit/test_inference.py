@@ -171,7 +171,7 @@ def test_ten_neighbours_by_hand():
     released = people.assign(age=[f"[{a}-{b}]" for a, b in zip(least, most, strict=True)])
     pair = align(people, released, SCHEMA)
     groups, column = pair.classes, pair.sensitive[0]
-    counts = Counts.of(groups, column.codes, 4)
+    counts = Counts.from_codes(groups, column.codes, 4)
     values = np.array([0.0, 2.0, 7.0, np.nan])
     asked = known_rows(pair.released_quasi, np.arange(90))
     lessons = [Lesson(pair.released_quasi, groups.first, counts, values, n) for n in (False, True)]
@@ -187,7 +187,7 @@ def test_ten_neighbours_by_hand():
 def test_shares_of_categories_are_chances():
     people = people_of(300, words)
     pair = align(people, people, SCHEMA)
-    counts = Counts.of(pair.classes, pair.sensitive[0].codes, 4)
+    counts = Counts.from_codes(pair.classes, pair.sensitive[0].codes, 4)
     asked = known_rows(pair.released_quasi, pair.classes.first)
     lesson = Lesson(pair.released_quasi, pair.classes.first, counts, np.zeros(4), False)
     for learner in ("tree", "gradient boosting", "linear"):

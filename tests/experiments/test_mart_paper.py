@@ -135,7 +135,7 @@ def test_formula_10_is_the_criterion_s() -> None:
     group = rng.integers(0, 7, 200)
     table = read(pa.table({"a": y[:, 0], "b": y[:, 1]}))
     groups = by_codes([group])
-    ratio = np.stack([rsd(SensitiveCounts.of(groups, table.column(c))) for c in "ab"], axis=1)
+    ratio = np.stack([rsd(SensitiveCounts.from_groups(groups, table.column(c))) for c in "ab"], axis=1)
     found = remaining_uncertainty(group, y)
     n = np.bincount(group)
     assert found.rsd == pytest.approx(ratio.mean())

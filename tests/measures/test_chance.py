@@ -15,7 +15,7 @@ N = 60_000
 def of_random_groups(values: np.ndarray, size: int) -> np.ndarray:
     groups = [f"g{i}" for i in range(N // size)]
     table = read(pd.DataFrame({"group": np.repeat(groups, size), "value": values}))
-    return disclosure.column_disclosure(Classes.of_table(table, ["group"], ["value"]).sensitive["value"])
+    return disclosure.column_disclosure(Classes.from_table(table, ["group"], ["value"]).sensitive["value"])
 
 
 def flags(rng: np.random.Generator) -> np.ndarray:
@@ -54,7 +54,7 @@ def test_what_a_rare_value_may_be_had_by(cap: float, flag: int, many: int) -> No
         elsewhere = np.concatenate([np.repeat("rare", 100 - held), public[100:]])
         value = np.concatenate([rare, others[: 100 - held], elsewhere]).astype(object)
         group = np.repeat(["a", "b"], [100, len(value) - 100])
-        made = Classes.of_table(
+        made = Classes.from_table(
             read(pd.DataFrame({"group": group, "value": value})), ["group"], ["value"]
         )
         return float(disclosure.column_disclosure(made.sensitive["value"])[0])

@@ -34,7 +34,7 @@ def partitions(n: int) -> Iterator[list[int]]:
 def of(values: list[object], parts: list[int] | NDArray[np.int64]) -> tuple[float, float, float]:
     """Share explained, floor_ratio, and the disclosure of the worst class by the leading score."""
     column = read({"y": values}).column("y")
-    made = Classes.of(group([np.asarray(parts)]), [column]).sensitive["y"]
+    made = Classes.from_groups(group([np.asarray(parts)]), [column]).sensitive["y"]
     found = disclosure.explained_share(made)
     assert found is not None
     by_score = made.scores.by_score
@@ -73,5 +73,5 @@ def test_shares_by_hand() -> None:
 def test_a_column_of_one_value_has_nothing_to_explain() -> None:
     for values in ([3.0, 3.0], ["a", None]):
         column = read({"y": values}).column("y")
-        made = Classes.of(group([np.array([0, 1])]), [column]).sensitive["y"]
+        made = Classes.from_groups(group([np.array([0, 1])]), [column]).sensitive["y"]
         assert disclosure.explained_share(made) is None

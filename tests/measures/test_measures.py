@@ -26,7 +26,7 @@ labelled = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1,
 
 def make(rows: list[tuple[int, int]], n_values: int = 6) -> Counts:
     labels, codes = np.array([a for a, _ in rows]), np.array([b for _, b in rows])
-    return Counts.of(group([labels]), codes, n_values)
+    return Counts.from_codes(group([labels]), codes, n_values)
 
 
 def by_class(rows: list[tuple[int, int]]) -> list[list[int]]:
@@ -233,7 +233,7 @@ def test_disclosure_at_its_ends() -> None:
 
 
 def test_disclosure_summed_up() -> None:
-    one = Disclosed.of(np.array([0.0, 0.6]), np.array([30, 10]))
+    one = Disclosed.from_classes(np.array([0.0, 0.6]), np.array([30, 10]))
     assert (one.mean_over_groups, one.mean_over_records, one.worst) == pytest.approx(
         (0.3, 0.15, 0.6)
     )
@@ -243,7 +243,7 @@ def test_disclosure_summed_up() -> None:
         {"mean_over_groups": 0.4, "mean_over_records": 0.2, "worst": 0.6}
     )
     assert Disclosed.over_columns([]) is None
-    assert Disclosed.of(np.zeros(0), np.zeros(0, np.int64)).worst == 0
+    assert Disclosed.from_classes(np.zeros(0), np.zeros(0, np.int64)).worst == 0
 
 
 # The compiled formulas, each beside its plain form.
@@ -375,7 +375,7 @@ def test_a_class_that_tells_all_is_told_as_exactly_one() -> None:
         values = ValueCounts(
             "pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0
         )
-        for public in (Public.of(values), Public("category", counts.totals)):
+        for public in (Public.from_counts(values), Public("category", counts.totals)):
             told = ColumnScores(public, counts).worst
             exactly = [ColumnScores(public, counts).exceeding(1 - 1e-12)[0], told[0] == 1]
             inexact += exactly == [True, False]

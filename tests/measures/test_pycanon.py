@@ -34,7 +34,7 @@ ROWS = [
 def counts_of(column):
     values, codes = np.unique([r[column] for r in ROWS], return_inverse=True)
     groups = group([np.unique([r[0] for r in ROWS], return_inverse=True)[1]])
-    return groups, Counts.of(groups, codes, len(values))
+    return groups, Counts.from_codes(groups, codes, len(values))
 
 
 # (distinct l, whole entropy l, alpha, t, basic beta, enhanced beta, delta) as pycanon prints them;

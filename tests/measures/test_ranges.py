@@ -41,16 +41,16 @@ def test_ranges_of_classes_say_what_all_say(
     table = people()
     groups = group([table.column("group").codes])
     columns = [table.column("pay"), table.column("ill")]
-    whole = Classes.of(groups, columns)
+    whole = Classes.from_groups(groups, columns)
     monkeypatch.setattr("hedgerow.measures.classes._AT_ONCE", at_once)
     counted, most = [0], int(groups.sizes.max())
-    counts = Counts.of.__func__  # type: ignore[attr-defined]
+    counts = Counts.from_codes.__func__  # type: ignore[attr-defined]
 
     def of(cls: Any, found: Any, codes: Any, n_values: int) -> Any:
         counted.append(len(codes))
         return counts(cls, found, codes, n_values)
 
-    monkeypatch.setattr(Counts, "of", classmethod(of))
+    monkeypatch.setattr(Counts, "from_codes", classmethod(of))
     made = by_ranges(groups, columns, MEASURES)
     assert made.sizes.tolist() == whole.sizes.tolist()
     for name, column in made.sensitive.items():

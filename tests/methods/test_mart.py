@@ -271,7 +271,7 @@ def test_every_group_keeps_k_and_disclosure() -> None:
     for d in (0.2, 0.5, None):
         mart = fit(frame, y=["pay", "debt", "ill"], k=12, max_disclosure=d)
         released = mart.transform(frame[QUASI]).assign(**frame[["pay", "debt", "ill"]])
-        made = Classes.of_table(read(released), QUASI, ["pay", "debt", "ill"])
+        made = Classes.from_table(read(released), QUASI, ["pay", "debt", "ill"])
         assert made.sizes.min() >= 12
         told = max(column_disclosure(column).max() for column in made.sensitive.values())
         assert told <= (d or 1) + 1e-9
@@ -288,7 +288,7 @@ def test_diverse_groups(diversity: str) -> None:
     assert 1 < mart.tree_.n_leaves < free.tree_.n_leaves
     for fitted, keeps in ((mart, True), (free, False)):
         released = fitted.transform(frame[QUASI]).assign(ill=frame["ill"])
-        made = Classes.of_table(read(released), QUASI, ["ill"])
+        made = Classes.from_table(read(released), QUASI, ["ill"])
         assert criterion.check(made).holds is keeps
     assert {"kind": "l_diversity", "l": 1.3, "diversity": diversity, "columns": ("ill",)} in [
         dict(p) for p in mart.plan_.promises

@@ -107,7 +107,7 @@ def as_sets(leaf: np.ndarray) -> set[tuple[int, ...]]:
 def test_median_equals_the_plain_reference(people: Table, k: int) -> None:
     schema = Schema(quasi=QUASI)
     method = Mondrian(k=k).fit_table(people, schema)
-    quasi = Quasi.of(people, schema, 1024)
+    quasi = Quasi.from_table(people, schema, 1024)
     assert as_sets(groups(method, people)[0]) == plain_median(quasi, k)
 
 
@@ -117,7 +117,7 @@ def test_loss_takes_the_best_first_cut(people: Table) -> None:
     names = ("age", "sex", "children")
     schema = Schema(quasi=names)
     k = 21
-    quasi = Quasi.of(small, schema, 1024)
+    quasi = Quasi.from_table(small, schema, 1024)
     method = Mondrian(k=k, objective="loss").fit_table(small, schema)
     leaf, n, _ = groups(method, small)
     assert n == 2
@@ -213,7 +213,7 @@ def test_entropy_diversity_is_kept(people: Table) -> None:
 
 
 def test_positions_span_the_unit_interval(people: Table) -> None:
-    quasi = Quasi.of(people, Schema(quasi=("age", "children")), 1024)
+    quasi = Quasi.from_table(people, Schema(quasi=("age", "children")), 1024)
     made = positions(quasi)
     n = quasi.cuts[0].n_bins
     assert made[0] == 0.0

@@ -156,7 +156,7 @@ def test_disclosure_of_a_node_is_that_of_the_criteria(kinds: str, missing: bool)
         inside = np.zeros(150, np.uint8)
         inside[grown.rows[grown.start[i] : grown.end[i]]] = 1
         for j, column in enumerate(ordered):
-            left = rsd(SensitiveCounts.of(group([inside]), column))[-1]
+            left = rsd(SensitiveCounts.from_groups(group([inside]), column))[-1]
             assert 1 - measures.explained[i, j] == pytest.approx(left, abs=1e-7)
 
 

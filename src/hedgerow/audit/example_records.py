@@ -154,7 +154,7 @@ def _told(column: Column, told: Groups, groups: Groups) -> list[Any]:
     """Of each group: how many values are known, their mean and mean square; or counts by value."""
     at = told.labels[groups.first].astype(np.int64)
     if not column.is_number:
-        counts = Counts.of(told, column.codes, column.n_values + 1)
+        counts = Counts.from_codes(told, column.codes, column.n_values + 1)
         ends = zip(counts.starts[at].tolist(), counts.starts[at + 1].tolist(), strict=True)
         values, n = counts.values.tolist(), counts.counts.tolist()
         return [[values[a:b], n[a:b]] for a, b in ends]

@@ -737,7 +737,7 @@ def _score(own: Column) -> tuple[str, FloatArray]:
     if own.is_number:
         return "squared", np.asarray(own.by_code[: own.n_values], np.float64)[:, None]
     if own.kind == "ordinal":
-        cuts = Public.of(own.value_counts).cuts
+        cuts = Public.from_counts(own.value_counts).cuts
         return "ranked", (np.arange(own.n_values)[:, None] <= cuts).astype(np.float64)
     return "Brier", np.eye(own.n_values)
 

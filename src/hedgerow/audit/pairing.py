@@ -112,8 +112,8 @@ class Pair:
     @cached_property
     def persons(self) -> Persons | None:
         """Who the rows are about, where the schema tells; None where every row is a person."""
-        found = Persons.of(self.original, self.schema.person, self.schema.household)
-        return None if found is None else found.taken(self.rows)
+        found = Persons.from_table(self.original, self.schema.person, self.schema.household)
+        return None if found is None else found.subset(self.rows)
 
     def people_in(self, groups: Groups) -> IntArray:
         """People of some groups of the rows, or records where each is one."""

@@ -111,7 +111,7 @@ def per_person(
         columns["household risk"] = homes.of_rows
     if special is not None:
         columns["suda"] = special.scores
-    told = Classes.of(pair.told, pair.released_sensitive)
+    told = Classes.from_groups(pair.told, pair.released_sensitive)
     worst, parts = np.zeros(pair.n_rows), dict[str, Any]()
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
         found, group = told.sensitive[own.name], pair.told.labels.astype(np.int64)

@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
     """What a reader should know of the people and the columns of a release."""
     notes = numbers_as_text(before, schema)
-    persons = Persons.of(before, schema.person, schema.household)
+    persons = Persons.from_table(before, schema.person, schema.household)
     if persons is not None:
         notes += filter(None, [persons.caution()])
     if persons is not None and persons.unit is not None:

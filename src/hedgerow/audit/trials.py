@@ -164,9 +164,9 @@ def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
-    columns = Classes.of(pair.told, pair.released_sensitive).sensitive.values()
+    columns = Classes.from_groups(pair.told, pair.released_sensitive).sensitive.values()
     told = Disclosed.over_columns(
-        Disclosed.of(column_disclosure(column), pair.told.sizes) for column in columns
+        Disclosed.from_classes(column_disclosure(column), pair.told.sizes) for column in columns
     )
     assert told is not None
     found = [e for e in map(explained.explained_share, columns) if e is not None]

@@ -160,7 +160,7 @@ class Counts:
     whole: IntArray | None = None
 
     @classmethod
-    def of(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
+    def from_codes(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
         """Count the values of one column in every class.
 
         Parameters
@@ -174,20 +174,20 @@ class Counts:
         Examples
         --------
         >>> from hedgerow.measures import group
-        >>> made = Counts.of(group([np.array([0, 1, 1, 1])]), np.array([2, 0, 2, 0]), 3)
+        >>> made = Counts.from_codes(group([np.array([0, 1, 1, 1])]), np.array([2, 0, 2, 0]), 3)
         >>> list(zip(made.groups.tolist(), made.values.tolist(), made.counts.tolist()))
         [(0, 2, 1), (1, 0, 2), (1, 2, 1)]
         """
         if len(codes) > _AT_ONCE:
             parts = range(0, len(codes), _AT_ONCE)
             return reduce(
-                add, (cls._of(groups, codes, n_values, slice(a, a + _AT_ONCE)) for a in parts)
+                add, (cls._from_rows(groups, codes, n_values, slice(a, a + _AT_ONCE)) for a in parts)
             )
-        return cls._of(groups, codes, n_values, slice(None))
+        return cls._from_rows(groups, codes, n_values, slice(None))
 
     @classmethod
-    def _of(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
-        """`of` some rows."""
+    def _from_rows(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
+        """Count some rows."""
         space = _space(groups.n_groups, n_values)
         keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
@@ -205,32 +205,31 @@ class Counts:
         return cls._at(keys[starts], counts, groups.n_groups, n_values)
 
     @classmethod
-    def by_record(
-        cls, groups: IntArray, codes: npt.NDArray[Any], n_groups: int, n_values: int
-    ) -> Counts:
-        """A cell for every record: enough for whatever is summed over cells, and nothing is sorted.
+    def by_record(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
+        """Return one cell per record: enough for sums over cells, and nothing is sorted.
 
-        A value stands in a class as often as it occurs there, in any order. Such counts are for
-        promises on numbers, of whose values nearly all differ; they are not added to others.
+        A value stands in a class as often as it occurs there, in any order. Such counts serve
+        promises on numbers, nearly all of whose values differ; they are not added to others.
 
         Parameters
         ----------
-        groups : int64 array, shape (n_rows,)
-            The class of every record, ascending.
+        groups : Groups
+            With ascending labels.
         codes : integer array, shape (n_rows,)
-            Its value.
-        n_groups, n_values : int
+        n_values : int
 
         Examples
         --------
-        >>> Counts.by_record(np.array([0, 0, 1]), np.array([2, 2, 0]), 2, 3).sizes.tolist()
+        >>> made = Counts.by_record(group([np.array([0, 0, 1])]), np.array([2, 2, 0]), 3)
+        >>> made.sizes.tolist()
         [2, 1]
         """
-        return cls(groups, codes.astype(np.int64), np.ones(len(codes), np.int64), n_groups, n_values)
+        labels, each = groups.labels.astype(np.int64), np.ones(len(codes), np.int64)
+        return cls(labels, codes.astype(np.int64), each, groups.n_groups, n_values)
 
     @classmethod
     def dense(cls, table: IntArray, whole: IntArray | None = None) -> Counts:
-        """The counts in a full table of shape (classes, values).
+        """Return the counts in a full table of shape (classes, values).
 
         Examples
         --------
@@ -251,22 +250,34 @@ class Counts:
         n_values: int,
         whole: IntArray | None = None,
     ) -> Counts:
-        """From cells numbered class by class."""
+        """Return counts of cells numbered class by class, ascending."""
         groups = keys // max(n_values, 1)
         counts = counts.astype(np.int64, copy=False)
         return cls(groups, keys - groups * n_values, counts, n_groups, n_values, whole)
 
-    def __add__(self, other: Counts) -> Counts:
-        if (self.n_groups, self.n_values) != (other.n_groups, other.n_values):
-            raise ValueError("counts of other classes or values do not add up")
-        keys = np.concatenate([self._keys, other._keys])
-        order = np.argsort(keys, kind="stable")  # two sorted runs
-        keys = keys[order]
-        counts = np.concatenate([self.counts, other.counts])[order]
+    @classmethod
+    def _summed(
+        cls,
+        keys: IntArray,
+        counts: IntArray,
+        n_groups: int,
+        n_values: int,
+        whole: IntArray | None,
+    ) -> Counts:
+        """Return counts of cells in any order, added where a cell comes twice."""
+        order = np.argsort(keys, kind="stable")
+        keys, counts = keys[order], counts[order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        total = np.add.reduceat(counts, starts) if len(starts) else counts
+        added = np.add.reduceat(counts, starts) if len(starts) else counts
+        return cls._at(keys[starts], added, n_groups, n_values, whole)
+
+    def __add__(self, other: Counts) -> Counts:
+        shape = self.n_groups, self.n_values
+        if shape != (other.n_groups, other.n_values):
+            raise ValueError("counts of other classes or values do not add up")
         whole = None if self.whole is None or other.whole is None else self.whole + other.whole
-        return Counts._at(keys[starts], total, self.n_groups, self.n_values, whole)
+        keys = np.concatenate([self._keys, other._keys])
+        return Counts._summed(keys, np.concatenate([self.counts, other.counts]), *shape, whole)
 
     @property
     def _keys(self) -> IntArray:
@@ -280,7 +291,7 @@ class Counts:
         values: IntArray | None = None,
         n_values: int | None = None,
     ) -> Counts:
-        """The same counts under other numbers; what meets in one cell is added.
+        """Return the counts under other numbers; counts that meet in one cell are added.
 
         Parameters
         ----------
@@ -294,20 +305,15 @@ class Counts:
         _space(g, v)
         at = self.groups if groups is None else groups[self.groups]
         code = self.values if values is None else values[self.values]
-        keys = at * v + code
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        counts = np.add.reduceat(self.counts[order], starts) if len(starts) else self.counts
         whole = self.whole
         if whole is not None:
-            at = np.arange(self.n_values) if values is None else values
-            whole = np.bincount(at, whole, v).astype(np.int64)
-        return Counts._at(keys[starts], counts, g, v, whole)
+            whole = np.bincount(np.arange(self.n_values) if values is None else values, whole, v)
+            whole = whole.astype(np.int64)
+        return Counts._summed(at * v + code, self.counts, g, v, whole)
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where each class begins, with the end of the last one; shape (n_groups + 1,)."""
+        """Return where each class begins, and the end of the last one; shape (n_groups + 1,)."""
         return np.searchsorted(self.groups, np.arange(self.n_groups + 1)).astype(np.int64)
 
     @cached_property

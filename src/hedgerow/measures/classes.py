@@ -49,38 +49,19 @@ class SensitiveCounts(Dictionary):
         return f"SensitiveCounts({self.name!r}, {self.kind!r}, {len(self.values)} values)"
 
     @classmethod
-    def of(cls, groups: Groups, column: Column) -> SensitiveCounts:
+    def from_groups(cls, groups: Groups, column: Column) -> SensitiveCounts:
         """Count a column in every class."""
         n_values = column.n_values + column.has_missing
-        counts = Counts.of(groups, column.codes, n_values)
-        return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
-
-    @classmethod
-    def in_order(
-        cls,
-        by_class: IntArray,
-        n_groups: int,
-        rows: npt.NDArray[Any],
-        column: Column,
-        whole: IntArray | None = None,
-    ) -> SensitiveCounts:
-        """Count a column in every class, where `rows` stand class by class; numbers `by_record`."""
-        n_values, codes = column.n_values + column.has_missing, column.codes[rows]
-        if column.is_number:
-            counts = Counts.by_record(by_class, codes, n_groups, n_values)
-        else:
-            starts = np.searchsorted(by_class, np.arange(n_groups)).astype(np.int64)
-            counts = Counts.of(Groups(by_class.astype(np.uint32), starts), codes, n_values)
-        counts = replace(counts, whole=whole)
+        counts = Counts.from_codes(groups, column.codes, n_values)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
-        """What each measure says of every class; arrays of shape (n_groups,)."""
+        """Return each measure's results by class; arrays of shape (n_groups,)."""
         return [measure(self) for measure in measures]
 
     @cached_property
     def scores(self) -> ColumnScores:
-        """What every class tells of the column."""
+        """Return the disclosure of every class by each proper score."""
         return ColumnScores(self.public, self.counts)
 
     @property
@@ -90,13 +71,12 @@ class SensitiveCounts(Dictionary):
 
     @cached_property
     def public(self) -> Public:
-        """What everybody knows of the column: how often each value occurs in all classes."""
+        """Return the public distribution: how often each value occurs in all classes."""
         counts, n = self.totals, self.n_values
-        missing = int(counts[n:].sum())
-        return Public.of(
-            ValueCounts(
-                self.name, self.kind, "", self.values, counts[:n], missing, self.exact, self.events
-            )
+        known, missing = counts[:n], int(counts[n:].sum())
+        described = self.exact, self.events
+        return Public.from_counts(
+            ValueCounts(self.name, self.kind, "", self.values, known, missing, *described)
         )
 
     @property
@@ -119,7 +99,7 @@ def distinct_values(column: SensitiveCounts) -> IntArray:
 
 
 Measure = Callable[[SensitiveCounts], npt.NDArray[Any]]
-"""Says one thing of every class, whatever the other classes are."""
+"""A figure of every class that does not depend on the other classes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,7 +114,7 @@ class Classes:
         Records of each class.
     sensitive : mapping of str to SensitiveCounts
     persons : int64 array, shape (n_groups,), optional
-        `Held.persons` of each class, where a person may have several records.
+        `PeopleByClass.persons` of each class, where a person may have several records.
     households : int64 array, shape (n_groups,), optional
         Different households of each class, where a column tells them.
     n_homes : int
@@ -151,12 +131,12 @@ class Classes:
         return f"Classes({self.n_groups:,} classes, {self.n_records:,} records)"
 
     @classmethod
-    def of(
+    def from_groups(
         cls, groups: Groups, columns: Iterable[Column] = (), persons: Persons | None = None
     ) -> Classes:
-        """The classes of rows, with their sensitive columns and the people behind them."""
-        made = [SensitiveCounts.of(groups, column) for column in columns]  # each sorts all rows
-        return cls.counted(groups.sizes, made, groups, persons)
+        """Return the classes of rows, with their sensitive columns and the people behind them."""
+        counted = [SensitiveCounts.from_groups(groups, column) for column in columns]
+        return cls.counted(groups.sizes, counted, groups, persons)
 
     @classmethod
     def counted(
@@ -166,24 +146,24 @@ class Classes:
         groups: Groups,
         persons: Persons | None,
     ) -> Classes:
-        """Classes whose sensitive columns were counted, with the people behind the rows."""
+        """Return classes whose sensitive columns were counted, with the people behind the rows."""
         by_name = {each.name: each for each in columns}
         if persons is None:
             return cls(sizes, by_name)
-        held = persons.held(groups)
-        there = () if persons.homes is None else np.bincount(persons.homes[persons.codes])
-        homes = int(np.count_nonzero(there))
-        return cls(sizes, by_name, held.persons, held.households, homes)
+        people = persons.by_class(groups)
+        homes = () if persons.homes is None else np.bincount(persons.homes[persons.codes])
+        n_homes = int(np.count_nonzero(homes))
+        return cls(sizes, by_name, people.persons, people.households, n_homes)
 
     @classmethod
-    def of_rows(
+    def from_rows(
         cls,
         rows: npt.NDArray[np.uint32],
         starts: IntArray,
         columns: Iterable[Column] = (),
         persons: Persons | None = None,
     ) -> Classes:
-        """The classes of rows that stand class by class already, for promises on them.
+        """Return the classes of rows that stand class by class already, for promises on them.
 
         Parameters
         ----------
@@ -192,57 +172,30 @@ class Classes:
         starts : int64 array, shape (n_groups,)
             Where each class begins among them; none is empty.
         columns, persons
-            As in `of`. Numbers are counted `by_record`.
+            As in `from_groups`. Numbers are counted `Counts.by_record`.
         """
-        n, sizes = len(starts), np.diff(starts, append=len(rows))
-        by_class = np.repeat(np.arange(n), sizes)
-        made = [SensitiveCounts.in_order(by_class, n, rows, column) for column in columns]
-        labels = np.empty(len(rows), np.uint32)
-        labels[rows] = by_class
+        sizes = np.diff(starts, append=len(rows))
+        counted = [SensitiveRanges(rows, starts, c, by_record=c.is_number) for c in columns]
+        labels = np.empty(0 if persons is None else len(rows), np.uint32)
+        if persons is not None:
+            labels[rows] = np.repeat(np.arange(len(starts), dtype=np.uint32), sizes)
         groups = Groups(labels, np.minimum.reduceat(rows, starts).astype(np.int64))
-        return cls.counted(sizes, made, groups, persons)
+        return cls.counted(sizes, counted, groups, persons)
 
     @classmethod
-    def pieces(
-        cls, rows: npt.NDArray[np.uint32], starts: IntArray, columns: Sequence[Column], size: int
-    ) -> Iterator[Classes]:
-        """The classes of `of_rows`, those of so many records at a time: counts take 24 bytes a record.
-
-        What everybody knows of a column is of all records.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> pay = Table(pa.table({"pay": [1.0, 2.0, 2.0, 4.0]})).column("pay")
-        >>> rows, starts = np.arange(4, dtype=np.uint32), np.array([0, 2])
-        >>> [(p.sizes.tolist(), p.sensitive["pay"].counts.totals.tolist())
-        ...     for p in Classes.pieces(rows, starts, [pay], 2)]
-        [([2], [1, 2, 1]), ([2], [1, 2, 1])]
-        """
-        known = [totals(column) for column in columns]
-        for some, here in spans(starts, len(rows), size):
-            sizes = np.diff(starts[some], append=here.stop)
-            by_class = np.repeat(np.arange(len(sizes)), sizes)
-            made = (
-                SensitiveCounts.in_order(by_class, len(sizes), rows[here], column, whole)
-                for column, whole in zip(columns, known, strict=True)
-            )
-            yield cls(sizes, {each.name: each for each in made})
-
-    @classmethod
-    def of_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
-        """The classes of records that share all values of some columns, compared as text.
+    def from_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
+        """Return the classes of records that share all values of some columns, compared as text.
 
         Examples
         --------
         >>> import pyarrow as pa
         >>> people = Table(pa.table({"job": ["a", "a", "b"], "ill": ["x", "y", "x"]}))
-        >>> made = Classes.of_table(people, ["job"], ["ill"])
+        >>> made = Classes.from_table(people, ["job"], ["ill"])
         >>> made.sizes.tolist(), made.sensitive["ill"].counts.counts.tolist()
         ([2, 1], [1, 1, 1])
         """
         codes = [table.column(name, kind="categorical").codes for name in quasi]
-        return cls.of(group(codes, table.n_rows), [table.column(name) for name in sensitive])
+        return cls.from_groups(group(codes, table.n_rows), [table.column(name) for name in sensitive])
 
     @property
     def n_groups(self) -> int:
@@ -256,19 +209,19 @@ class Classes:
 
     @property
     def people(self) -> IntArray:
-        """What k counts: different people where they are known, else records; households as well."""
-        found = self.sizes if self.persons is None else self.persons
-        return found if self.households is None else np.minimum(found, self.households)
+        """Return what k counts: different people where they are known, else records; households as well."""
+        people = self.sizes if self.persons is None else self.persons
+        return people if self.households is None else np.minimum(people, self.households)
 
 
 _AT_ONCE = 1 << 19
-"""Records whose counts are made at once; with what is measured on them they take some 150 bytes each."""
+"""Records counted at once; with what is measured on them they take some 150 bytes each."""
 
 
 class SensitiveRanges(SensitiveCounts):
-    """A sensitive column whose counts are made for a range of classes at a time, and not kept.
+    """A sensitive column whose counts are taken for a range of classes at a time, and not stored.
 
-    What a measure said of every class is kept: one number each.
+    The results of a measure are stored: one number per class.
 
     Parameters
     ----------
@@ -277,69 +230,76 @@ class SensitiveRanges(SensitiveCounts):
     starts : int64 array, shape (n_groups,)
         Where each class begins among them; none is empty.
     column : Column
-    asked : sequence of callables
-        The measures that will be asked for: they are taken together, in one look at the rows.
+    measures : sequence of callables
+        The measures that will be asked for: they are taken together, in one pass over the rows.
+    by_record : bool
+        Count `Counts.by_record`, which is enough for sums over the records of a class.
     """
 
     _rows: npt.NDArray[np.uint32]
     _starts: IntArray
     _column: Column
-    _asked: Sequence[Measure]
-    _told: dict[Measure, npt.NDArray[Any]]
+    _measures: Sequence[Measure]
+    _by_record: bool
+    _results: dict[Measure, npt.NDArray[Any]]
 
     def __init__(
         self,
         rows: npt.NDArray[np.uint32],
         starts: IntArray,
         column: Column,
-        asked: Sequence[Measure] = (),
+        measures: Sequence[Measure] = (),
+        *,
+        by_record: bool = False,
     ) -> None:
-        names = "name", "kind", "values", "exact", "events"
-        held = {name: getattr(column, name) for name in names}
-        own = {"_rows": rows, "_starts": starts, "_column": column, "_asked": asked, "_told": {}}
-        vars(self).update(held | own)  # it is frozen
+        fields = {name: getattr(column, name) for name in ("name", "kind", "values", "exact", "events")}
+        fields |= {"_rows": rows, "_starts": starts, "_column": column, "_measures": measures}
+        vars(self).update(fields | {"_by_record": by_record, "_results": {}})  # it is frozen
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
-        """What each measure says of every class; arrays of shape (n_groups,)."""
-        if any(each not in self._told for each in measures):
-            wanted = [m for m in dict.fromkeys([*measures, *self._asked]) if m not in self._told]
-            found = [[measure(piece) for measure in wanted] for piece in self._pieces(_AT_ONCE)]
-            each = (np.concatenate(parts) for parts in zip(*found, strict=True))
-            self._told.update(zip(wanted, each, strict=True))
-        return [self._told[each] for each in measures]
+        """Return each measure's results by class; arrays of shape (n_groups,)."""
+        if any(measure not in self._results for measure in measures):
+            needed = dict.fromkeys((*measures, *self._measures))
+            wanted = [measure for measure in needed if measure not in self._results]
+            parts = [[measure(piece) for measure in wanted] for piece in self._pieces(_AT_ONCE)]
+            results = (np.concatenate(part) for part in zip(*parts, strict=True))
+            self._results.update(zip(wanted, results, strict=True))
+        return [self._results[measure] for measure in measures]
 
     @cached_property
     def totals(self) -> IntArray:
-        """Records of each value in all classes, those of a missing one last."""
+        """Return the records of each value in all classes, those of a missing one last."""
         return totals(self._column)
 
     @property
     def counts(self) -> Counts:
-        """The counts of all classes at once, for whoever asks for more than figures of a class."""
+        """Return the counts of all classes at once, for figures that are not of one class."""
         (whole,) = self._pieces(len(self._rows))
         return whole.counts
 
     def _pieces(self, size: int) -> Iterator[SensitiveCounts]:
-        for some, here in spans(self._starts, len(self._rows), size):
-            sizes = np.diff(self._starts[some], append=here.stop)
-            by_class = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
-            groups = Groups(by_class, self._starts[some] - here.start)
-            codes = self._column.codes[self._rows[here]]
-            counts = replace(Counts.of(groups, codes, len(self.totals)), whole=self.totals)
-            yield SensitiveCounts(
+        """Yield the counts of so many records at a time; public shares are those of all records."""
+        count = Counts.by_record if self._by_record else Counts.from_codes
+        for classes, places in spans(self._starts, len(self._rows), size):
+            sizes = np.diff(self._starts[classes], append=places.stop)
+            labels = np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes)
+            groups = Groups(labels, self._starts[classes] - places.start)
+            codes = self._column.codes[self._rows[places]]
+            counts = replace(count(groups, codes, len(self.totals)), whole=self.totals)
+            piece = SensitiveCounts(
                 self.name, self.kind, self.values, counts, self.exact, self.events
             )
+            vars(piece)["public"] = self.public  # the same for all pieces
+            yield piece
 
 
 def by_ranges(
     groups: Groups,
     columns: Sequence[Column],
-    asked: Sequence[Measure],
+    measures: Sequence[Measure],
     persons: Persons | None = None,
 ) -> Classes:
-    """The classes of rows as `Classes.of` makes them, with `SensitiveRanges` as their columns."""
-    made = []
-    if columns:
-        rows, starts = groups.in_order()
-        made = [SensitiveRanges(rows, starts, column, asked) for column in columns]
-    return Classes.counted(groups.sizes, made, groups, persons)
+    """Return `Classes.from_groups` with `SensitiveRanges` as the columns."""
+    rows, starts = groups.in_order() if columns else (np.empty(0, np.uint32), groups.first)
+    counted = [SensitiveRanges(rows, starts, column, measures) for column in columns]
+    return Classes.counted(groups.sizes, counted, groups, persons)

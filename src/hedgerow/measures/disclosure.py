@@ -94,7 +94,7 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     --------
     >>> from hedgerow.measures import group
     >>> values = np.array([10.0, 20.0, 30.0])
-    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
+    >>> made = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
     >>> number_disclosure(made, values).round(3).tolist()
     [1.0, 0.692]
     """
@@ -118,7 +118,7 @@ def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
     Examples
     --------
     >>> from hedgerow.measures import group
-    >>> made = Counts.of(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
+    >>> made = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
     >>> category_disclosure(made, 2).round(3).tolist()
     [1.0, 0.2]
     """
@@ -148,7 +148,7 @@ class Disclosed:
     worst: float
 
     @classmethod
-    def of(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
+    def from_classes(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
         """Summarise the disclosure of classes of these sizes."""
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)
@@ -198,7 +198,7 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     >>> from hedgerow.measures import Classes, group
     >>> from hedgerow.io.read import read
     >>> ill = read({"ill": ["yes", "yes", "no", "no"]}).column("ill")
-    >>> made = Classes.of(group([np.array([0, 0, 0, 1])]), [ill])
+    >>> made = Classes.from_groups(group([np.array([0, 0, 0, 1])]), [ill])
     >>> found = explained_share(made.sensitive["ill"])
     >>> round(found.share, 3), found.floor_ratio
     (0.333, 1.0)

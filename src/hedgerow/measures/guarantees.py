@@ -144,7 +144,7 @@ class KAnonymity(Guarantee):
     household: str | None = None
 
     @classmethod
-    def of(cls, k: int, schema: Schema) -> KAnonymity:
+    def from_schema(cls, k: int, schema: Schema) -> KAnonymity:
         """The promise of a method that was asked for k."""
         return cls(int(k), schema.person, schema.household)
 

@@ -1,4 +1,4 @@
-"""Who the records are about: how many different people and households a class holds."""
+"""People and households behind the records: how many different ones each class has."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .class_measures import distinct, largest_share
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Held:
-    """Whose records every class holds.
+class PeopleByClass:
+    """The records of each person, or household, by class.
 
     Parameters
     ----------
@@ -27,17 +27,17 @@ class Held:
         Records of every person in every class; of every household where each record is a person.
     homes : int64 array, shape (n_values,), optional
         The household of each of them, where k counts households.
-    told : bool
-        Whether a column tells people apart; else every record is a person.
+    has_unit : bool
+        Whether a column identifies people; else every record is a person.
     """
 
     records: Counts
     homes: IntArray | None = None
-    told: bool = True
+    has_unit: bool = True
 
     @property
     def people(self) -> IntArray:
-        """What k counts: different people, households where they are told, the fewer of both.
+        """Return what k counts: different people, or households where they are known, the fewer of both.
 
         1 where one person has more than half of a class's records, so classes of at least k people
         (k of 2 or more) have a union of at least k people.
@@ -45,44 +45,40 @@ class Held:
         Examples
         --------
         >>> visits = Counts.dense(np.array([[1, 1, 2], [1, 1, 3]]))
-        >>> Held(visits).people.tolist(), Held(visits, np.array([0, 0, 1])).people.tolist()
+        >>> PeopleByClass(visits).people.tolist(), PeopleByClass(visits, np.array([0, 0, 1])).people.tolist()
         ([3, 1], [2, 1])
         """
-        found = [each for each in (self.persons, self.households) if each is not None]
-        return np.minimum.reduce(found)
+        known = [each for each in (self.persons, self.households) if each is not None]
+        return np.minimum.reduce(known)
 
     @property
     def persons(self) -> IntArray | None:
-        """Different people of each class, 1 where one has more than half; None where all records are."""
-        if not self.told:
+        """Return different people by class, 1 where one has more than half; None without a unit."""
+        if not self.has_unit:
             return None
         return np.where(largest_share(self.records) <= 0.5, distinct(self.records), 1)
 
     @property
     def different(self) -> IntArray:
-        """Different people, or households, of each class, whoever has most of its records."""
-        found = self.households
-        return distinct(self.records) if found is None else found
+        """Return different people, or households, by class, whoever has most of its records."""
+        homes = self.households
+        return distinct(self.records) if homes is None else homes
 
     @property
     def households(self) -> IntArray | None:
-        """Different households of each class; None where none are told."""
+        """Return different households by class; None where no column tells them."""
         if self.homes is None:
             return None
-        groups, own = self.records.groups, self.homes[self.records.values]
-        if ((np.diff(own) < 0) & (np.diff(groups) == 0)).any():
-            order = np.lexsort((own, groups))
-            groups, own = groups[order], own[order]
-        first = (np.diff(groups, prepend=-1) != 0) | (np.diff(own, prepend=-1) != 0)
-        return np.bincount(groups[first], minlength=self.records.n_groups).astype(np.int64)
+        n_homes = int(self.homes.max(initial=-1)) + 1
+        return distinct(self.records.placed(values=self.homes, n_values=n_homes))
 
-    def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> Held:
-        """The classes under other labels, those that are not chosen left out."""
-        own = self.records
-        cells = slice(None) if chosen is None else chosen[own.groups]
-        parts = (own.groups[cells], own.values[cells], own.counts[cells])
-        kept = Counts(*parts, own.n_groups, own.n_values)
-        return replace(self, records=kept.placed(groups=labels, n_groups=n))
+    def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
+        """Return the classes under other labels, without those that are not chosen."""
+        every = self.records
+        cells = slice(None) if chosen is None else chosen[every.groups]
+        parts = (every.groups[cells], every.values[cells], every.counts[cells])
+        some = Counts(*parts, every.n_groups, every.n_values)
+        return replace(self, records=some.placed(groups=labels, n_groups=n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +94,7 @@ class Persons:
     n : int
         Number of people, or of households.
     joined : int
-        Values that were taken for another way to write one that is there already.
+        Values read as another spelling of one that is there already.
     household : str, optional
         The column that identifies people who live together.
     homes : int64 array, shape (n,), optional
@@ -121,15 +117,15 @@ class Persons:
 
     @property
     def counted(self) -> int:
-        """How many there are of what k counts: people, or households."""
+        """Return the number of people, or of households where k counts these."""
         return self.n if self.homes is None else int(self.homes.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, table: Table, unit: str | None, household: str | None = None) -> Persons | None:
-        """The people of a table by their columns; None where every record is a person of its own.
+    def from_table(cls, table: Table, unit: str | None, household: str | None = None) -> Persons | None:
+        """Return the people of a table by their columns; None where every record is a person.
 
-        Values that differ in spaces, case, zeros in front or .0 behind alone are one person: who
-        is joined too many makes groups larger, who is taken for two would make them too small.
+        Values that differ in spaces, case, zeros in front or .0 behind alone are one person: a
+        person read as two would make groups too small, while two read as one make them larger.
 
         Raises
         ------
@@ -140,7 +136,7 @@ class Persons:
         --------
         >>> import pyarrow as pa
         >>> visits = Table(pa.table({"id": ["a", "b", "a"]}))
-        >>> Persons.of(visits, "id").shares().tolist() == [1 << 29, 1 << 30, 1 << 29]
+        >>> Persons.from_table(visits, "id").shares().tolist() == [1 << 29, 1 << 30, 1 << 29]
         True
         """
         if household is None:
@@ -159,7 +155,7 @@ class Persons:
         return cls(unit, codes, n, others + joined, household, home)
 
     def caution(self) -> str | None:
-        """What its reader should know of how people are told apart; None where that is plain."""
+        """Return a sentence about identifiers that were read as one; None where there are none."""
         if not self.joined:
             return None
         if self.household is not None:
@@ -175,28 +171,28 @@ class Persons:
         )
 
     @classmethod
-    def asked(cls, table: Table, schema: Schema, k: int) -> Persons | None:
-        """`of` what a schema says; the whole table must keep k, or no group of it can.
+    def from_schema(cls, table: Table, schema: Schema, k: int) -> Persons | None:
+        """Return `from_table` of what a schema says; the whole table must keep k, or no group of it can.
 
         Raises
         ------
         InfeasibleError
             There are fewer than k people, or one has more than half of the records.
         """
-        found = cls.of(table, schema.person, schema.household)
-        if found is not None and (whole := found.in_all()) < k:
-            people = found.household is None
-            told = f"one {'of them' if people else 'person'} has more than half of the records"
-            what, by = ("people", found.unit) if people else ("households", found.household)
+        persons = cls.from_table(table, schema.person, schema.household)
+        if persons is not None and (reached := persons.in_whole_table()) < k:
+            people = persons.household is None
+            why = f", but one {'of them' if people else 'person'} has more than half of the records"
+            what, by = ("people", persons.unit) if people else ("households", persons.household)
             raise InfeasibleError(
-                f"k is {k:,}, and the table has {found.counted:,} {what} by {by!r}"
-                + (f", but {told}" if whole < found.counted else ""),
+                f"k is {k:,}, and the table has {persons.counted:,} {what} by {by!r}"
+                + (why if reached < persons.counted else ""),
                 hint="ask for smaller groups, or leave records of that person out",
             )
-        return found
+        return persons
 
     def shares(self) -> npt.NDArray[np.int32]:
-        """Of every record its share of its person or household, in units of 2^-30, rounded down.
+        """Return every record's share of its person or household, in units of 2^-30, rounded down.
 
         A group whose shares come to more than k - 1 has k of them at least.
         """
@@ -204,35 +200,35 @@ class Persons:
         records = np.bincount(whose, minlength=self.counted)
         return ((1 << UNIT_BITS) // np.maximum(records, 1)).astype(np.int32)[whose]
 
-    def held(self, groups: Groups) -> Held:
-        """Whose records every class holds."""
-        records = Counts.of(groups, self.codes, self.n)
-        return Held(records, self.homes, self.unit is not None)
+    def by_class(self, groups: Groups) -> PeopleByClass:
+        """Count the records of each person, or household, in every class."""
+        records = Counts.from_codes(groups, self.codes, self.n)
+        return PeopleByClass(records, self.homes, self.unit is not None)
 
     def sizes(self, groups: Groups) -> IntArray:
-        """What k counts in every class; see `Held.people`."""
-        return self.held(groups).people
+        """Return what k counts in every class; see `PeopleByClass.people`."""
+        return self.by_class(groups).people
 
     def people(self, groups: Groups) -> IntArray:
-        """People of every class, 1 where one has more than half; records where each is one."""
-        found = None if self.unit is None else self.held(groups).persons
-        return groups.sizes if found is None else found
+        """Return the people of every class, 1 where one has more than half; records without a unit."""
+        people = None if self.unit is None else self.by_class(groups).persons
+        return groups.sizes if people is None else people
 
-    def in_all(self) -> int:
-        """What k counts in the whole table."""
+    def in_whole_table(self) -> int:
+        """Return what k counts in the whole table."""
         return int(self.sizes(group([], len(self.codes)))[0])
 
-    def taken(self, rows: npt.NDArray[np.int64] | None) -> Persons:
-        """The persons of other rows; None: the same."""
+    def subset(self, rows: npt.NDArray[np.int64] | None) -> Persons:
+        """Return the persons of some rows; of all for None."""
         return self if rows is None else replace(self, codes=self.codes[rows])
 
 
-def _alike(names: pa.Array) -> pa.Array:
-    """Names as they are compared; blank ones are missing.
+def _normalised(names: pa.Array) -> pa.Array:
+    """Return names as they are compared; blank ones are missing.
 
     Examples
     --------
-    >>> _alike(pa.array([" p 1", "P1", "007", "7.0", "0", " "])).to_pylist()
+    >>> _normalised(pa.array([" p 1", "P1", "007", "7.0", "0", " "])).to_pylist()
     ['p1', 'p1', '7', '7', '0', None]
     """
     names = pc.utf8_lower(pc.utf8_normalize(names, form="NFKC"))
@@ -243,11 +239,9 @@ def _alike(names: pa.Array) -> pa.Array:
 
 
 def _named(table: Table, name: str, what: str) -> tuple[IntArray, int, int]:
-    """The code of every record by a column that names people or households, how many there are,
-    and how many values were taken for another way to write one.
-    """
+    """Return the code of every record's person or household, their number, and spellings joined."""
     column = table.column(name, kind="categorical")
-    coded = _alike(pa.array(column.values, pa.string())).dictionary_encode()
+    coded = _normalised(pa.array(column.values, pa.string())).dictionary_encode()
     codes = np.append(coded.indices.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)
     if missing := int((codes < 0).sum()):
         raise InputError(

@@ -120,7 +120,7 @@ class Public:
     events: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, column: ValueCounts) -> Public:
+    def from_counts(cls, column: ValueCounts) -> Public:
         """What the value counts of a table's column say."""
         counts = np.asarray(column.counts, np.int64)
         if column.is_number:

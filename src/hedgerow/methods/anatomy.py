@@ -174,7 +174,7 @@ class Anatomy(Method):
     def buckets(self, original: Table, released: Table) -> Classes:
         """The groups of the first table with their values in the second."""
         groups = by_codes([_groups(released, self._sensitive)])
-        return Classes.of(groups, [self._original(original)])
+        return Classes.from_groups(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
         """Every group of the first table holds the values that the second gives for it."""

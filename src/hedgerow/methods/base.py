@@ -52,7 +52,7 @@ class Features:
     names: Sequence[str]
 
     @classmethod
-    def of(cls, X: Any) -> Features:
+    def from_input(cls, X: Any) -> Features:
         """Read X; InputError when it is no table of plain values.
 
         Parameters
@@ -368,7 +368,7 @@ class Method(Estimator):
                 hint="name what an intruder wants to know",
             )
         self.check_kinds()
-        features = Features.of(X)
+        features = Features.from_input(X)
         people = features.table
         if people.n_rows < 2:
             raise ParameterError(
@@ -493,7 +493,7 @@ class Method(Estimator):
             X has other columns than those that were fitted.
         """
         self._check_fitted()
-        features = Features.of(X).as_fitted(
+        features = Features.from_input(X).as_fitted(
             self._fitted_names, self._names_given, type(self).__name__
         )
         if not self.allows_missing:
@@ -641,7 +641,7 @@ def check_k(k: Any, table: Table, least: int = 2) -> int:
 
 def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
     """`check_k`, and the people whom the schema makes k count; None where it counts records."""
-    return Persons.asked(table, schema, check_k(k, table, least))
+    return Persons.from_schema(table, schema, check_k(k, table, least))
 
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:

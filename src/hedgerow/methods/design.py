@@ -41,7 +41,7 @@ class Quasi:
     """What stands for the records where the table's rows are not here."""
 
     @classmethod
-    def of(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
+    def from_table(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
         """Encode the quasi-identifiers that a schema names.
 
         Raises
@@ -60,7 +60,7 @@ class Quasi:
             for c, g in zip(columns, grids, strict=True)
         )
         if schema.together:
-            cuts = _shared(Persons.of(table, None, schema.household), columns, cuts)
+            cuts = _shared(Persons.from_table(table, None, schema.household), columns, cuts)
         return cls(columns, cuts, table.allocate, table.put_aside, table.elsewhere)
 
     def without(self, names: Sequence[str]) -> Quasi:

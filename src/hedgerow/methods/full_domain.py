@@ -24,7 +24,7 @@ from ..measures.guarantees import (
     LDiversity,
     TCloseness,
 )
-from ..measures.persons import Held
+from ..measures.persons import PeopleByClass
 from ..notation import quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
@@ -77,7 +77,7 @@ class Domain:
         As in `Lattice`.
     sensitive : tuple of CountedColumn
         What stands where in `hist`.
-    units : Held, optional
+    units : PeopleByClass, optional
         Whose records each combination holds, where k counts people.
     """
 
@@ -89,7 +89,7 @@ class Domain:
     size: Ints
     hist: Ints
     sensitive: tuple[CountedColumn, ...]
-    units: Held | None = None
+    units: PeopleByClass | None = None
 
     def recoding(
         self, node: Levels, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
@@ -188,7 +188,7 @@ def build(
         groups.sizes,
         hist,
         sensitive,
-        None if persons is None else persons.held(groups),
+        None if persons is None else persons.by_class(groups),
     )
 
 
@@ -248,7 +248,7 @@ def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[C
         labels = groups.labels.astype(np.int64)
         counts = np.bincount(labels * d + codes, minlength=n * d).reshape(n, d)
         parts.append(counts)
-        whole = SensitiveCounts.of(group([], table.n_rows), column)
+        whole = SensitiveCounts.from_groups(group([], table.n_rows), column)
         sensitive.append((whole, slice(start, start + d)))
         start += d
     return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
@@ -340,7 +340,7 @@ class _FullDomain(Method):
         assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
-        promises = [KAnonymity.of(self.k, schema), *self._guarantees()]
+        promises = [KAnonymity.from_schema(self.k, schema), *self._guarantees()]
         recoding = domain.recoding(best.node, lattice, classes, out)
         return self._planned(table, schema, recoding, promises)
 

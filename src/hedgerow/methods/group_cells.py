@@ -375,7 +375,7 @@ def _weighted(
     """Concatenations with counts, ``a:4+b:1``."""
     sizes = np.diff(np.append(starts, len(codes)))
     groups = Groups(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes), starts)
-    counts = Counts.of(groups, codes, column.n_values + 1)
+    counts = Counts.from_codes(groups, codes, column.n_values + 1)
     begin, code, count = counts.starts.tolist(), counts.values.tolist(), counts.counts.tolist()
     names, missing = column.values, column.n_values
     quoted = [*map(quote, names), MISSING]

@@ -229,7 +229,7 @@ class Hedge(PartitionMethod):
                 f"further promises speak of {', '.join(map(repr, odd))}, which is not sensitive",
                 hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
-        quasi = Quasi.of(table, schema, int(self.max_bins))
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
         screened = self._screened(quasi, sensitive, persons)
         self.screened_ = tuple(c.name for c in screened)
         quasi = quasi.without(self.screened_)
@@ -279,7 +279,7 @@ class Hedge(PartitionMethod):
     def _asked(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
         """What every group promises; l-diversity speaks of categories unless it names columns."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
-        made: list[Guarantee] = [KAnonymity.of(self.k, schema)]
+        made: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
         made += [cap] if cap is not None else []
         for criterion in self.criteria or ():
             categories = isinstance(criterion, LDiversity) and not criterion.columns

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..measures import group
-from ..measures.persons import Held
+from ..measures.persons import PeopleByClass
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -55,14 +55,14 @@ class NodeClasses:
         Records per class.
     hist : int array of shape (g, u)
         Counts of the sensitive values, all sensitive attributes side by side.
-    units : Held, optional
+    units : PeopleByClass, optional
         Whose records each class holds, where k counts people.
     """
 
     row: Ints
     size: Ints
     hist: Ints
-    units: Held | None = None
+    units: PeopleByClass | None = None
 
     def __len__(self) -> int:
         return len(self.size)
@@ -141,7 +141,7 @@ class Lattice:
     monotone : bool
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
-    units : Held, optional
+    units : PeopleByClass, optional
         Whose records each combination holds, where k counts people.
     """
 
@@ -154,7 +154,7 @@ class Lattice:
     limit: int = 0
     loss: str = "loss"
     monotone: bool = True
-    units: Held | None = None
+    units: PeopleByClass | None = None
 
     def __post_init__(self) -> None:
         self.n = int(self.size.sum())

@@ -111,7 +111,7 @@ class MART(PartitionMethod):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
-        quasi = Quasi.of(table, schema, int(self.max_bins))
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
         sensitive = self._sensitive(table, schema)
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)

@@ -194,12 +194,12 @@ class Microaggregation(Masking):
         groups = np.empty_like(found)
         groups[canonical] = found
         if persons is not None:
-            groups = joined_groups(groups, scaled, k, persons.taken(rows.order))
+            groups = joined_groups(groups, scaled, k, persons.subset(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
         facts = self._facts(values, groups)
-        return Masked(released, columns, facts, (KAnonymity.of(k, schema),))
+        return Masked(released, columns, facts, (KAnonymity.from_schema(k, schema),))
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
         """The loss of its groups, and what none of at least k records goes below; of numbers."""
@@ -294,7 +294,7 @@ class Microaggregation(Masking):
         if persons is not None:  # whole categories count 1, as Gower's distance has it
             apart = [np.eye(n)[c] / np.sqrt(2) for n, c in zip(sizes, ordered.T, strict=True)]
             points = np.column_stack([scaled, *apart])
-            groups = joined_groups(groups, points, k, persons.taken(rows.order))
+            groups = joined_groups(groups, points, k, persons.subset(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
         released, columns = mask_numbers(
@@ -317,7 +317,7 @@ class Microaggregation(Masking):
             released,
             tuple(by_name[n] for n in schema.quasi),
             self._facts(values, groups),
-            (KAnonymity.of(k, schema),),
+            (KAnonymity.from_schema(k, schema),),
         )
 
 
@@ -381,6 +381,6 @@ def _averages(values: Floats, groups: Groups) -> Floats:
 
 def _modes(codes: Groups, groups: Groups, categories: int) -> Groups:
     """Most frequent code of every group; the first in the column's order among equals."""
-    counts = Counts.of(group([groups]), codes, categories)
+    counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))
     return np.asarray(counts.values[best][counts.starts[:-1]])

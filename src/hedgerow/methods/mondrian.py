@@ -113,7 +113,7 @@ class Mondrian(PartitionMethod):
         check_one_of("objective", self.objective, OBJECTIVES)
         # ties go by the table's columns, and not by who wrote the schema
         schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
-        quasi = Quasi.of(table, schema, int(self.max_bins))
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
         sensitive, responses = self._sensitive(table, schema), None
         if self._cap() and not sensitive:
             raise ParameterError(

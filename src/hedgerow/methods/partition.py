@@ -40,9 +40,6 @@ from .design import Quasi
 from .group_cells import between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
 
-_AT_ONCE = 1 << 21
-"""Records whose groups are looked at at once."""
-
 
 @dataclass(frozen=True)
 class Parts:
@@ -70,7 +67,7 @@ class Parts:
     persons: Persons | None
 
     @classmethod
-    def of(
+    def from_tree(
         cls,
         grown: Grown,
         threshold: npt.NDArray[np.float64],
@@ -114,7 +111,7 @@ class Parts:
         number = np.repeat(np.arange(len(sizes)), sizes)[known]
         if self.persons is not None:
             there = group([number])  # without the groups in which nobody has a value
-            held = self.persons.taken(self.rows[known]).sizes(there)
+            held = self.persons.subset(self.rows[known]).sizes(there)
             return np.bincount(number[there.first], held, len(sizes)).astype(np.int64)
         return np.bincount(number, minlength=len(sizes)).astype(np.int64)
 
@@ -147,8 +144,8 @@ def classes_of(
         made: Classes = grown.rows.classes(starts, sensitive, number)
         return made
     if number is None:
-        return Classes.of_rows(grown.rows, starts, sensitive, persons)
-    return Classes.of(group([number[tree.leaf_of_rows()]]), sensitive, persons)
+        return Classes.from_rows(grown.rows, starts, sensitive, persons)
+    return Classes.from_groups(group([number[tree.leaf_of_rows()]]), sensitive, persons)
 
 
 def keeping(
@@ -157,16 +154,9 @@ def keeping(
     sensitive: Sequence[Column],
     persons: Persons | None,
 ) -> npt.NDArray[np.bool_]:
-    """Which leaves of a tree keep every promise, looked at a few million records at a time."""
-    grown = tree.grown
-    if persons is None and isinstance(grown.rows, np.ndarray):
-        starts = grown.start[grown.column == LEAF]
-        pieces = Classes.pieces(grown.rows, starts, sensitive, _AT_ONCE)
-    else:
-        pieces = iter([classes_of(tree, sensitive, persons)])
-    return np.concatenate(
-        [np.all([promise.kept_by(each) for promise in promises], axis=0) for each in pieces]
-    )
+    """Return which leaves of a tree keep every promise."""
+    classes = classes_of(tree, sensitive, persons)
+    return np.all([promise.kept_by(classes) for promise in promises], axis=0)
 
 
 def conditions(
@@ -431,11 +421,11 @@ class PartitionMethod(Method):
         tree, uncut = self._cut
         if not uncut.responses.responses:  # whoever knows the quasi-identifiers knows this tree
             return known_splits(tree, uncut)
-        quasi = Quasi.of(table, schema, int(self.max_bins))
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
         return refused_splits(tree, uncut, quasi, int(self.k), getattr(self, "max_depth", None))
 
     def _promises(self, schema: Schema, responses: Responses | None) -> list[Guarantee]:
-        made: list[Guarantee] = [KAnonymity.of(self.k, schema)]
+        made: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
         cap = self._cap()
         if cap is not None:
             made.append(cap)
@@ -486,7 +476,7 @@ class PartitionMethod(Method):
         alike are one to a reader, so they are joined and told anew.
         """
         threshold, subset, subsets = conditions(grown, quasi)
-        groups = Parts.of(grown, threshold, group_of_leaf, persons)
+        groups = Parts.from_tree(grown, threshold, group_of_leaf, persons)
 
         def recoded(j: int) -> tuple[Recoded, Vector]:
             made, index = self._recoded(quasi.columns[j], j, quasi, groups, schema)

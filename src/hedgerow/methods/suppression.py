@@ -85,7 +85,7 @@ class LocalSuppression(Masking):
         k = check_whole("k", self.k, 2)
         if k > table.n_rows:
             raise InfeasibleError(f"k is {k}, but there are only {table.n_rows} rows")
-        persons = Persons.asked(table, schema, k)
+        persons = Persons.from_schema(table, schema, k)
         check_columns(table, schema, empty=True)
         costs = self._costs(schema)
         codes = np.empty((table.n_rows, len(schema.quasi)), np.int64)
@@ -96,7 +96,7 @@ class LocalSuppression(Masking):
             codes[:, c], absent[c] = column.codes, column.n_values
             kinds.append(column.kind)
         rows = self._rows(table)
-        ordered = None if persons is None else persons.taken(rows.order)
+        ordered = None if persons is None else persons.subset(rows.order)
         hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
         released, columns = {}, []
         for c, name in enumerate(schema.quasi):
@@ -111,7 +111,7 @@ class LocalSuppression(Masking):
             "records_touched": int(hidden.any(axis=1).sum()),
             "share_suppressed": share(columns, "suppressed"),
         }
-        return Masked(released, tuple(columns), facts, (KAnonymity.of(k, schema),))
+        return Masked(released, tuple(columns), facts, (KAnonymity.from_schema(k, schema),))
 
     def _costs(self, schema: Schema) -> list[float]:
         given = dict(self.importance or {})
@@ -151,7 +151,7 @@ def suppress(
         settled = np.flatnonzero(~rare & (now[:, chosen] == absent[chosen]).all(axis=1))
         both = np.concatenate((rows, settled))
         group, size = _groups(
-            np.concatenate((trial, now[settled])), persons and persons.taken(both)
+            np.concatenate((trial, now[settled])), persons and persons.subset(both)
         )
         enough = size[group[: len(rows)]] >= k
         now[rows[enough]] = trial[enough]

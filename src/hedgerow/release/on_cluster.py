@@ -115,7 +115,7 @@ def classes(plan: Plan, released: SparkTable) -> Classes:
             codes = sensitive_column(column, table).codes_in(whole, unknown=-1)
             if len(codes) and codes.min() < 0:
                 raise SchemaError(f"column {column.name!r} was read in two ways")
-            counts = Counts.of(groups, codes, whole.n_values + 1)
+            counts = Counts.from_codes(groups, codes, whole.n_values + 1)
             arrays += [counts.groups, counts.values, counts.counts]
         cells = [binaries([a.astype(np.int64).tobytes()]) for a in arrays]
         yield pa.RecordBatch.from_arrays(cells, fields)

@@ -230,7 +230,7 @@ class Release:
             made = self._found.classes or classes(self.plan, self.released)
             judged = self.judged()
             told = {
-                name: Disclosed.of(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
+                name: Disclosed.from_classes(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
                 for name, column in judged.sensitive.items()
             }
             cautions = of_release(

@@ -116,7 +116,7 @@ def verify(
         words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
         checks.append(Check.none("pseudonyms", len(odd), words))
     give_back()
-    made = classes(plan, released, Persons.of(original, plan.unit, plan.household), rows)
+    made = classes(plan, released, Persons.from_table(original, plan.unit, plan.household), rows)
     checks += [from_promise(promise).check(made) for promise in plan.promises]
     return Verified(checks, expected, made)
 
@@ -206,7 +206,7 @@ def classes(
         found,
         [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],
         [disclosure.column_disclosure, distinct_values],
-        None if persons is None else persons.taken(rows),
+        None if persons is None else persons.subset(rows),
     )
 
 

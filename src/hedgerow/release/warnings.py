@@ -72,7 +72,7 @@ def of_release(
     if original.suffix == ".csv":
         yield from original.layout.dialect.doubts()
     yield from _written_otherwise(plan, original)
-    persons = Persons.of(original, schema.person, schema.household)
+    persons = Persons.from_table(original, schema.person, schema.household)
     if persons is not None:
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
@@ -148,7 +148,7 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
             continue
         groups = group(quasi, released.n_rows)
         column = released.column(name, kind="categorical")
-        alone = (distinct(Counts.of(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
+        alone = (distinct(Counts.from_codes(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
         if alone.any():
             yield (
                 f"{name}: in {np.count_nonzero(alone):,} of {groups.n_groups:,} groups all records have "

@@ -122,7 +122,7 @@ class Judged:
     def all_of(cls, source: int, column: ValueCounts) -> list[Judged]:
         """What the scores of a column ask for beyond its own sums and classes."""
         made = []
-        public = Public.of(column)
+        public = Public.from_counts(column)
         counts = np.append(column.counts, column.missing)
         n, n_cells = column.n_values, len(public.cuts) + 1
         if public.kind != "category" and n_cells > 1:

@@ -23,7 +23,7 @@ def make(rows):
     labels = np.array([a for a, _ in rows])
     codes = np.array([b for _, b in rows])
     groups = group([labels])
-    return groups, Counts.of(groups, codes, 6), codes
+    return groups, Counts.from_codes(groups, codes, 6), codes
 
 
 @settings(max_examples=80, deadline=None)

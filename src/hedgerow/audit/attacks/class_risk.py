@@ -69,11 +69,11 @@ def _risk(
 
     `size` is how many people the population has, where no weights and no table tell it.
     """
-    made, hierarchies = Classes.of(told, sensitive), sides.schema.hierarchies
+    made, hierarchies = Classes.from_groups(told, sensitive), sides.schema.hierarchies
     wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
     persons = sides.persons
     people = None if persons is None or persons.unit is None else persons.people(groups)
-    homes = None if persons is None else persons.held(groups).households
+    homes = None if persons is None else persons.by_class(groups).households
     found = groups.sizes if people is None else people
     behind = None if journalist is None else journalist.risk
     everybody = size if size is not None or journalist is None else journalist.total
@@ -206,7 +206,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     cells = group([groups.labels, column.codes])
     if persons is None or persons.unit is None:
         return int(cells.sizes.min())
-    return int(replace(persons, homes=None).held(cells).different.min())
+    return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
 def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,7 +276,7 @@ def disclosure_summary(
     below = np.cumsum(sizes[order])
     middle = told[order[np.searchsorted(below, below[-1] / 2)]] if len(told) else 0.0
     return {
-        **disclosure.Disclosed.of(told, sizes).to_json(),
+        **disclosure.Disclosed.from_classes(told, sizes).to_json(),
         "median_over_records": float(middle),
         "shares": twentieths(told, sizes),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},

@@ -191,7 +191,7 @@ def _column(
     alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
     before = pair.unchanged.classes
     same = before.labels[pair.rows[asked]]
-    distinct = Counts.of(before, public.codes, public.n_values + 1)
+    distinct = Counts.from_codes(before, public.codes, public.n_values + 1)
     attack = attack_record(
         "composition",
         learner="intersection",
@@ -219,7 +219,7 @@ class _Groups:
     def of(cls, told: Told, own: Column) -> _Groups:
         unknown = own.n_values + 1
         codes = told.sensitive[own.name].codes_in(own, unknown=unknown).astype(np.int64)
-        return cls(told.labels, Counts.of(told.labels, codes, unknown + 1), codes)
+        return cls(told.labels, Counts.from_codes(told.labels, codes, unknown + 1), codes)
 
     def cells_of(self, at: IntArray) -> FloatArray:
         """How many values the groups of some rows have; -1: not in the release."""

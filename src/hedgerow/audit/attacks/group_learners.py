@@ -61,7 +61,7 @@ class GroupRows:
         """The known values of each group."""
         some = self.is_known[self.codes]
         groups = Groups(self.groups.labels[some], self.groups.first)
-        return Counts.of(groups, self.codes[some], len(self.is_known))
+        return Counts.from_codes(groups, self.codes[some], len(self.is_known))
 
     @property
     def totals(self) -> Counts:

@@ -100,7 +100,7 @@ class Values:
     def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
         """Values of the sensitive columns; `entropy`: only categories add to the gain."""
         rows = group([column.codes for column in columns])
-        classes = Classes.of(rows, columns)
+        classes = Classes.from_groups(rows, columns)
         sizes = rows.sizes[:, None].astype(np.float64)
         told, limits = limits_of(classes, promises)
         _, whole = limits_of(classes, [Disclosure(1.0)])

@@ -183,7 +183,7 @@ class Lesson:
         cells = GroupRows(classes, told or classes, rows, codes, known, members, separate)
         rows = cells.usable
         groups = group([classes.labels[rows]])
-        counts = cells.expected() if separate else Counts.of(groups, codes[rows], len(values))
+        counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
         first = rows[groups.first]
         asked = np.zeros(classes.n_groups, np.bool_)
         asked[classes.labels[members]] = True

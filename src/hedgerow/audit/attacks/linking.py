@@ -432,7 +432,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
 def _right(groups: Groups, column: Column, target: Target) -> FloatArray:
     """Per group the share of its people whose value the best guess names."""
-    counts = Counts.of(groups, column.codes, column.n_values + column.has_missing)
+    counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)
     y = np.append(column.doubles, np.nan)[counts.values]

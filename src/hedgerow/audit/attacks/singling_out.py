@@ -251,7 +251,7 @@ class _Described:
             zip(self.own, by_name(self.pair.released_sensitive), strict=True)
         ):
             codes = shown.codes_in(own, unknown=own.n_values)
-            counts = Counts.of(self.pair.classes, codes, own.n_values + 1)
+            counts = Counts.from_codes(self.pair.classes, codes, own.n_values + 1)
             public = own.counts() / max(len(own.codes), 1)
             weight = boxes[counts.groups] * public[counts.values]
             known = np.flatnonzero((counts.values < own.n_values) & (weight > 0))

@@ -284,7 +284,7 @@ class TreePatternPreserving(Method):
             "steps": best.step,
             "trade_off": self.trade_off_,
         }
-        plan = self._planned(table, roles, Maps(maps), [KAnonymity.of(self.k, schema)])
+        plan = self._planned(table, roles, Maps(maps), [KAnonymity.from_schema(self.k, schema)])
         return replace(plan, parameters=parameters)
 
     def _check_parameters(self, table: Table, schema: Schema) -> Persons | None:
@@ -388,7 +388,7 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
         [released.column(name, kind="categorical") for name in names]
         for names in (plan.names("quasi"), sensitive)
     )
-    classes = Classes.of(group([c.codes for c in quasi], released.n_rows), shown)
+    classes = Classes.from_groups(group([c.codes for c in quasi], released.n_rows), shown)
     return min(float(frequency_l(c.counts).min()) for c in classes.sensitive.values())
 
 

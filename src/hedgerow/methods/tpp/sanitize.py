@@ -135,7 +135,7 @@ class Sanitizer:
         """K: the smallest class over the released predictors; L: the least n / max frequency."""
         groups = self.classes(plans)
         least = [
-            float(frequency_l(Counts.of(groups, codes, int(codes.max()) + 1)).min())
+            float(frequency_l(Counts.from_codes(groups, codes, int(codes.max()) + 1)).min())
             for codes in self.sensitive
         ]
         people = groups.sizes if self.persons is None else self.persons.sizes(groups)
