@@ -1,4 +1,4 @@
-"""Text cells: the types of columns of text, dates, and values as text that is safe in a spreadsheet.
+"""Text cells: the types of columns of text, dates, and values as text that no spreadsheet runs.
 
 A type is decided over all values of a column.
 """
