@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pytest
-from experiments.mart_folds import CappedMART
+from experiments.mart import CappedMART
 
 import hedgerow as hr
 from hedgerow.methods import partition

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from experiments import hedge, hedge_figures
+from experiments import hedge
 from hedgerow.audit.subject import of_fitted
 from hedgerow.io.read import read
 
@@ -100,7 +100,7 @@ def test_samples_are_apart_and_changed_as_they_say():
 
 @pytest.mark.usefixtures("need_data")
 def test_slopes_are_kept_by_means_and_flattened_by_ranges():
-    rows = {r["read_from"]: r for r in hedge_figures.slopes(draws=1, rows=2_000)[:4]}
+    rows = {r["read_from"]: r for r in hedge.slopes(draws=1, rows=2_000)[:4]}
     age = {name: row["hours_per_year_of_age"] for name, row in rows.items()}
     off = {name: abs(slope - age["original"]) for name, slope in age.items()}
     assert off["Hedge, means"] < off["Hedge, ranges"]
@@ -109,6 +109,6 @@ def test_slopes_are_kept_by_means_and_flattened_by_ranges():
 
 @pytest.mark.usefixtures("need_data")
 def test_the_picture_is_the_same_on_every_run():
-    first = hedge_figures.idea()
+    first = hedge.idea()
     assert first.startswith("<?xml")
-    assert first == hedge_figures.idea()
+    assert first == hedge.idea()

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.__main__ import main
-from experiments.tpp_learners import Bayes, Encoder, _distinct, svm, tree
+from experiments.tpp import Bayes, Encoder, _distinct, svm, tree
 
 from experiments import tpp
 
@@ -86,7 +86,7 @@ def test_the_honest_tree_is_the_original_tree():
 
 
 def test_pictures_are_svg_and_the_same_twice():
-    from experiments.tpp_pictures import pictures
+    from experiments.tpp import pictures
 
     keys = ("original", "tpp leaking", "tpp honest", "mondrian leaking", "mondrian honest")
     rows = [

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from experiments.mart_folds import mart as papers_mart
+from experiments.mart import mart as papers_mart
 from scipy.stats import chi2
 
 from hedgerow.columns.table import Table

@@ -24,7 +24,7 @@ from .masking import Masked, Masking, category_column, mask_numbers, masked_colu
 Floats = NDArray[np.float64]
 
 _ROUNDING = 1e-9
-"""Part of a bound by which sums may be off; it stays a bound."""
+"""Relative rounding of the sums; a bound less this much is still a bound."""
 
 
 def least_loss(points: Floats, k: int) -> float:
@@ -58,32 +58,32 @@ def least_loss(points: Floats, k: int) -> float:
     if len(points) < 2 * k:
         return float(((points - points.mean(axis=0)) ** 2).sum() * (1 - _ROUNDING))
     runs = sum(best_runs(np.sort(column), k) for column in points.T)
-    found = runs if points.shape[1] == 1 else max(runs, near_sum(points, k) / (2 * k))
-    return float(found * (1 - _ROUNDING))
+    bound = runs if points.shape[1] == 1 else max(runs, near_sum(points, k) / (2 * k))
+    return float(bound * (1 - _ROUNDING))
 
 
 def near_sum(points: Floats, k: int) -> float:
-    """The squared distances of all records to their k - 1 nearest others, summed."""
-    tree, found, gaps = build(points), np.empty(k, np.int64), np.empty(k)
+    """Return the squared distances of all records to their k - 1 nearest others, summed."""
+    tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     summed = 0.0
     for point in points:
-        nearest(tree, point, k, found, gaps)  # itself, or one that is equal, among them
+        nearest(tree, point, k, near, gaps)  # itself, or one that is equal, among them
         summed += float(gaps.sum())
     return summed
 
 
 def best_runs(values: Floats, k: int) -> float:
-    """The least sum of squares of ascending values cut into runs of at least k."""
+    """Return the least sum of squares of ascending values cut into runs of at least k."""
     n = len(values)
-    apart = values - values.mean()
-    sums = np.concatenate([[0.0], np.cumsum(apart)])
-    squares = np.concatenate([[0.0], np.cumsum(apart * apart)])
+    deviations = values - values.mean()
+    sums = np.concatenate([[0.0], np.cumsum(deviations)])
+    squares = np.concatenate([[0.0], np.cumsum(deviations * deviations)])
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
     for end in range(k, n + 1):
         begin = np.arange(max(end - 2 * k + 1, 0), end - k + 1)  # longer runs are better halved
-        away = sums[end] - sums[begin]
-        loss = np.maximum(squares[end] - squares[begin] - away * away / (end - begin), 0.0)
+        total = sums[end] - sums[begin]
+        loss = np.maximum(squares[end] - squares[begin] - total * total / (end - begin), 0.0)
         best[end] = (best[begin] + loss).min()
     return float(best[n])
 
@@ -163,7 +163,7 @@ class Microaggregation(Masking):
 
     @property
     def allows_missing(self) -> bool:
-        """Whether X may hold missing numbers: where every column is ranked by itself."""
+        """Return whether X may hold missing numbers: where every column is ranked by itself."""
         return self.grouping == "individual_ranking"
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -173,36 +173,72 @@ class Microaggregation(Masking):
         check_one_of("distance", self.distance, DISTANCES)
         if not is_number(self.gain) or not 0 <= self.gain < np.inf:
             raise ParameterError("gain must be a number of at least 0")
-        words = [
-            name
-            for name in schema.quasi
-            if table.declared_kind(schema, name) not in ("numeric", "date")
-        ]
+        kinds = {name: table.declared_kind(schema, name) for name in schema.quasi}
+        words = [name for name, kind in kinds.items() if kind not in ("numeric", "date")]
         if self.grouping == "individual_ranking":
             return self._rank(table, schema, k)
-        if self.distance == "gower" or (self.distance == "auto" and words):
-            return self._gower(table, schema, k, words, persons)
-        given, rows = self._complete(table, schema, list(schema.quasi)), self._rows(table)
-        values = rows.sorted(given)
-        scaled = standardise(values) if self.standardise else values
-        canonical = np.lexsort(scaled.T[::-1])
-        points = np.ascontiguousarray(scaled[canonical])
-        if self.grouping == "mdav":
-            found = mdav(points, k)
+        gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
+        if gower:
+            self._check_gower([n for n, kind in kinds.items() if kind == "date"])
+        figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
+        encoded = [table.declared_column(schema, n) for n in words] if gower else []
+        before = self._complete(table, schema, figures)
+        codes = np.empty((table.n_rows, len(encoded)), np.int64)
+        for c, column in enumerate(encoded):
+            codes[:, c] = column.codes
+        rows = self._rows(table)
+        values, categories = rows.sorted(before), rows.sorted(codes)
+        widths = np.array([column.n_values + 1 for column in encoded], dtype=np.int64)
+        if gower:
+            spans = np.ptp(values, axis=0)
+            scaled = (values - values.min(axis=0)) / np.where(spans > 0, spans, 1.0)
         else:
-            found = variable_groups(points, k, float(self.gain))
-        groups = np.empty_like(found)
-        groups[canonical] = found
-        if persons is not None:
-            groups = joined_groups(groups, scaled, k, persons.subset(rows.order))
+            scaled = standardise(values) if self.standardise else values
+        # sorted, so that groups do not depend on the order of the rows
+        canonical = np.lexsort((*categories.T[::-1], *scaled.T[::-1]))
+        points = np.ascontiguousarray(scaled[canonical])
+        if gower:
+            chosen = mdav_gower(points, np.ascontiguousarray(categories[canonical]), widths, k)
+        elif self.grouping == "mdav":
+            chosen = mdav(points, k)
+        else:
+            chosen = variable_groups(points, k, float(self.gain))
+        groups = np.empty_like(chosen)
+        groups[canonical] = chosen
+        if persons is not None:  # whole categories count 1, as Gower's distance has it
+            indicators = [np.eye(m)[c] / np.sqrt(2) for m, c in zip(widths, categories.T, strict=True)]
+            places = np.column_stack([scaled, *indicators])
+            groups = joined_groups(groups, places, k, persons.subset(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
-        released, columns = mask_numbers(table, schema, given, after, integers=self.integers)
-        facts = self._facts(values, groups)
-        return Masked(released, columns, facts, (KAnonymity.from_schema(k, schema),))
+        released, columns = mask_numbers(
+            table, schema, before, after, integers=self.integers, names=figures
+        )
+        by_name = {c.name: c for c in columns}
+        for column, code in zip(encoded, codes.T, strict=True):
+            name, missing = column.name, column.n_values
+            modes = _modes(code, self.groups_, missing + 1)[self.groups_]
+            cells = released[name] = category_column(table, column, modes)
+            masks = {"unchanged": modes == code, "suppressed": modes == missing}
+            by_name[name] = masked_column(schema, name, column.kind, cells, code < missing, **masks)
+        columns = tuple(by_name[name] for name in schema.quasi)
+        promises = (KAnonymity.from_schema(k, schema),)
+        return Masked(released, columns, self._facts(values, groups), promises)
+
+    def _check_gower(self, dates: list[str]) -> None:
+        if self.grouping != "mdav" or self.distance == "euclidean":
+            raise UnsupportedError(
+                "categories are aggregated by MDAV with Gower's distance alone",
+                hint='set grouping="mdav" and distance="gower"',
+            )
+        if dates:
+            raise SchemaError(
+                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
+                hint="leave these columns out of the quasi-identifiers",
+            )
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """The loss of its groups, and what none of at least k records goes below; of numbers."""
+        """Return the loss of its groups, and a bound for all groups of at least k records; of numbers."""
         lost = self.facts_.get("loss_percent")
         kinds = ("numeric", "date")
         figures = [n for n in schema.quasi if table.declared_kind(schema, n) in kinds]
@@ -213,6 +249,8 @@ class Microaggregation(Masking):
         return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
+        if not names:
+            return np.empty((table.n_rows, 0))
         values = numeric_matrix(table, names, schema.kinds)
         missing = [name for c, name in enumerate(names) if np.isnan(values[:, c]).any()]
         if missing:
@@ -235,8 +273,8 @@ class Microaggregation(Masking):
         return facts
 
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
-        given, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
-        before = rows.sorted(given)
+        original, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
+        before = rows.sorted(original)
         after = np.full(before.shape, np.nan)
         for c, name in enumerate(schema.quasi):
             there = np.flatnonzero(~np.isnan(before[:, c]))
@@ -249,82 +287,15 @@ class Microaggregation(Masking):
             means = np.bincount(groups, values) / np.bincount(groups)
             after[there[ranked], c] = means[groups]
         released, columns = mask_numbers(
-            table, schema, given, rows.back(after), integers=self.integers
+            table, schema, original, rows.back(after), integers=self.integers
         )
         return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
 
-    def _gower(
-        self, table: Table, schema: Schema, k: int, words: list[str], persons: Persons | None
-    ) -> Masked:
-        if self.grouping != "mdav" or self.distance == "euclidean":
-            raise UnsupportedError(
-                "categories are aggregated by MDAV with Gower's distance alone",
-                hint='set grouping="mdav" and distance="gower"',
-            )
-        dates = [
-            n
-            for n in schema.quasi
-            if n not in words and table.declared_kind(schema, n) != "numeric"
-        ]
-        if dates:
-            raise SchemaError(
-                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
-                hint="leave these columns out of the quasi-identifiers",
-            )
-        figures = [n for n in schema.quasi if n not in words]
-        values = self._complete(table, schema, figures) if figures else np.empty((table.n_rows, 0))
-        encoded = [table.declared_column(schema, n) for n in words]
-        codes = np.empty((table.n_rows, len(words)), np.int64)
-        for c, column in enumerate(encoded):
-            codes[:, c] = column.codes
-        rows, given = self._rows(table), values
-        values, ordered = rows.sorted(values), rows.sorted(codes)
-        spans = np.ptp(values, axis=0)
-        scaled = (values - values.min(axis=0)) / np.where(spans > 0, spans, 1.0)
-        canonical = np.lexsort((*ordered.T[::-1], *scaled.T[::-1]))
-        sizes = np.array([column.n_values + 1 for column in encoded], dtype=np.int64)
-        found = mdav_gower(
-            np.ascontiguousarray(scaled[canonical]),
-            np.ascontiguousarray(ordered[canonical]),
-            sizes,
-            k,
-        )
-        groups = np.empty_like(found)
-        groups[canonical] = found
-        if persons is not None:  # whole categories count 1, as Gower's distance has it
-            apart = [np.eye(n)[c] / np.sqrt(2) for n, c in zip(sizes, ordered.T, strict=True)]
-            points = np.column_stack([scaled, *apart])
-            groups = joined_groups(groups, points, k, persons.subset(rows.order))
-        self.groups_ = rows.back(groups)
-        after = rows.back(_averages(values, groups))
-        released, columns = mask_numbers(
-            table, schema, given, after, integers=self.integers, names=figures
-        )
-        by_name = {c.name: c for c in columns}
-        for column, code in zip(encoded, codes.T, strict=True):
-            modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
-            released[column.name] = category_column(table, column, modes)
-            by_name[column.name] = masked_column(
-                schema,
-                column.name,
-                column.kind,
-                released[column.name],
-                code < column.n_values,
-                unchanged=modes == code,
-                suppressed=modes == column.n_values,
-            )
-        return Masked(
-            released,
-            tuple(by_name[n] for n in schema.quasi),
-            self._facts(values, groups),
-            (KAnonymity.from_schema(k, schema),),
-        )
-
 
 def variable_groups(points: Floats, k: int, gain: float) -> Groups:
-    """V-MDAV over sorted points; the few left over join the group of the nearest average."""
-    apart = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
-    groups = v_mdav(points, np.argsort(-apart, kind="stable"), k, gain)
+    """Group sorted points by V-MDAV; the few left over join the group of the nearest average."""
+    from_mean = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
+    groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
     rest = np.flatnonzero(groups < 0)
     if len(rest):
         chosen = groups >= 0
@@ -333,25 +304,25 @@ def variable_groups(points: Floats, k: int, gain: float) -> Groups:
             [np.bincount(groups[chosen], points[chosen, c]) / sizes for c in range(points.shape[1])]
         )
         tree = build(centres)
-        found, gaps = np.empty(1, np.int64), np.empty(1)
+        near, gaps = np.empty(1, np.int64), np.empty(1)
         for i in rest:
-            nearest(tree, points[i], 1, found, gaps)
-            groups[i] = found[0]
+            nearest(tree, points[i], 1, near, gaps)
+            groups[i] = near[0]
     return groups
 
 
 def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> Groups:
-    """Groups of fewer than k people, each joined with that of the nearest average, until none is."""
+    """Join each group of fewer than k people with that of the nearest average, until none is left."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
     while True:
-        found = group([groups])
-        groups, n = found.labels.astype(np.int64), found.n_groups
-        small = np.flatnonzero(persons.sizes(found) < k)
+        current = group([groups])
+        groups, n = current.labels.astype(np.int64), current.n_groups
+        small = np.flatnonzero(persons.sizes(current) < k)
         if not len(small):
             return groups
-        centres = np.ascontiguousarray(_averages(points, groups)[found.first])
+        centres = np.ascontiguousarray(_averages(points, groups)[current.first])
         tree, near, gaps = build(centres), np.empty(2, np.int64), np.empty(2)
         other = np.empty(len(small), np.int64)
         for i, g in enumerate(small):
@@ -362,7 +333,7 @@ def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> G
 
 
 def group_loss(values: Floats, groups: Groups) -> float:
-    """Within-group over total sum of squares of standardised columns, per cent."""
+    """Return within-group over total sum of squares of standardised columns, per cent."""
     scaled = standardise(values)
     within = ((scaled - _averages(scaled, groups)) ** 2).sum()
     total = (scaled**2).sum()
@@ -370,7 +341,7 @@ def group_loss(values: Floats, groups: Groups) -> float:
 
 
 def _averages(values: Floats, groups: Groups) -> Floats:
-    """Group means for every row, summed in the order that is given."""
+    """Return the group means of every row, summed in the order of the rows."""
     means = np.empty(values.shape)
     sizes = np.bincount(groups)
     for c in range(values.shape[1]):
@@ -380,7 +351,7 @@ def _averages(values: Floats, groups: Groups) -> Floats:
 
 
 def _modes(codes: Groups, groups: Groups, categories: int) -> Groups:
-    """Most frequent code of every group; the first in the column's order among equals."""
+    """Return the most frequent code of every group; the first in the column's order among equals."""
     counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))
     return np.asarray(counts.values[best][counts.starts[:-1]])
