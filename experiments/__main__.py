@@ -19,8 +19,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from hedgerow.cli.console import as_json, complain, say, table
-from hedgerow.cli.progress import working
+from hedgerow.cli.console import as_json, complain, say, table, working
 from hedgerow.datasets import fetching
 from hedgerow.errors import HedgerowError, ParameterError, did_you_mean
 from hedgerow.files import unwritable, write_private

@@ -512,7 +512,7 @@ MUTANTS = (
       "io/test_workbook.py::test_merged_cells_are_refused"),
     # a service's steps
     M("a step keeps what was made from an earlier one", "workflow/session.py",
-      "self.undo(later)", "pass", "workflow/test_steps.py::test_going_back_makes_what_follows_undone"),
+      "self._undo(later)", "pass", "workflow/test_steps.py::test_going_back_makes_what_follows_undone"),
     # who may speak to the studio, and what it hands out
     M("the token is good for more than one browser", "studio/security.py", "        self._used = True\n",
       "        self._used = False\n", f"{GUARD}test_the_token_is_good_for_one_cookie"),

@@ -13,7 +13,7 @@ import pyarrow.feather as feather
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import HedgerowError, InputError
 from hedgerow.io.read import read
 from hedgerow.workflow.methods import METHODS, make

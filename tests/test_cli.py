@@ -21,8 +21,7 @@ import typer.main
 
 import hedgerow
 from hedgerow import __version__
-from hedgerow.cli.app import app
-from hedgerow.cli.run import run
+from hedgerow.cli.app import app, run
 from hedgerow.workflow.options import split
 
 SECRET = "Zweifelhaft"
@@ -389,7 +388,7 @@ def test_an_interrupt_that_a_callback_swallows_is_heard(
             time.sleep(0.01)
         return 0
 
-    monkeypatch.setattr("hedgerow.cli.run.app", work)
+    monkeypatch.setattr("hedgerow.cli.app.app", work)
     # what a shell starts in the background ignores the signal until somebody asks for it
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -499,9 +498,10 @@ SAYS = {
     "cli/app.py": "protect",
     "cli/console.py": "protect apply",
     "cli/options.py": "protect",
-    "cli/outputs.py": "protect",
-    "cli/run.py": READING,
-    "cli/schema.py": "protect audit frontier",
+    "cli/outputs.py": "protect apply",
+    "cli/recipient.py": "reconstruct",
+    "cli/start.py": "demo",
+    "workflow/options.py": "protect audit frontier",
     "schema.py": "protect audit frontier",
     "backends": "protect apply audit",
     "methods": "protect frontier",
@@ -512,8 +512,8 @@ SAYS = {
     "report": "protect audit",
     "workflow": "protect",
     "workflow/methods.py": "protect frontier",
-    "studio/faults.py": "protect",
-    "studio/run.py": "studio",
+    "studio/worker_client.py": "protect",
+    "studio/server.py": "studio",
     "io/csv_file.py": "inspect protect apply audit frontier score",
     "io/file_format.py": "inspect protect apply audit frontier score",
     "columns/roles.py": "protect audit frontier",
@@ -525,9 +525,10 @@ NO_OPTIONS = {
     ("datasets.py", "--download"),
     ("cli/__init__.py", "--version"),
     ("cli/app.py", "--version"),
+    ("cli/start.py", "--schema-out"),
     ("workflow/options.py", "--no"),
 }
-"""What stands before every command, and the beginning of others."""
+"""What stands before every command, a flag that is declared there, and the beginning of others."""
 
 
 def options_of_commands() -> dict[str, set[str]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from tests.audit.conftest import grouped, people_of
 
 ROLES = ["--quasi", "age,job,sex", "--sensitive", "pay,ill"]

@@ -18,10 +18,9 @@ import pytest
 import hedgerow as hr
 from experiments import __main__ as experiments
 from hedgerow import datasets
-from hedgerow.cli import progress as showing
-from hedgerow.cli.app import app
-from hedgerow.cli.console import speak
-from hedgerow.cli.run import run
+from hedgerow.cli import console as showing
+from hedgerow.cli.app import app, run
+from hedgerow.cli.console import set_loudness
 from hedgerow.progress import compiling, listening, telling
 
 ROLES = ["--quasi", "age,job", "--sensitive", "income", "--identifiers", "name"]
@@ -148,7 +147,7 @@ def test_names_of_columns_are_text_for_who_reads_the_release(here: Path) -> None
 def test_the_demo_says_in_three_sentences_what_was_reached(
     here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hedgerow.cli.demo.PEOPLE", 600)
+    monkeypatch.setattr("hedgerow.cli.start.PEOPLE", 600)
     assert run(["demo"]) == 0
     out, err = capsys.readouterr()
     assert "compiles the fast parts" in err
@@ -214,7 +213,7 @@ def test_long_work_off_a_terminal_says_where_it_is(
     monkeypatch.setattr(showing, "FIRST", 0.0)
     monkeypatch.setattr(showing, "_TICK", 0.01)
     monkeypatch.setattr(showing, "_PATIENCE", 0.0)
-    speak()
+    set_loudness()
 
     def told(until: str) -> str:
         text = ""
@@ -230,13 +229,13 @@ def test_long_work_off_a_terminal_says_where_it_is(
         assert re.search(r"^protecting: fitting, 0 s so far, about \d+ s left$", told("left"), re.M)
         compiling()
         assert showing.COMPILING in told("compiling")
-    speak(quiet=True)
+    set_loudness(quiet=True)
     with showing.working("protecting") as tell:
         tell("fitting", 0.5)
         compiling()
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
-    speak()
+    set_loudness()
 
 
 def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.workflow.methods import METHODS, make
 
 

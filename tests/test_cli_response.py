@@ -14,7 +14,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 from experiments import __main__ as experiments
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import PlanError
 
 FLAGS = "--quasi age,region --sensitive pay --household hid --weight w"

@@ -11,7 +11,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.io.read import read
 from hedgerow.io.write import write_table
 from hedgerow.methods.tpp import RpartSettings

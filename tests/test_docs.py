@@ -16,7 +16,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.datasets import make_people
 
 ROOT = Path(__file__).resolve().parent.parent

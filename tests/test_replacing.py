@@ -12,7 +12,7 @@ import pyarrow.csv as pacsv
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import OutputError
 from hedgerow.files import write_private
 from hedgerow.release.write import write_folder

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import HedgerowError, SchemaError, UnsupportedError
 
 AGES, DATES = (20, 85, 5), ["1950-01-01", "1970-01-01", dt.date(1990, 1, 1)]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import OutputError, ParameterError
 
 from ..contracts.methods import CASES, Case

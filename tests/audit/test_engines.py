@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, UnsupportedError
 
 SCHEMA = hr.Schema(quasi=["age", "education", "job"], sensitive=["income"])

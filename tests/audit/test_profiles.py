@@ -16,7 +16,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.safe_harbor import identifiers_found
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.evidence import evidence_schema

@@ -16,7 +16,7 @@ from hedgerow.backends import precompile
 FIRST = """
 import sys
 from numba.core import event
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.backends import precompile
 
 precompile.compile_all()

@@ -25,7 +25,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.backends import duckdb as engine
 from hedgerow.backends import release_order
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.columns.workspace import Workspace, memory_of
 from hedgerow.errors import (
     Cancelled,

@@ -20,7 +20,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.backends import duckdb as engine
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import InputError, OutputError, PromiseError
 from hedgerow.io import write
 from hedgerow.progress import cautions
@@ -153,7 +153,7 @@ def test_nothing_replaces_what_is_read(home: Path, tmp_path: Path, small: None) 
 
 _KILLED = """
 import os, sys
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.backends import duckdb as engine
 from hedgerow.io import write
 for module in (write, engine):

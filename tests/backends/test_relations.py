@@ -11,7 +11,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.backends import select
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.release import apply_plan
 
 from .conftest import people

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.columns import workspace
 from hedgerow.columns.chunked_table import ChunkedTable
 from hedgerow.release import apply_plan

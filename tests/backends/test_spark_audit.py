@@ -15,7 +15,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.result import METHOD
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.columns.workspace import LEAST
 from hedgerow.errors import InputError, UnsupportedError
 

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.io.read import read
 from hedgerow.methods.estimator import TRIED
 from hedgerow.release.write import OURS

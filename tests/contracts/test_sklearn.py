@@ -170,7 +170,7 @@ def test_scikit_learn_is_not_imported_to_protect_a_table(tmp_path: Any) -> None:
         "out",
     ]
     code = (
-        "import sys; from hedgerow.cli.run import run; code = run(sys.argv[1:]); "
+        "import sys; from hedgerow.cli.app import run; code = run(sys.argv[1:]); "
         "raise SystemExit(code or 3 * ('sklearn' in sys.modules))"
     )
     made = subprocess.run(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.io.csv_file import unlike_utf8
 from hedgerow.io.read import read

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
 

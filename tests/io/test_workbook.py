@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import HedgerowError, InputError, UnsupportedError
 from hedgerow.io import workbook
 from hedgerow.io.read import read

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.methods.masking import NoiseAddition, TopBottomCoding
 from hedgerow.methods.microaggregation import Microaggregation
 from hedgerow.release.warnings import certainty_lost

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hedgerow.cli.run import run
-from hedgerow.studio.run import _bound
+from hedgerow.cli.app import run
+from hedgerow.studio.server import _bound
 
 from .browsing import studio
 
@@ -40,6 +40,7 @@ def test_a_port_that_is_taken_is_told(capsys: pytest.CaptureFixture[str]) -> Non
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.delitem(sys.modules, "hedgerow.studio.server", raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     assert run(["studio", "--no-browser"]) == 2
     assert "pip install 'hedgerow[studio]'" in capsys.readouterr().err

@@ -327,7 +327,7 @@ def test_an_untried_k_is_estimated_on_the_page_at_once(browser: Browser, desk: D
 def test_the_server_starts_lean() -> None:
     """It holds no table, so what computes stays in the worker's process."""
     said = subprocess.run(
-        [sys.executable, "-c", "import sys, hedgerow.studio.server, hedgerow.studio.run as r;"
+        [sys.executable, "-c", "import sys, hedgerow.studio.server;"
          "from hedgerow.studio import pages; pages.environment(); print(*sys.modules)"],
         capture_output=True, text=True, check=True,
     ).stdout.split()  # fmt: skip

@@ -15,9 +15,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.key import Key
-from hedgerow.studio.faults import in_sentences, told_of
 from hedgerow.studio.worker import Worker
-from hedgerow.studio.worker_client import Work
+from hedgerow.studio.worker_client import Work, in_sentences, told_of
 
 ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
 

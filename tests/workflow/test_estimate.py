@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hedgerow.workflow.estimate import estimated
+from hedgerow.workflow.advice import estimated
 
 
 def point(k: int, cap: float | None, disclosure: float, utility: float) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import UnsupportedError
 from hedgerow.files import write_private
 from hedgerow.key import Key

@@ -21,7 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What Arrow frees then serves numpy as well: a million people take 0.1 GB less.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
-        from .run import run
+        from .app import run
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)

@@ -1,25 +1,23 @@
-"""The list of commands. A new command is a file with a function and one line here."""
+"""The commands, from arguments to an exit code; every error ends here as one clear message."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import _thread
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
-from . import (
-    apply,
-    audit,
-    demo,
-    frontier,
-    inspect,
-    profiles,
-    protect,
-    reconstruct,
-    score,
-    studio,
-    verify_model,
-)
+from ..errors import HedgerowError, PromiseError, no_memory
+from ..progress import cautions
+from . import apply, audit, frontier, protect, recipient, start
+from .console import complain, set_loudness, warn
 from .options import Panelled
+from .outputs import forget
 
 HELP = """Protect a table about people before it is shared, and measure what is left to find out.
 
@@ -72,16 +70,100 @@ def _all(
 
 
 for command in (
-    demo.demo,
-    inspect.inspect,
+    start.demo,
+    start.inspect,
     protect.protect,
     apply.apply,
     audit.audit,
     frontier.frontier,
-    reconstruct.reconstruct,
-    verify_model.verify_model,
-    score.score,
-    profiles.profiles,
-    studio.studio,
+    recipient.reconstruct,
+    recipient.verify_model,
+    audit.score,
+    start.profiles,
+    start.studio,
 ):
     app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)
+
+# click's UsageError, wherever typer keeps its click
+UsageError: Any = typer.BadParameter.__bases__[0]
+DONE, BROKEN, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line and return its exit code."""
+    before, sys.unraisablehook = sys.unraisablehook, _interrupt_again
+    set_loudness()
+    try:
+        code = _run(arguments)
+    finally:
+        sys.unraisablehook = before
+        forget()
+    if code == INTERRUPTED:
+        complain("interrupted; nothing was written")
+    return code
+
+
+class _PrintedOnce(list[str]):
+    """Warnings that no step collects: each is printed at once, and once."""
+
+    def append(self, text: str) -> None:
+        if text not in self:
+            super().append(text)
+            warn(text)
+
+
+def _interrupt_again(lost: Any) -> None:
+    """Send Ctrl-C once more where it fell into a callback or destructor, which swallow it."""
+    if not issubclass(lost.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(lost)
+        return
+    later = threading.Timer(0.02, _thread.interrupt_main)  # when this hook is over
+    later.daemon = True
+    later.start()
+
+
+def _run(arguments: Sequence[str]) -> int:
+    try:
+        with cautions(_PrintedOnce()):
+            code = app(list(arguments) or ["--help"], standalone_mode=False, prog_name="hedgerow")
+        return code if isinstance(code, int) else DONE
+    except typer.Exit as leave:
+        return leave.exit_code
+    except UsageError as error:
+        context = getattr(error, "ctx", None)
+        name = context.command_path if context is not None else "hedgerow"
+        complain(error.format_message(), f"see: {name} --help")
+    except HedgerowError as error:
+        complain(error.message, error.hint)
+        return BROKEN if isinstance(error, PromiseError) else USAGE
+    except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
+        return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+    except Exception as error:
+        _complain_of(error)
+    return USAGE
+
+
+def _complain_of(error: Exception) -> None:
+    """Print an error that is not Hedgerow's own: its message may quote a person's value."""
+    if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
+        traceback.print_exc()
+    if isinstance(error, MemoryError) or no_memory(error):
+        complain(
+            "not enough memory for this table; nothing was written",
+            "give it more memory, or fewer rows or columns; docs/benchmarks.md says how much tables take",
+        )
+    elif isinstance(error, OSError):
+        where = f"cannot use {error.filename}" if error.filename else "cannot write the output"
+        complain(
+            f"{where}: {error.strerror or type(error).__name__}",
+            "check that the place exists, has room and may be written to; no file was replaced",
+        )
+    else:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        complain(
+            f"unexpected {type(error).__name__} in {os.path.basename(at.filename)}, line {at.lineno}",
+            "this is a fault in Hedgerow; HEDGEROW_DEBUG=1 shows where (its text may quote the data)",
+        )

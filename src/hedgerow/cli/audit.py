@@ -1,20 +1,29 @@
-"""hedgerow audit: what a released file gives away, and what it is still good for."""
+"""hedgerow audit and score: what a released file gives away, and what it is still good for."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import Any
 
 from ..errors import ParameterError
-from ..workflow.options import Option, under
-from .console import as_json, beside, say
-from .options import ConfigFile, command, merged
-from .outputs import DATE, ENGINE, EVIDENCE_FILE, NUMBERS, REPORT, each_apart, new_file
-from .progress import working
-from .schema import SCHEMA, TABLES, read_as, said, schema_of
-
-if TYPE_CHECKING:
-    from ..audit.result import Audit
+from ..files import SUFFIXES, write_private
+from ..workflow.options import (
+    DATE,
+    ENGINE,
+    JSON,
+    READING,
+    SAMPLE,
+    SCHEMA,
+    TABLES,
+    Option,
+    plan_read_as,
+    under,
+)  # fmt: skip
+from .console import as_json, say, table, to_stderr, working
+from .options import FORMATS, Options, command
+from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
 
 PASSED = (
     *under(
@@ -38,12 +47,7 @@ PASSED = (
             "Measure what learners infer about members. Default: as for the attacks.",
         ),
         Option("people", int, "How many people each attack is tried on. Default: 500."),
-        Option(
-            "sample",
-            int,
-            "Show attacks and learners so many records, as whole groups chosen by a hash of what "
-            "they hold; the report says so. Default: all, for which duckdb has no room.",
-        ),
+        SAMPLE,
         Option(
             "control", str, "Table of people who are not in the original, as the attacks' control."
         ),
@@ -134,19 +138,15 @@ OPTIONS = (
 
 
 @command(
-    OPTIONS,
+    *OPTIONS,
+    tables=TABLES,
     source=("ORIGINAL", "The table before."),
     release=(
         "RELEASED",
         "The released table, whoever made it, or a release folder, which holds its plan.",
     ),
 )
-def audit(
-    source: str | None = None,
-    release: str | None = None,
-    config: ConfigFile = None,
-    **given: Any,
-) -> int:
+def audit(options: Options, source: str | None = None, release: str | None = None) -> int:
     """Measure what a released file gives away, and what it keeps.
 
     Name the roles as for protect; a release folder knows its own. Rows are paired by the
@@ -155,41 +155,37 @@ def audit(
     the same attacks on people who are not in it (--control). With --release-only the release
     is measured without the original.
     """
-    options = merged(given, config, OPTIONS, TABLES)
     original, released = _tables(source, release, options)
     limit, audience = options.get("max_disclosure"), options.get("audience", "steward")
     if limit is not None and not 0 < limit <= 1:
         raise ParameterError(f"--max-disclosure must lie in (0, 1], not {limit}")
     if audience not in ("steward", "recipient"):
         raise ParameterError("--audience is steward or recipient")
-    from ..files import SUFFIXES
+    from . import heavy
 
     also = options.get("also", [])
-    named = map(options.get, ("plan", "control", "population"))
-    inputs = original, released, config, *named, *also
-    written = (
+    inputs = original, released, options.config, *options.pick(("plan", "control", "population")).values()
+    outputs = (
         ("report", REPORT, (".html", ".htm")),
         ("save", NUMBERS, (".json",)),
         ("evidence", EVIDENCE_FILE, (".json",)),
         ("per_person", None, SUFFIXES),
     )
     targets = [
-        new_file(options[name], mark=mark, inputs=inputs, endings=endings)
-        for name, mark, endings in written
+        new_file(options[name], mark=mark, inputs=(*inputs, *also), endings=endings)
+        for name, mark, endings in outputs
         if options.get(name)
     ]
-    each_apart(**{name.replace("_", "-"): options.get(name) for name, *_ in written})
-    from ..audit.run import audit as measure
-    from ..audit.subject import plan_of
-
-    plan = plan_of(released, options.get("plan"))
-    plan = None if plan is None else read_as(plan, options)
+    check_distinct(**{name.replace("_", "-"): options.get(name) for name, *_ in outputs})
+    plan = heavy.plan_of(released, options.get("plan"))
+    plan = None if plan is None else plan_read_as(plan, options)
     # a plan knows the roles where nobody says them
-    schema = schema_of(options, config) if plan is None else said(options, config)
+    schema = options.schema(is_needed=plan is None)
+    passed = options.pick(PASSED)
     if schema.weight is not None:  # whoever else knows the roles
-        options = {"weights": schema.weight, **options}
+        passed.setdefault("weights", schema.weight)
     with working("auditing") as progress:
-        found = measure(
+        result = heavy.audit(
             original,
             released,
             schema if schema.quasi else None,
@@ -197,12 +193,12 @@ def audit(
             others=also,
             per_person=bool(options.get("per_person")),
             progress=progress,
-            paired={True: False, False: True, None: None}[options.get("unpaired")],
-            **{each.name: options[each.name] for each in PASSED if each.name in options},
+            paired=None if "unpaired" not in options else not options["unpaired"],
+            **passed,
         )
     if options.get("report"):
         with working("writing the report"):
-            found.report(
+            result.report(
                 options["report"],
                 audience=audience,
                 plan=plan,
@@ -211,43 +207,39 @@ def audit(
                 max_disclosure=limit,
             )
     if options.get("save"):
-        found.save(options["save"])
+        result.save(options["save"])
     if options.get("evidence"):
-        _evidence(found, options["evidence"], original, released)
-    if found.per_person is not None:
-        found.per_person.save(options["per_person"])
+        file = Path(released)
+        if file.is_dir():
+            file = next((p for p in sorted(file.iterdir()) if p.stem == "release"), file)
+        files = {"released": file, "original": None if original is None else Path(original)}
+        write_private(options["evidence"], heavy.evidence(result.to_dict(), files))
+    if result.per_person is not None:
+        result.per_person.save(options["per_person"])
     if options.get("json"):
-        as_json(found.to_dict())
+        as_json(result.to_dict())
     else:
-        say(str(found))
+        say(str(result))
         for target in targets:
             say(f"written    {target}")
-    return _verdict(found, options.get("k"), limit)
-
-
-def _evidence(found: Audit, target: str, original: str | None, released: str) -> None:
-    from ..files import write_private
-    from ..release.evidence import evidence
-
-    table = Path(released)
-    if table.is_dir():
-        table = next((p for p in sorted(table.iterdir()) if p.stem == "release"), table)
-    before = None if original is None else Path(original)
-    write_private(target, evidence(found.to_dict(), {"released": table, "original": before}))
+    broken = result.broken(k=options.get("k"), max_disclosure=limit)
+    for line in broken:
+        to_stderr(line)
+    return 1 if broken else 0
 
 
 def _tables(
-    source: str | None, release: str | None, options: dict[str, Any]
+    source: str | None, release: str | None, options: Options
 ) -> tuple[str | None, str]:
-    """The original, if any, and the release."""
+    """Return the original, if any, and the release."""
     if options.get("release_only"):
-        named = [each for each in (source, release, options.get("released")) if each]
-        if len(named) != 1:
+        files = [file for file in (source, release, options.get("released")) if file]
+        if len(files) != 1:
             raise ParameterError(
                 "--release-only takes one table, the release",
                 hint="hedgerow audit --release-only release.csv --quasi ...",
             )
-        return None, named[0]
+        return None, files[0]
     original, released = source or options.get("original"), release or options.get("released")
     if not original or not released:
         raise ParameterError(
@@ -257,9 +249,66 @@ def _tables(
     return original, released
 
 
-def _verdict(found: Audit, k: int | None, limit: float | None) -> int:
-    """0, or 1 when the release does not reach what was asked."""
-    broken = found.broken(k=k, max_disclosure=limit)
-    for line in broken:
-        beside(line)
-    return 1 if broken else 0
+PAIRED = {
+    "release": "what the release knows",
+    "order": "their order, which was tested",
+    "columns": "columns that were left as they were",
+    "nothing": "their order, which nothing shows to be right",
+}
+
+
+@command(
+    Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
+    Option("known", int, "How many of them the intruder knows; half, rounded up, by default."),
+    Option("records", int, "Link at most this many records, drawn at random; 20000 by default."),
+    Option("random_state", int, "Draws the records to link; 0 by default."),
+    *READING,
+    JSON,
+    original=("ORIGINAL", f"The table before masking: {FORMATS}."),
+    masked=("MASKED", "The masked file, or the folder of a release."),
+)
+def score(original: str, masked: str, options: Options) -> None:
+    """Judge a masked file: information loss and disclosure risk.
+
+    Any masked file will do, whoever made it. Row i of one file must belong to row i of the
+    other, which is tested; a release folder that holds its mapping (protect --mapping) knows
+    its rows. The numeric columns that both have are compared. Low figures are good.
+    """
+    from ..audit.score import score as score_files
+
+    is_json = options.pop("json", False)
+    with working("scoring"):
+        scores = score_files(original, masked, **options)
+    if is_json:
+        as_json(scores.to_dict())
+        return
+    loss = scores.loss
+    n = len(scores.columns)
+    compared = "1 numeric column" if n == 1 else f"{n} numeric columns"
+    known = "1 column" if scores.known == 1 else f"1 to {scores.known} columns"
+    say(f"{scores.rows:,} complete records, {compared} compared.")
+    if scores.linked < scores.rows:
+        say(f"{scores.linked:,} of the records were drawn and linked.")
+    say(f"Records were paired by {PAIRED[scores.paired_by]}.")
+    say()
+
+    def scales(deviations: Sequence[float], ranks: Sequence[float]) -> Iterator[Any]:
+        yield "    deviations", fmean(deviations), "by each file's own, as in the papers"
+        yield "    ranks", fmean(ranks), "of the original, which no single value moves"
+
+    rows = [
+        ("score", scores.score, "half information loss, half disclosure risk"),
+        ("information loss", scores.il, "mean of the five parts below"),
+        ("  cells", loss.cells, "mean |x - x'| / |x|, unbounded"),
+        ("  means", loss.means, "relative change"),
+        ("  covariances", loss.covariances, "relative change"),
+        ("  variances", loss.variances, "relative change"),
+        ("  correlations", loss.correlations, "absolute change"),
+        ("disclosure risk", scores.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
+        ("  distance", scores.dld, f"records linked, {known} known: the larger of"),
+        *scales(scores.distance, scores.distance_ranks),
+        ("  probabilistic", scores.pld, f"records linked, {known} known: the larger of"),
+        *scales(scores.probabilistic, scores.probabilistic_ranks),
+        ("  interval", scores.id, "originals within 1 to 10% of the ranks around"),
+    ]
+    table([(name, f"{value:.2f}", what) for name, value, what in rows], ("measure", "%", "of what"))

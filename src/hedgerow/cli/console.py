@@ -1,13 +1,17 @@
-"""What the commands print: results on stdout, everything else on stderr."""
+"""What the commands print: results on stdout; on stderr warnings, errors, and progress of long work."""
 
 from __future__ import annotations
 
 import json
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..progress import Progress, hearing_compiling
 from ..report.lines import wrapped
 
 if TYPE_CHECKING:
@@ -17,24 +21,19 @@ QUIET, USUAL, VERBOSE = -1, 0, 1
 _loudness = USUAL
 
 
-def speak(quiet: bool = False, verbose: bool = False) -> None:
-    """How much is said beside results, warnings and errors: nothing, as usual, or every step."""
+def set_loudness(quiet: bool = False, verbose: bool = False) -> None:
+    """Choose what is printed besides results, warnings and errors: nothing, the usual, every step."""
     global _loudness
     _loudness = QUIET if quiet else VERBOSE if verbose else USUAL
 
 
-def loudness() -> int:
-    """What `speak` chose."""
-    return _loudness
-
-
 def say(text: str = "") -> None:
-    """Lines of the result."""
+    """Print lines of the result."""
     print(_broken(text, sys.stdout))
 
 
 def _broken(text: str, stream: TextIO) -> str:
-    """Sentences in lines that fit a terminal; elsewhere, and in tables, as they are."""
+    """Return sentences in lines that fit a terminal; elsewhere, and in tables, as they are."""
     if stream is None or not stream.isatty():
         return text
     width = shutil.get_terminal_size().columns
@@ -44,48 +43,194 @@ def _broken(text: str, stream: TextIO) -> str:
     )
 
 
-def beside(text: str) -> None:
-    """A line on stderr; none where that is closed, for `print` would take stdout."""
+def to_stderr(text: str) -> None:
+    """Print a line on stderr, unless it is closed: `print` would take stdout."""
     if sys.stderr is not None:
         print(_broken(text, sys.stderr), file=sys.stderr)
 
 
 def note(text: str) -> None:
-    """A line beside the result, which --quiet leaves out."""
+    """Print a line that --quiet leaves out."""
     if _loudness > QUIET:
-        beside(text)
+        to_stderr(text)
 
 
 def warn(text: str) -> None:
-    """Something to look at before the release leaves the house."""
-    beside(f"warning: {text}")
+    """Print something to look at before the release is handed out."""
+    to_stderr(f"warning: {text}")
 
 
-def how_held(table: Table) -> None:
-    """Say why a table streams, what of a killed run is used again, and why nothing is kept of this one."""
+def explain_engine(table: Table) -> None:
+    """Print why a table streams, what of a killed run is used again, why nothing is kept of this one."""
     if table.because is not None:
         note(f"engine {table.engine}: {table.because} (--engine)")
-    if (left := table.gone_on) is not None:
-        note(f"continuing where a killed run stopped: {left} (--restart begins anew)")
-    if (why := table.not_kept) is not None:
-        note(f"should this run be killed, there is nothing to go on from: {why}")
+    if table.gone_on is not None:
+        note(f"continuing where a killed run stopped: {table.gone_on} (--restart begins anew)")
+    if table.not_kept is not None:
+        note(f"should this run be killed, there is nothing to go on from: {table.not_kept}")
 
 
 def complain(message: str, hint: str | None = None) -> None:
-    """Why a command ended without doing its job."""
-    beside(f"error: {message}")
+    """Print why a command ended without doing its job."""
+    to_stderr(f"error: {message}")
     if hint:
-        beside(f"  {hint}")
+        to_stderr(f"  {hint}")
 
 
 def as_json(data: Mapping[str, Any]) -> None:
-    """A result as JSON."""
+    """Print a result as JSON."""
     print(json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
-    """Aligned columns of text."""
+    """Print aligned columns of text."""
     from ..report.lines import aligned
 
     for line in aligned([tuple(row) for row in rows], head):
         say(line)
+
+
+FIRST, EVERY = 10.0, 30.0
+"""Seconds until the first line about one piece of work, and between the lines after it."""
+_PATIENCE, _TICK = 1.0, 0.25
+COMPILING = "compiling the fast parts, once on this machine; it takes some ten seconds"
+
+
+@contextmanager
+def working(text: str) -> Iterator[Progress]:
+    """Show what is being done and for how long; the remaining time where a share is known.
+
+    A bar on a terminal. Elsewhere a line where the work takes long, or where what runs fast is
+    compiled first; every step with --verbose, and nothing with --quiet.
+    """
+    if sys.stderr is None or _loudness == QUIET:
+        yield lambda step, fraction: None
+    elif sys.stderr.isatty() and _loudness < VERBOSE:
+        with _bar(text) as report:
+            yield report
+    else:
+        with _Lines(text) as lines, hearing_compiling(lines.compiling):
+            yield lines.report
+
+
+@contextmanager
+def _bar(text: str) -> Iterator[Progress]:
+    from rich.console import Console
+    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(text, total=None, left="")
+        pace = _Pace()
+
+        def report(step: str, fraction: float | None) -> None:
+            bar.update(
+                task,
+                description=step,
+                completed=fraction or 0.0,
+                total=None if fraction is None else 1.0,
+                left=pace.left(fraction),
+            )
+
+        def compiling() -> None:
+            bar.update(task, description="compiling, once on this machine")
+
+        with hearing_compiling(compiling):
+            yield report
+
+
+class _Pace:
+    """The speed of work, from the growth of its share."""
+
+    def __init__(self) -> None:
+        self.began, self.reached = time.monotonic(), 0.0
+
+    def left(self, fraction: float | None) -> str:
+        """Return the remaining time in words."""
+        share = fraction or 0.0
+        if share < self.reached:  # something else has begun
+            self.began = time.monotonic()
+        self.reached = share
+        return time_left(time.monotonic() - self.began, share)
+
+
+class _Lines:
+    """Progress in lines, for a file, a pipe or a log."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.step = text, ""
+        self.left = ""
+        self.pace = _Pace()
+        self.began = time.monotonic()
+        self.compiled: float | None = None
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._print_lines, daemon=True)
+
+    def __enter__(self) -> _Lines:
+        if _loudness == VERBOSE:
+            to_stderr(f"{self.text} ...")
+        self.thread.start()
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        self.stopped.set()
+        self.thread.join()
+        if _loudness == VERBOSE and not any(fault):
+            to_stderr(f"{self._seconds():7.1f} s  done: {self.text}")
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    def report(self, step: str, fraction: float | None) -> None:
+        """Note what is being done and the share of it."""
+        if step != self.step and _loudness == VERBOSE:
+            to_stderr(f"{self._seconds():7.1f} s  {step}")
+        self.step, self.left = step, self.pace.left(fraction)
+
+    def compiling(self) -> None:
+        """Note that kernels are being compiled, which takes unexpectedly long."""
+        if self.compiled is None:
+            self.compiled = time.monotonic()
+
+    def _print_lines(self) -> None:
+        due, announced = FIRST, False
+        while not self.stopped.wait(_TICK):
+            if self.compiled and not announced and time.monotonic() - self.compiled > _PATIENCE:
+                announced = True
+                to_stderr(f"{self.text}: {COMPILING}")
+            if self._seconds() >= due:
+                due = self._seconds() + EVERY
+                step = f"{self.step}, " if self.step and self.step != self.text else ""
+                left = f", {self.left}" if self.left else ""
+                to_stderr(f"{self.text}: {step}{lasting(self._seconds())} so far{left}")
+
+
+def lasting(seconds: float) -> str:
+    """Return a time in a few words.
+
+    Examples
+    --------
+    >>> lasting(12.3), lasting(150.0)
+    ('12 s', '2 min')
+    """
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def time_left(seconds: float, share: float) -> str:
+    """Return the remaining time of work of which a share took so long, in a few words.
+
+    Examples
+    --------
+    >>> time_left(20.0, 0.25), time_left(300.0, 0.5), time_left(3.0, 0.0)
+    ('about 60 s left', 'about 5 min left', '')
+    """
+    if not 0 < share < 1:
+        return ""
+    return f"about {lasting(seconds * (1 - share) / share)} left"

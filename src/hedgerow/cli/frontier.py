@@ -10,15 +10,13 @@ from ..errors import ParameterError
 from ..methods.estimator import TRIED
 from ..notation import figure
 from ..workflow import methods
-from ..workflow.options import Option, under
-from .console import as_json, say, warn
-from .options import SHEET, TABLE, ConfigFile, command, merged, sheet_of
-from .outputs import FORCE, PICTURE, POINTS, each_apart, new_file
-from .progress import working
-from .schema import SCHEMA, TABLES, schema_of
+from ..workflow.options import FILE, FORCE, SCHEMA, SHEET, TABLES, Option, under
+from .console import as_json, say, warn, working
+from .options import TABLE, Options, command
+from .outputs import PICTURE, POINTS, check_distinct, new_file
 
 
-def _listed(name: str) -> str:
+def _defaults(name: str) -> str:
     return ",".join(map(str, TRIED[name]))
 
 
@@ -29,17 +27,17 @@ OWN = (
     *under(
         "What is tried",
         Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
-        Option("k", list, f"Values of k to try. Default: {_listed('k')}.", ("-k",)),
+        Option("k", list, f"Values of k to try. Default: {_defaults('k')}.", ("-k",)),
         Option(
             "max_disclosure",
             list,
-            f"Values to try, each in (0, 1]. Default: {_listed('max_disclosure')}.",
+            f"Values to try, each in (0, 1]. Default: {_defaults('max_disclosure')}.",
         ),
         *(
             Option(
                 name,
                 list,
-                f"Values to try, for methods that have it. Default: {_listed(name)}.",
+                f"Values to try, for methods that have it. Default: {_defaults(name)}.",
                 ("-l",) if name == "l" else (),
             )
             for name in VARIED
@@ -89,84 +87,74 @@ OWN = (
         Option("out", str, "Write the picked release to this folder."),
         FORCE,
     ),
-    Option("file", str, "The table, in place of the argument FILE (for TOML files)."),
+    FILE,
     SHEET,
     Option("json", bool, "Print the points as JSON."),
 )
+TARGETS = ("target_disclosure", "target_k", "target_utility")
 AXES = ("utility", "disclosure", "max_inference", "random_state")
-_SHARED = {option.name for option in OWN}
-METHOD = tuple(o for o in methods.OPTIONS if o.name not in _SHARED)
-OPTIONS = (*SCHEMA, *OWN, *METHOD)
+_NAMES = {row.name for row in OWN}
+METHOD = tuple(row for row in methods.OPTIONS if row.name not in _NAMES)
 
 
-@command(OPTIONS, source=TABLE)
-def frontier(source: str | None = None, config: ConfigFile = None, **given: Any) -> None:
+@command(*SCHEMA, *OWN, *METHOD, tables=TABLES, source=TABLE)
+def frontier(options: Options, source: str | None = None) -> None:
     """Try many settings and show what each gives away and keeps.
 
     With a --target the best release is picked; --out writes it.
     """
-    options = merged(given, config, OPTIONS, TABLES)
-    path = source or options.get("file")
-    if not path:
-        raise ParameterError(
-            "no FILE given", hint="hedgerow frontier people.csv --quasi ... --sensitive ..."
-        )
-    path = sheet_of(path, options)
-    targets = {
-        n: options[n] for n in ("target_disclosure", "target_k", "target_utility") if n in options
-    }
-    inputs, force = (path, config), bool(options.get("force"))
-    if options.get("out"):
-        if not targets:
-            raise ParameterError("--out needs a --target to pick a release by")
-        from ..release.write import check_target
+    path = options.table(source, "hedgerow frontier people.csv --quasi ... --sensitive ...")
+    targets, out, force = options.pick(TARGETS), options.get("out"), bool(options.get("force"))
+    inputs = path, options.config
+    if out and not targets:
+        raise ParameterError("--out needs a --target to pick a release by")
+    from . import heavy
 
-        check_target(Path(options["out"]), force, inputs=inputs)
-    if options.get("picture"):
-        new_file(options["picture"], mark=PICTURE, inputs=inputs, endings=(".svg",))
-    if options.get("csv"):
-        new_file(options["csv"], mark=POINTS, inputs=inputs, endings=(".csv",))
-    each_apart(**{name: options.get(name) for name in ("picture", "csv", "out")})
-    schema = schema_of(options, config)
-    axes: dict[str, Any] = {n: options[n] for n in AXES if n in options}
-    axes |= {n: _numbers(options[n], n) for n in ("k", "max_disclosure") if n in options}
-    axes["settings"] = {n: _numbers(options[n], n) for n in VARIED if n in options}
-    chosen = {name: _make(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
-    from ..workflow.session import Session
-
+    if out:
+        heavy.check_target(Path(out), force, inputs=inputs)
+    for name, mark in (("picture", PICTURE), ("csv", POINTS)):
+        if options.get(name):
+            ending = ".svg" if name == "picture" else ".csv"
+            new_file(options[name], mark=mark, inputs=inputs, endings=(ending,))
+    check_distinct(**{name: options.get(name) for name in ("picture", "csv", "out")})
+    schema = options.schema()
+    axes: dict[str, Any] = options.pick(AXES)
+    axes |= {n: _numbers(texts, n) for n, texts in options.pick(("k", "max_disclosure")).items()}
+    axes["settings"] = {n: _numbers(texts, n) for n, texts in options.pick(VARIED).items()}
+    tried = {name: _method(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
     with working("reading"):
-        session = Session(path, schema=schema)
+        session = heavy.Session(path, schema=schema)
     with working("trying settings") as progress:
-        found = session.frontier(chosen, schema=schema, progress=progress, **axes)
+        points = session.frontier(tried, schema=schema, progress=progress, **axes)
     for text in session.cautions:
         warn(text)
-    best = found.best(**targets) if targets else None
-    if best is not None and options.get("out"):
+    best = points.best(**targets) if targets else None
+    if best is not None and out:
         with working("writing and verifying") as progress:
             session.take(best)
             session.protect(progress=progress)
-            session.write(options["out"], force=force, progress=progress)
+            session.write(out, force=force, progress=progress)
     if options.get("picture"):
-        found.save_picture(options["picture"])
+        points.save_picture(options["picture"])
     if options.get("csv"):
-        found.save_csv(options["csv"])
+        points.save_csv(options["csv"])
     if options.get("json"):
-        as_json(found.to_dict() | {"best": asdict(best) if best is not None else None})
+        as_json(points.to_dict() | {"best": asdict(best) if best is not None else None})
         return
-    say(str(found))
+    say(str(points))
     if best is not None:
-        settings = " ".join(methods.words(found.method(best)))
+        settings = " ".join(methods.words(points.method(best)))
         say()
         say(
             f"best: --method {settings} (disclosure {figure(best.disclosure)}, utility "
             f"{figure(best.utility)})"
         )
-    if best is not None and options.get("out"):
-        say(f"written    {options['out']}")
+    if best is not None and out:
+        say(f"written    {out}")
 
 
 def _numbers(texts: list[str], name: str) -> list[float]:
-    """Whole numbers as such, so that they suit whatever counts."""
+    """Return numbers from text; whole ones as int, for parameters that count."""
     try:
         return [int(text) if text.isdigit() else float(text) for text in texts]
     except ValueError:
@@ -174,10 +162,7 @@ def _numbers(texts: list[str], name: str) -> list[float]:
         raise ParameterError(f"--{flag} reads numbers joined by commas") from None
 
 
-def _make(name: str, options: dict[str, Any]) -> Any:
-    """A method with those of the given options that it has; what is varied is set later."""
-    plain = methods.make(name, {})
-    own = plain.get_params()
-    return methods.make(
-        name, {o.name: options[o.name] for o in METHOD if o.name in options and o.name in own}
-    )
+def _method(name: str, options: Options) -> Any:
+    """Return a method with those of the options that it has; what varies is set later."""
+    params = methods.make(name, {}).get_params()
+    return methods.make(name, {n: v for n, v in options.pick(METHOD).items() if n in params})

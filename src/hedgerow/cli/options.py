@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +14,10 @@ from typer.core import TyperCommand
 
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
-from ..workflow.options import Option, fits, split
-from .console import speak
-from .stdio import received
+from ..schema import Schema
+from ..workflow.options import Option, fits, schema_from, split
+from .console import set_loudness
+from .outputs import received
 
 ConfigFile = Annotated[
     Path | None,
@@ -38,18 +39,50 @@ LOUDNESS = (
 FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
 """The files that a command reads."""
 
-SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the same.")
-
 TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
 """The table that a command is about; it may stand in the TOML file instead."""
 
 
-def sheet_of(file: str, options: Mapping[str, Any]) -> str:
-    """The table that is named: a file, or one sheet of it."""
-    return f"{file}::{options['sheet']}" if options.get("sheet") else file
+
+class Options(dict[str, Any]):
+    """The options of a command and of its TOML file, by their names; only those that were set.
+
+    Attributes
+    ----------
+    config : Path or None
+        The TOML file.
+    """
+
+    config: Path | None = None
+
+    def schema(self, is_needed: bool = True) -> Schema:
+        """Return the schema; refuse one without quasi-identifiers where it is needed."""
+        schema = schema_from(self, Path() if self.config is None else self.config.parent)
+        if is_needed:
+            schema.check_quasi()
+        return schema
+
+    def pick(self, rows: Iterable[Option | str]) -> dict[str, Any]:
+        """Return those of the named options that were set."""
+        names = (row if isinstance(row, str) else row.name for row in rows)
+        return {name: self[name] for name in names if name in self}
+
+    def table(self, source: str | None, usage: str) -> str:
+        """Return the table that a command is about; it may stand in the TOML file, and be one sheet."""
+        file = source or self.get("file")
+        if not file:
+            raise ParameterError("no FILE given", hint=usage)
+        return f"{file}::{self['sheet']}" if self.get("sheet") else file
 
 
-_SHAPES = {str: "TEXT", int: "N", float: "NUMBER", list: "LIST"}
+_KINDS = {
+    str: ("TEXT", "text"),
+    int: ("N", "a whole number"),
+    float: ("NUMBER", "a number"),
+    list: ("LIST", "a list of text"),
+    bool: (None, "true or false"),
+}
+"""How values of a type are called, in help texts and in messages."""
 
 
 def _parser(kind: type, words: str) -> Callable[[str], Any]:
@@ -68,7 +101,7 @@ _PARSERS = {int: _parser(int, "a whole number"), float: _parser(float, "a number
 
 
 def parameter(option: Option) -> inspect.Parameter:
-    """The option as typer wants it; its default is None, for "not given"."""
+    """Return the option as a parameter of typer; its default is None, for an option not set."""
     kind: Any = list[str] if option.type is list else option.type
     show = typer.Option(
         *option.flags,
@@ -76,7 +109,7 @@ def parameter(option: Option) -> inspect.Parameter:
         help=option.help,
         show_default=False,
         show_envvar=False,
-        metavar=None if option.type is bool else _SHAPES[option.type],
+        metavar=_KINDS[option.type][0],
         parser=_PARSERS.get(option.type),
         rich_help_panel=option.panel or None,
     )
@@ -89,7 +122,7 @@ def parameter(option: Option) -> inspect.Parameter:
 
 
 _ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
-"""What stands for each argument of a command and what it is, by the function's name."""
+"""The arguments of every command, by the function's name: what stands for each and what it is."""
 
 
 class Panelled(TyperCommand):
@@ -131,70 +164,74 @@ class Panelled(TyperCommand):
 
 
 def command(
-    options: Sequence[Option], **arguments: tuple[str, str]
+    *options: Option,
+    tables: Sequence[str] = (),
+    config: bool = True,
+    **arguments: tuple[str, str],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator that gives a function that takes ``**given`` the signature of its options.
+    """Return a decorator that gives a function that takes `options` the signature of these options.
 
     Parameters
     ----------
-    arguments : tuple of str
+    *options : Option
+    tables : sequence of str
+        Further keys that the TOML file may hold.
+    config : bool
+        Whether the command takes a TOML file.
+    **arguments : tuple of str
         By the name of a parameter: what stands for it in the usage line, and what it is.
     """
+    rows = {row.name: row for row in (*options, *LOUDNESS)}
 
-    def signed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         _ARGUMENTS[function.__name__] = arguments
-        own = []
-        for p in inspect.signature(function, eval_str=True).parameters.values():
-            if p.name in arguments:
-                shown = typer.Argument(metavar=arguments[p.name][0])
-                p = p.replace(annotation=Annotated[p.annotation, shown])
-            if p.kind is not inspect.Parameter.VAR_KEYWORD:
-                own.append(p)
-        parameters = [*own, *map(parameter, (*options, *LOUDNESS))]
-        tables = [p.name for p in own if p.name != "config"]
+        signature = inspect.signature(function, eval_str=True).parameters
+        parameters = []
+        for name, (metavar, _) in arguments.items():
+            shown = typer.Argument(metavar=metavar)
+            kind = signature[name].annotation
+            parameters.append(signature[name].replace(annotation=Annotated[kind, shown]))
+        if config:
+            by_name = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(
+                inspect.Parameter("config", by_name, default=None, annotation=ConfigFile)
+            )
+        parameters += map(parameter, rows.values())
 
         @functools.wraps(function)
-        def called(**given: Any) -> Any:
-            return function(**{n: received(v) if n in tables else v for n, v in given.items()})
+        def run(config: Path | None = None, **values: Any) -> Any:
+            paths = {name: received(values.pop(name)) for name in arguments}
+            return function(**paths, options=merged(values, config, rows, tables))
 
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        called.__annotations__ = {p.name: p.annotation for p in parameters}
-        return called
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
 
-    return signed
+    return decorate
 
 
 def merged(
-    given: Mapping[str, Any],
-    config: Path | None,
-    options: Sequence[Option],
-    extra: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The options of a TOML file, overridden by those of the command line; lists taken apart.
+    flags: Mapping[str, Any], config: Path | None, rows: Mapping[str, Option], tables: Sequence[str]
+) -> Options:
+    """Return the options of a TOML file, overridden by flags; lists are split at commas.
 
     A list of the TOML file holds names as they are, with their commas.
-
-    Parameters
-    ----------
-    given : mapping
-        From the command line; None where an option was not given.
-    config : Path, optional
-        The TOML file.
-    options : sequence of Option
-    extra : sequence of str
-        Further keys that the TOML file may hold (tables of the schema).
     """
-    known = {option.name: option for option in (*options, *LOUDNESS)}
-    values = _config(config, known, extra) if config is not None else {}
-    said = {name: value for name, value in given.items() if value is not None and value != []}
-    lists = {name for name, option in known.items() if option.type is list}
-    apart = lists & {*said, *(name for name, value in values.items() if isinstance(value, str))}
-    values |= said
-    speak(bool(values.pop("quiet", False)), bool(values.pop("verbose", False)))
-    return {name: split(value) if name in apart else value for name, value in values.items()}
+    values = _config(config, rows, tables) if config is not None else {}
+    flags = {name: value for name, value in flags.items() if value is not None and value != []}
+    texts = {*flags, *(name for name, value in values.items() if isinstance(value, str))}
+    values |= flags
+    set_loudness(bool(values.pop("quiet", False)), bool(values.pop("verbose", False)))
+    options = Options(values)
+    options.config = config
+    for name in options.keys() & texts & rows.keys():
+        if rows[name].type is list:
+            options[name] = split(options[name])
+    return options
 
 
-def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> dict[str, Any]:
+def _config(path: Path, rows: Mapping[str, Option], tables: Sequence[str]) -> dict[str, Any]:
+    """Return what a TOML file holds; ParameterError names every key at fault."""
     text = read_text(path, "the config", ParameterError)
     try:
         data = tomllib.loads(text)
@@ -203,15 +240,15 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
     except RecursionError:
         raise ParameterError(f"the config {path} is nested too deeply") from None
     values, faults = {}, []
-    names = [*known, *extra]
+    names = [*rows, *tables]
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in names:
             faults.append(f"{key!r}{did_you_mean(name, names)}")
-        elif name in extra and isinstance(value, Mapping):
+        elif name in tables and isinstance(value, Mapping):
             values[name] = value
-        elif name in known and not fits(value, known[name].type):
-            faults.append(f"{key!r} must be {_words(known[name].type)}")
+        elif name in rows and not fits(value, rows[name].type):
+            faults.append(f"{key!r} must be {_KINDS[rows[name].type][1]}")
         else:
             values[name] = value
     if faults:
@@ -220,12 +257,3 @@ def _config(path: Path, known: Mapping[str, Option], extra: Sequence[str]) -> di
             hint=f"the keys are {', '.join(sorted(set(names)))}",
         )
     return values
-
-
-def _words(kind: type) -> str:
-    return {
-        list: "a list of text",
-        float: "a number",
-        int: "a whole number",
-        bool: "true or false",
-    }.get(kind, "text")

@@ -1,57 +1,18 @@
-"""Files that a command is asked to write: told at once where that cannot be."""
+"""Files that a command writes, checked before the work, and the standard streams, which are called `-`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+import shutil
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..errors import OutputError
-from ..files import same_file
+from ..errors import InputError, OutputError, ParameterError
+from ..files import same_file, temporary_folder
 from ..validation import PATH, check
-from ..workflow.options import Option, under
-
-ESCAPE = Option(
-    "escape", bool, "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes."
-)
-DATE = Option("date", str, "The day that the report names, such as 2026-01-31. Default: none.")
-KEEP_ORDER = Option(
-    "keep_order",
-    bool,
-    "Leave the records in the order of the input, which may show who is who. Default: no.",
-)
-FORCE = Option("force", bool, "Replace an earlier release of that name.")
-PARTS = Option(
-    "parts",
-    bool,
-    "Write a folder of Parquet files of 1,048,576 rows each in place of one file. Default: no.",
-)
-
-ENGINE = under(
-    "Engine",
-    Option(
-        "engine",
-        str,
-        "Where: auto, memory, duckdb for tables larger than memory, or spark; the result is the "
-        "same. Default: auto.",
-    ),
-    Option(
-        "memory",
-        str,
-        "Most memory that duckdb, or this process beside spark, takes, such as 4GB. Default: half of it.",
-    ),
-)
-RESTART = under(
-    "Engine",
-    Option(
-        "restart",
-        bool,
-        "Begin anew where a run of duckdb was killed; else the same command goes on from what "
-        "was finished. Default: no.",
-    ),
-)
-
 
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
 EVIDENCE_FILE = b'{\n "hedgerow_evidence"'
@@ -69,7 +30,7 @@ def new_file(
     inputs: Iterable[Any] = (),
     endings: Collection[str] = (),
 ) -> Path:
-    """A file to write; OutputError where it cannot stand, or replaces what it must not.
+    """Return the path of a file to write; OutputError where it cannot stand or replaces another.
 
     Parameters
     ----------
@@ -111,7 +72,7 @@ def new_file(
     return target
 
 
-def each_apart(**targets: str | Path | None) -> None:
+def check_distinct(**targets: str | Path | None) -> None:
     """Refuse a name that two options write to, where the later would replace the earlier."""
     names: dict[str, str] = {}
     for option, path in targets.items():
@@ -122,3 +83,83 @@ def each_apart(**targets: str | Path | None) -> None:
             raise OutputError(
                 f"--{other} and --{option} name one place, {path}", hint="give each its own"
             )
+
+
+def is_stream(options: Mapping[str, Any]) -> bool:
+    """Return whether --out is standard output, which takes one table and nothing else."""
+    if options["out"] != STREAM:
+        return False
+    if options.get("parts"):
+        raise ParameterError("--parts writes a folder, and --out - is standard output")
+    if options.get("json"):
+        raise ParameterError("--json and --out - both write to standard output")
+    return True
+
+
+STREAM = "-"
+_MAGIC = (
+    (b"PAR1", ".parquet"),
+    (b"ARROW1", ".feather"),
+    (b"\xff\xff\xff\xff", ".feather"),
+    (b"PK\x03\x04", ".xlsx"),
+    (b"$FL2", ".sav"),
+    (b"$FL3", ".zsav"),
+    (b"<stata_d", ".dta"),
+    (b"HEADER R", ".xpt"),
+    (b"{", ".jsonl"),
+)
+_received: list[Path] = []
+_until_forgotten = ExitStack()
+
+
+def received(source: Any) -> Any:
+    """Return standard input as a private file where `source` is `-`, and other sources as they are.
+
+    Raises
+    ------
+    InputError
+        It was asked for twice: it holds one table.
+    """
+    if source != STREAM:
+        return source
+    if _received:
+        raise InputError("standard input is one table", hint="name a file for the other")
+    _received.append(_until_forgotten.enter_context(temporary_folder()))
+    start = sys.stdin.buffer.read(8)
+    suffix = next((s for magic, s in _MAGIC if start.startswith(magic)), ".csv")
+    path = _received[0] / f"standard-input{suffix}"
+    with open(path, "xb") as file:
+        file.write(start)
+        shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
+    return str(path)
+
+
+def named(path: Path) -> Path:
+    """Return what a command calls a table: `-` where it came by standard input."""
+    return Path(STREAM) if _received and path.parent == _received[0] else path
+
+
+def forget() -> None:
+    """Remove what came by standard input."""
+    _received.clear()
+    _until_forgotten.close()
+
+
+@contextmanager
+def sent(out: str | Path, suffix: str) -> Iterator[Path]:
+    """Yield where to write a file; it is sent to standard output afterwards where `out` is `-`."""
+    if str(out) != STREAM:
+        yield Path(out)
+        return
+    with temporary_folder() as folder:
+        path = folder / f"table{suffix}"
+        yield path
+        send(path)
+
+
+def send(path: Path) -> None:
+    """Copy a file to standard output."""
+    sys.stdout.flush()
+    with open(path, "rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)
+    sys.stdout.buffer.flush()

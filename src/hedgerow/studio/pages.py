@@ -20,8 +20,8 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import forms
-from .faults import in_sentences
 from .state import PEOPLE, STEPS, Desk
+from .worker_client import in_sentences
 
 TITLES = {
     "table": "Table",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..workflow.estimate import Estimate, estimated
+from ..workflow.advice import Estimate, estimated
 from .worker_client import Job, Work
 
 STEPS = ("table", "risk", "protect", "compare", "release")

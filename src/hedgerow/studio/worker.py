@@ -21,10 +21,15 @@ from ..errors import Cancelled, HedgerowError
 from ..hierarchy import Hierarchy
 from ..notation import plain
 from ..profiles import Profile
+from ..report import pictures
+from ..report.figures import at
+from ..report.page import answers
+from ..report.text import risk_rows, three_numbers
+from ..report.verdict import not_bounded, overall, verdicts
 from ..schema import UNSAID, Schema
 from ..workflow import methods
 from ..workflow.session import Session
-from .faults import told_of
+from .worker_client import told_of
 
 PREVIEW = 8
 """Records that the first step shows."""
@@ -179,7 +184,7 @@ class Worker:
         return session
 
     def _measure(self, ask: Ask) -> dict[str, Any]:
-        from .comparison import compared
+        pass
 
         session = self._measured(ask, ask["attacks"])
         self._progress("drawing", None)
@@ -295,3 +300,46 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def compared(session: Session) -> dict[str, Any]:
+    """The release beside the original, as data for a page; SVG for its pictures."""
+    release, measured = session.release, session.result("measure")
+    audit = measured.to_dict()
+    loud = not_bounded(audit, release.plan)
+    promised, cards = answers(audit, release.plan, release.checks)
+    risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
+    before, after = risk["original"], risk["release"]
+    drawn = {}
+    if grouped:
+        drawn["group sizes"] = pictures.class_sizes(
+            at(before, "classes", "histogram") or [],
+            after["classes"]["histogram"],
+            after["classes"]["k"],
+        )
+    if audit["attacks"]:
+        drawn["attacks"] = pictures.attack_bars(audit["attacks"])
+    for name, shape in audit["pictures"]["histograms"].items():
+        if shape["labels"]:
+            drawn[name] = pictures.before_after(name, shape)
+    shown = measured.shown
+    return {
+        "rows": release.released.n_rows,
+        "verdict": overall(verdicts(audit, release.plan, release.checks), loud),
+        "cards": [vars(card) for card in cards],
+        "promised": promised,
+        "three": list(three_numbers(risk, grouped)),
+        "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
+        "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in drawn.items()],
+        "queries": audit["utility"]["queries"],
+        "distributions": audit["utility"]["distributions"],
+        "learning": audit["utility"]["learning"],
+        "shown": None
+        if shown is None
+        else {"names": shown.names, "before": shown.before, "after": shown.after},
+        "known": list(session.choice.schema.quasi) if grouped else [],
+        "attacked": bool(audit["attacks"]),
+        "standard": audit["profile"],
+        "notes": audit["table"]["notes"],
+        "warned": [text for text in release.cautions if text not in loud],
+    }

@@ -134,14 +134,17 @@ OPTIONS = (
 )
 
 
-def make(name: str, given: Mapping[str, Any]) -> Any:
-    """A method with the options that were given; ParameterError for those it does not have.
+_ROWS = {row.name: row for row in OPTIONS}
+
+
+def make(name: str, options: Mapping[str, Any]) -> Any:
+    """Return a method with these options; ParameterError for those it does not have.
 
     Parameters
     ----------
     name : str
         One of `METHODS`.
-    given : mapping
+    options : mapping
         Options by name, as a command line or a configuration file holds them.
 
     Examples
@@ -154,51 +157,47 @@ def make(name: str, given: Mapping[str, Any]) -> Any:
             f"unknown method {name!r}{did_you_mean(name, METHODS)}",
             hint=f"the methods are {', '.join(METHODS)}",
         )
-    method = _new(name)
-    foreign = [option for option in given if option not in method.get_params()]
+    module, cls = METHODS[name]
+    method = getattr(import_module(module), cls)()
+    foreign = [option for option in options if option not in method.get_params()]
     if foreign:
         flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
         raise ParameterError(f"the method {name} has no option {flags}")
-    return method.set_params(**_parsed(given))
+    return method.set_params(**_parsed(options))
 
 
-def _new(name: str) -> Any:
-    module, cls = METHODS[name]
-    return getattr(import_module(module), cls)()
-
-
-def _parsed(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options whose text stands for more than text."""
-    made = dict(given)
-    if "caps" in made:
-        pairs = [entry.rpartition(":") for entry in made["caps"]]
+def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters from options; the text of some stands for more than text."""
+    params = dict(options)
+    if "caps" in params:
+        pairs = [entry.rpartition(":") for entry in params["caps"]]
         try:
-            made["caps"] = {name: float(cap) for name, _, cap in pairs}
+            params["caps"] = {name: float(cap) for name, _, cap in pairs}
         except ValueError:
             raise ParameterError(
                 "--caps reads VALUE:CAP", hint="for example --caps illness=HIV:0.1"
             ) from None
-    if "known_negations" in made:
-        text = str(made["known_negations"])
-        made["known_negations"] = int(text) if text.isdigit() else split(text)
-    return made
+    if "known_negations" in params:
+        text = str(params["known_negations"])
+        params["known_negations"] = int(text) if text.isdigit() else split(text)
+    return params
 
 
-def _unparsed(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The opposite of `_parsed`: parameters as a command line holds them."""
-    made = dict(parameters)
-    if isinstance(made.get("caps"), Mapping):
-        made["caps"] = [f"{name}:{cap!r}" for name, cap in made["caps"].items()]
-    named = made.get("known_negations")
-    if named is not None:
-        made["known_negations"] = (
-            str(named) if isinstance(named, (int, str)) else ",".join(map(quoted, named))
+def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options from parameters: the inverse of `_parsed`."""
+    options = dict(params)
+    if isinstance(options.get("caps"), Mapping):
+        options["caps"] = [f"{name}:{cap!r}" for name, cap in options["caps"].items()]
+    names = options.get("known_negations")
+    if names is not None:
+        options["known_negations"] = (
+            str(names) if isinstance(names, (int, str)) else ",".join(map(quoted, names))
         )
-    return made
+    return options
 
 
 def name_of(method: Any) -> str:
-    """The name of a method on the command line."""
+    """Return the name of a method on the command line."""
     cls = type(method).__name__
     name = next((name for name, (_, known) in METHODS.items() if known == cls), None)
     if name is None:
@@ -207,83 +206,62 @@ def name_of(method: Any) -> str:
 
 
 def changed(method: Any) -> dict[str, Any]:
-    """The parameters of a method that differ from its defaults; a schema of its own is none."""
-    plain = type(method)().get_params(deep=False)
+    """Return the parameters of a method that differ from its defaults, but for a schema."""
+    defaults = type(method)().get_params(deep=False)
     return {
         name: value
         for name, value in method.get_params(deep=False).items()
-        if name != "schema" and repr(value) != repr(plain[name])
+        if name != "schema" and repr(value) != repr(defaults[name])
     }
 
 
 def options_of(method: Any) -> dict[str, Any]:
-    """The options that make a method again, but for its key.
+    """Return the options that make a method again, but for its key.
 
     Raises
     ------
     UnsupportedError
         A parameter has a value that no option stands for.
     """
-    known = {option.name: option for option in OPTIONS}
-    asked = {name: value for name, value in changed(method).items() if name != "key"}
-    given = {
-        name: _typed(value, known[name].type)
-        for name, value in _unparsed(asked).items()
-        if name in known
-    }
-    lost = [n for n in asked if n not in given or not _sayable(given[n], known[n].type)]
+    params = {name: value for name, value in changed(method).items() if name != "key"}
+    options = {n: _typed(v, _ROWS[n].type) for n, v in _unparsed(params).items() if n in _ROWS}
+    lost = [n for n in params if n not in options or not _is_sayable(options[n], _ROWS[n].type)]
     if not lost:
-        again = changed(make(name_of(method), given))
-        lost = [n for n in asked if n not in again or _listed(again[n]) != _listed(asked[n])]
+        again = changed(make(name_of(method), options))
+        lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:
         raise UnsupportedError(
             f"the command line cannot say {', '.join(lost)} of {type(method).__name__} as "
             "it was given",
             hint="use the Python code instead",
         )
-    return given
+    return options
 
 
-def _sayable(value: Any, kind: type) -> bool:
-    """Whether a value survives the command line."""
+def _is_sayable(value: Any, kind: type) -> bool:
+    """Return whether a value survives the command line."""
     return fits(value, kind) and (kind is not list or split(value) == value)
 
 
 def _typed(value: Any, kind: type) -> Any:
-    """A parameter as its option's type; left as it is where it does not fit."""
+    """Return a parameter as its option's type; as it is where it does not fit."""
     if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
-    if kind is list and isinstance(value, (list, tuple)):
-        return list(value)
-    return value
-
-
-def words(method: Any) -> list[str]:
-    """A method and its options as words of a command line, but for its key."""
-    known = {option.name: option for option in OPTIONS}
-    made = [name_of(method)]
-    for name, value in options_of(method).items():
-        option = known[name]
-        if isinstance(value, bool):
-            made.append(option.switch.split("/")[not value])
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            text = each if isinstance(each, str) else repr(each)
-            # what begins with a dash would be read as a flag of its own
-            made += [f"{option.long}={text}"] if text.startswith("-") else [option.flag, text]
-    return made
+    return _listed(value) if kind is list else value
 
 
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def words(method: Any) -> list[str]:
+    """Return a method and its options as words of a command line, but for its key."""
+    values = options_of(method)
+    return [name_of(method), *(w for name, value in values.items() for w in _ROWS[name].words(value))]
+
+
 def canonical(method: Any) -> Any:
-    """The method with its numbers as the command line gives them, so that both make one plan."""
-    kinds = {option.name: option.type for option in OPTIONS}
-    numbers = {
-        name: float(value)
-        for name, value in changed(method).items()
-        if kinds.get(name) is float and isinstance(value, int) and not isinstance(value, bool)
-    }
-    return method.copy().set_params(**numbers)
+    """Return the method with numbers as the command line gives them, so that both make one plan."""
+    floats = [name for name, row in _ROWS.items() if row.type is float]
+    params = changed(method)
+    return method.copy().set_params(**{n: _typed(params[n], float) for n in floats if n in params})

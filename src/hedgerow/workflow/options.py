@@ -1,12 +1,20 @@
-"""Options as data: what a command line, a configuration file or a page may ask for."""
+"""Options as data: what a command line, a configuration file or a page may set, and the schema they make."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+from ..errors import SchemaError
+from ..hierarchy import Hierarchy
+from ..plan import Plan
+from ..schema import EVERY_ROW, SURVEY, Schema
+from ..schema import READING as READING_FIELDS
+from ..schema import TABLES as COLUMN_TABLES
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,8 @@ class Option:
         Further flags, such as ``-k``.
     panel : str
         The heading that it stands below in a help text.
+    step : str
+        The step of a `Session` that takes it under this name.
     """
 
     name: str
@@ -31,30 +41,36 @@ class Option:
     help: str
     flags: tuple[str, ...] = ()
     panel: str = ""
+    step: str = ""
 
     @property
     def long(self) -> str:
-        """The flag that spells its name."""
+        """Return the flag that spells its name."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def switch(self) -> str:
-        """The flags that spell it; a bool is switched off as well, by ``--no-name``."""
+        """Return the flags that spell it; a bool is switched off as well, by ``--no-name``."""
         return f"{self.long}/--no-{self.long[2:]}" if self.type is bool else self.long
 
-    @property
-    def flag(self) -> str:
-        """The shortest flag that stands for it."""
-        return min((*self.flags, self.long), key=len)
+    def words(self, value: Any) -> list[str]:
+        """Return the words of a command line that set it."""
+        if isinstance(value, bool):
+            return [self.switch.split("/")[not value]]
+        texts = [each if isinstance(each, str) else repr(each) for each in _listed(value)]
+        short = min((*self.flags, self.long), key=len)
+        # what begins with a dash would be read as a flag of its own
+        words = ([f"{self.long}={text}"] if text.startswith("-") else [short, text] for text in texts)
+        return [word for pair in words for word in pair]
 
 
 def under(panel: str, *options: Option) -> tuple[Option, ...]:
-    """Options below one heading."""
-    return tuple(replace(option, panel=panel) for option in options)
+    """Return options below one heading."""
+    return tuple(replace(row, panel=panel) for row in options)
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Whether a value has the type of an option; a list may stand as one text."""
+    """Return whether a value has the type of an option; a list may stand as one text."""
     if kind is list:
         return isinstance(value, str) or (
             isinstance(value, list) and all(isinstance(v, str) for v in value)
@@ -64,8 +80,12 @@ def fits(value: Any, kind: type) -> bool:
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
 def split(value: str | Sequence[str]) -> list[str]:
-    """Names from repeated and comma-separated text; a name with a comma stands in quotes.
+    """Return the names of repeated and comma-separated text; a name with a comma stands in quotes.
 
     Examples
     --------
@@ -81,7 +101,7 @@ def split(value: str | Sequence[str]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """A name as `split` reads it among others.
+    """Return a name as `split` reads it among others.
 
     Examples
     --------
@@ -91,3 +111,198 @@ def quoted(name: str) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="").writerow([name])
     return text.getvalue()
+
+
+READING = under(
+    "Columns",
+    Option(
+        "missing",
+        list,
+        "Words of a CSV file that mean no value, such as k.A.,- in all of its columns; columns "
+        "of numbers and dates know the usual ones (NA, -, #N/A ...).",
+    ),
+    Option(
+        "decimal",
+        str,
+        "Decimal separator of a CSV file, ',' or '.', for numbers that can be read in two ways "
+        "(22.807). Default: as the other columns have it.",
+    ),
+    Option(
+        "encoding",
+        str,
+        "What a CSV file is that is not UTF-8, such as cp1252. Default: that, with a warning.",
+    ),
+)
+"""How files of text are read."""
+
+SCHEMA = under(
+    "Columns",
+    Option(
+        "schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."
+    ),
+    Option(
+        "quasi",
+        list,
+        "Columns an intruder may know; these are recoded. Joined by commas, or repeated.",
+    ),
+    Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
+    Option("identifiers", list, "Columns that name a person; left out."),
+    Option("other", list, "Columns that are harmless; released unchanged."),
+    Option(
+        "unit",
+        str,
+        "Column that identifies a person, where people have several records; none: every row is one.",
+    ),
+    Option(
+        "household",
+        str,
+        "Column that identifies people who live together: k counts households as well; left out.",
+    ),
+    Option(
+        "together",
+        bool,
+        "Keep households whole: only columns that all members share divide the groups.",
+    ),
+    Option("weight", str, "Column of sampling weights, released as it is: risks and estimates."),
+    Option(
+        "rest",
+        str,
+        "Columns that you do not name: drop (default), or release those unlike an identifier.",
+    ),
+    Option(
+        "grid",
+        list,
+        "COLUMN=FIRST:LAST:STEP or COLUMN=0,18,25: public points between which groups are cut.",
+    ),
+    Option(
+        "hierarchy",
+        list,
+        "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
+    ),
+    *READING,
+)
+ROLES = ("quasi", "sensitive", "identifiers", "other")
+TABLES = (*COLUMN_TABLES, "hierarchies")
+"""Keys of a TOML file that say something for each column they name."""
+
+SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the same.")
+JSON = Option("json", bool, "Print the result as JSON.")
+FILE = Option("file", str, "The table, in place of the argument FILE (for TOML files).")
+DATE = Option(
+    "date", str, "The day that the report names, such as 2026-01-31. Default: none.", step="measure"
+)
+FORCE = Option("force", bool, "Replace an earlier release of that name.", step="write")
+ESCAPE = Option(
+    "escape",
+    bool,
+    "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes.",
+    step="write",
+)
+KEEP_ORDER = Option(
+    "keep_order",
+    bool,
+    "Leave the records in the order of the input, which may show who is who. Default: no.",
+    step="choose",
+)
+PARTS = Option(
+    "parts",
+    bool,
+    "Write a folder of Parquet files of 1,048,576 rows each in place of one file. Default: no.",
+    step="choose",
+)
+SAMPLE = Option(
+    "sample",
+    int,
+    "Show attacks and learners so many records, as whole groups chosen by a hash of what "
+    "they hold; the report says so. Default: all, for which duckdb has no room.",
+    step="measure",
+)
+ENGINE = under(
+    "Engine",
+    Option(
+        "engine",
+        str,
+        "Where: auto, memory, duckdb for tables larger than memory, or spark; the result is the "
+        "same. Default: auto.",
+    ),
+    Option(
+        "memory",
+        str,
+        "Most memory that duckdb, or this process beside spark, takes, such as 4GB. Default: half of it.",
+    ),
+)
+RESTART = under(
+    "Engine",
+    Option(
+        "restart",
+        bool,
+        "Begin anew where a run of duckdb was killed; else the same command goes on from what "
+        "was finished. Default: no.",
+    ),
+)
+
+
+def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
+    """Return the schema of options: its file, then the tables of the TOML file, then the flags.
+
+    Parameters
+    ----------
+    options : mapping
+    folder : Path
+        Where paths of the TOML file start.
+    """
+    base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
+    names = (*ROLES, *SURVEY, "together", "rest", *READING_FIELDS)
+    fields: dict[str, Any] = {name: options[name] for name in names if name in options}
+    if "unit" in options:
+        fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
+    if not isinstance(options.get("grid", {}), Mapping):
+        options = {**options, "grid": _grid(options["grid"])}
+    tables = {name: options[name] for name in TABLES if name in options}
+    if tables:
+        more = Schema.from_mapping(tables, folder)
+        fields |= {name: {**getattr(base, name), **getattr(more, name)} for name in TABLES}
+    hierarchies = {**fields.get("hierarchies", base.hierarchies)}
+    for entry in options.get("hierarchy", ()):
+        column, equals, path = entry.partition("=")
+        if not equals or not column or not path:
+            raise SchemaError(
+                "--hierarchy reads COLUMN=FILE.csv", hint="for example --hierarchy job=jobs.csv"
+            )
+        hierarchies[column] = Hierarchy.from_csv(path)
+    return base.replace(**{**fields, "hierarchies": hierarchies})
+
+
+def plan_read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
+    """Return a plan for files that are read as the options say, in place of what it says itself."""
+    names = [name for name in READING_FIELDS if name in options]
+    checked = Schema(**{name: options[name] for name in names})  # refuses unknown encodings
+    return replace(plan, **{name: getattr(checked, name) for name in names})
+
+
+def _grid(entries: Iterable[str]) -> dict[str, Any]:
+    """Return the points by column; text that was split at commas belongs to the column before."""
+    points: dict[str, list[str]] = {}
+    for entry in entries:
+        column, equals, first = entry.rpartition("=")
+        if equals:
+            points.setdefault(column, []).append(first)
+        elif points:
+            points[next(reversed(points))].append(entry)
+        if not points or "" in points:
+            raise SchemaError(
+                "--grid reads COLUMN=FIRST:LAST:STEP or COLUMN=POINT,POINT",
+                hint="for example --grid age=0:85:5",
+            )
+    return {
+        column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))
+        for column, texts in points.items()
+    }
+
+
+def _point(text: str) -> float | str:
+    """Return a cut point: a number, or a date as text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,92 +1,48 @@
-"""The steps that were taken: what each gave, what it was asked, what makes it out of date."""
+"""From a table to a release, step by step: every result is kept until an earlier step is done again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from .. import backends
-from ..backends import ENGINES
+from ..audit.column_ablation import Shares, shares
+from ..audit.frontier import Prepared, frontier
+from ..audit.lookup import Found, look_up
+from ..audit.pairing import Pair, pair_up
+from ..audit.points import Frontier, Point
+from ..audit.result import Audit
+from ..audit.run import audit
+from ..audit.subject import of_release
+from ..audit.unprotected import Unprotected, as_it_is, unprotected
+from ..backends import ENGINES, base
 from ..backends.select import chosen, opened
 from ..columns.table import Table
-from ..errors import ParameterError
+from ..errors import Cancelled, ParameterError
 from ..io.read import read
-from ..progress import Progress
+from ..progress import Progress, cautions
+from ..release import Release
 from ..schema import SCHEMA, Schema
 from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, takes
 from . import script
 from .inspection import Inspection, inspect
 from .methods import canonical
-from .running import Running
-from .script import Choice, Written
-
-if TYPE_CHECKING:
-    from ..audit.column_ablation import Shares
-    from ..audit.frontier import Prepared
-    from ..audit.lookup import Found
-    from ..audit.pairing import Pair
-    from ..audit.points import Frontier, Point
-    from ..audit.result import Audit
-    from ..audit.unprotected import Unprotected
-    from ..release import Release
+from .protect import bind_profile, protect, stronger
+from .request import CHOICE, Request
 
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
 """The steps of a release in their order."""
 
 _AFTER = {
-    "open": ("inspect", "today", "choose", "frontier", "protect", "measure", "write"),
+    "open": STEPS[1:],
     "choose": ("protect", "measure", "write"),
     "protect": ("measure", "write"),
     "measure": ("write",),
 }
-"""What a step that is done again makes out of date."""
-
-
-class Taken:
-    """What each step gave and was asked; a step that is taken again undoes those after it."""
-
-    def __init__(self) -> None:
-        self._results: dict[str, Any] = {}
-        self._asked: dict[str, Mapping[str, Any]] = {}
-
-    def __contains__(self, step: str) -> bool:
-        return step in self._results
-
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The steps that are done, in their order."""
-        return tuple(step for step in STEPS if step in self)
-
-    def keep(self, step: str, result: Any, /, **asked: Any) -> Any:
-        """Keep the result of a step and what it was asked."""
-        for later in _AFTER.get(step, ()):
-            self.undo(later)
-        self._results[step] = result
-        self._asked[step] = asked
-        return result
-
-    def undo(self, step: str) -> None:
-        """Take a step back that may have been taken."""
-        self._results.pop(step, None)
-        self._asked.pop(step, None)
-
-    def result(self, step: str) -> Any:
-        """What a step gave; None where it is not done."""
-        if step not in STEPS:
-            raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
-        return self._results.get(step)
-
-    def needed(self, step: str, call: str) -> Any:
-        """What a step gave; ParameterError with the call that takes it where it is not done."""
-        found = self._results.get(step)
-        if found is None:
-            raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
-        return found
-
-    def asked(self, step: str) -> Mapping[str, Any]:
-        """What a step was asked; nothing where it is not done."""
-        return self._asked.get(step, {})
+"""The steps that a step makes undone when it is done again."""
 
 
 class Session:
@@ -136,8 +92,10 @@ class Session:
         method: Any = None,
         resume: bool | None = None,
     ) -> None:
-        self._run = Running()
-        self._taken = Taken()
+        self._results: dict[str, Any] = {}
+        self._asked: dict[str, Mapping[str, Any]] = {}
+        self._cancelled = threading.Event()
+        self._cautions: list[str] = []
         self._pair: tuple[Release, Pair] | None = None
         self._prepared: Prepared | None = None
         self.open(
@@ -152,43 +110,85 @@ class Session:
     @property
     def done(self) -> tuple[str, ...]:
         """The steps that are done, in their order."""
-        return self._taken.steps
+        return tuple(step for step in STEPS if step in self._results)
 
     def result(self, step: str) -> Any:
-        """The result of a step; None where it was not done, or a later choice undid it."""
-        return self._taken.result(step)
+        """Return the result of a step; None where it was not done, or a later choice undid it."""
+        if step not in STEPS:
+            raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
+        return self._results.get(step)
+
+    def _require(self, step: str, call: str) -> Any:
+        """Return the result of a step; ParameterError with the call that does it where there is none."""
+        if step not in self._results:
+            raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
+        return self._results[step]
+
+    def _keep(self, step: str, result: Any, /, **asked: Any) -> Any:
+        """Keep the result of a step and its settings; undo the steps after it."""
+        for later in _AFTER.get(step, ()):
+            self._undo(later)
+        self._results[step], self._asked[step] = result, asked
+        return result
+
+    def _undo(self, step: str) -> None:
+        self._results.pop(step, None)
+        self._asked.pop(step, None)
 
     @property
     def name(self) -> str:
-        """What the table is called: the name of its file."""
+        """The name of the table: that of its file."""
         return self.path.name if self.path is not None else "a table"
 
     @property
     def table(self) -> Table:
         """The table as read."""
-        return self._taken.result("open")
+        return self._results["open"]
 
     @property
-    def choice(self) -> Choice:
-        """What was chosen; ParameterError before."""
-        return self._taken.needed("choose", "choose(schema, method)")
+    def choice(self) -> Request:
+        """The request so far; ParameterError before `choose`."""
+        return self._require("choose", "choose(schema, method)")
 
     @property
     def release(self) -> Release:
         """The verified release; ParameterError before."""
-        return self._taken.needed("protect", "protect()")
+        return self._require("protect", "protect()")
+
+    @property
+    def cautions(self) -> list[str]:
+        """The warnings of the last long step."""
+        return self._cautions
 
     def cancel(self) -> None:
         """Stop the step that is running, from another thread, as soon as it reports its progress.
 
         Where none is running yet, the next one is stopped when it begins.
         """
-        self._run.cancel()
+        self._cancelled.set()
 
-    @property
-    def cautions(self) -> list[str]:
-        """What the last long step warned of."""
-        return self._run.cautions
+    def _stop_if_cancelled(self) -> None:
+        if self._cancelled.is_set():
+            self._cancelled.clear()
+            raise Cancelled("stopped; nothing was changed or written")
+
+    @contextmanager
+    def _running(self, progress: Progress | None, final: bool = False) -> Iterator[Progress]:
+        """Yield the progress of a step that can be cancelled; a `final` one is not at its end."""
+
+        def report(step: str, fraction: float | None) -> None:
+            self._stop_if_cancelled()
+            if progress is not None:
+                progress(step, fraction)
+                self._stop_if_cancelled()
+
+        self._stop_if_cancelled()
+        with cautions() as texts:
+            yield report
+        if not final:
+            self._stop_if_cancelled()
+        self._cancelled.clear()
+        self._cautions = list(dict.fromkeys(texts))
 
     def open(
         self,
@@ -226,20 +226,20 @@ class Session:
         what = "a session" if method is None else type(method).__name__
         name = chosen(source, runs_on, what, name=engine, memory=memory)
         known = schema
-        if schema is not None and not backends.engine(name).capabilities.streams:
+        if schema is not None and not base.engine(name).capabilities.streams:
             # the rest of a schema may be chosen anew while the table is held
             known = schema.reading()
         table = opened(
             source, runs_on, what, name=engine, memory=memory, schema=known, resume=resume
         )
         self.path = Path(source) if isinstance(source, (str, Path)) else None
-        self._run.anew()
-        self._prepared = None
-        return self._taken.keep("open", table)
+        self._cancelled.clear()
+        self._cautions, self._prepared = [], None
+        return self._keep("open", table)
 
     def inspect(self) -> Inspection:
         """Look at the columns and propose a schema; see `hedgerow.inspect`."""
-        return self._taken.result("inspect") or self._taken.keep("inspect", inspect(self.table))
+        return self.result("inspect") or self._keep("inspect", inspect(self.table))
 
     @takes(schema=SCHEMA, progress=PROGRESS)
     def today(
@@ -259,14 +259,16 @@ class Session:
             Also let a regression tree attack every sensitive column, which takes longer.
         progress : callable, optional
         """
-        from ..audit.unprotected import unprotected
-
         if schema is None:
-            before: Choice | None = self._taken.result("choose")
-            schema = self.inspect().schema if before is None else before.schema
-        with self._run.step(progress) as tell:
-            found = unprotected(self.table, schema, attacks=attacks, progress=tell)
-        return self._taken.keep("today", found, schema=schema)
+            schema = self._roles()
+        with self._running(progress) as report:
+            figures = unprotected(self.table, schema, attacks=attacks, progress=report)
+        return self._keep("today", figures, schema=schema)
+
+    def _roles(self) -> Schema:
+        """Return the chosen schema, or else the proposal of `inspect`."""
+        request: Request | None = self.result("choose")
+        return self.inspect().schema if request is None else request.schema
 
     @takes(wanted=named(TEXT, "a mapping of columns to values"))
     def look_up(self, wanted: Mapping[str, str]) -> Found:
@@ -277,16 +279,9 @@ class Session:
         wanted : mapping of str to str
             Values of quasi-identifiers as the table shows them; an empty text is a missing one.
         """
-        from ..audit.lookup import look_up
-        from ..audit.pairing import pair_up
-        from ..audit.subject import of_release
-        from ..audit.unprotected import as_it_is
-
-        release: Release | None = self._taken.result("protect")
+        release: Release | None = self.result("protect")
         if release is None:
-            before: Choice | None = self._taken.result("choose")
-            schema = before.schema if before is not None else self.inspect().schema
-            return look_up(as_it_is(self.table, schema), wanted, released=False)
+            return look_up(as_it_is(self.table, self._roles()), wanted, released=False)
         if self._pair is None or self._pair[0] is not release:
             self._pair = release, pair_up(self.table, of_release(release))
         return look_up(self._pair[1], wanted)
@@ -302,7 +297,7 @@ class Session:
         keep_order: bool = False,
         profile: str | Path | None = None,
         parts: bool = False,
-    ) -> Choice:
+    ) -> Request:
         """Choose the roles of the columns and what protects them.
 
         Parameters
@@ -332,19 +327,26 @@ class Session:
         """
         schema.check(read(self.table, schema=schema).names)
         schema.check_quasi()
-        wanted = canonical(method)
+        method = canonical(method)
         if profile is not None:
-            from .protect import stronger
-
-            wanted = stronger(profile, wanted)
-        made = Choice(schema, wanted, pseudonym_key, max_inference, keep_order, profile, parts)
-        made.secret()  # a key that is none is told now, not after the work
-        tried: Frontier | None = self._taken.result("frontier")
-        if tried is not None and tried.schema != schema:
-            self._taken.undo("frontier")
-        if self._taken.asked("today").get("schema") != schema:
-            self._taken.undo("today")
-        return self._taken.keep("choose", made)
+            method = stronger(profile, method)
+        request = Request(
+            schema=schema,
+            method=method,
+            pseudonym_key=pseudonym_key,
+            max_inference=max_inference,
+            profile=profile,
+            keep_order=keep_order,
+            parts=parts,
+            path=self.path,
+        )
+        request.secret()  # a key that is none is refused now, not after the work
+        points: Frontier | None = self.result("frontier")
+        if points is not None and points.schema != schema:
+            self._undo("frontier")
+        if self._asked.get("today", {}).get("schema") != schema:
+            self._undo("today")
+        return self._keep("choose", request)
 
     @takes(schema=SCHEMA, progress=PROGRESS)
     def frontier(
@@ -371,17 +373,15 @@ class Session:
             ``k``, ``max_disclosure``, ``settings``, ``utility``, ``disclosure``, ``max_inference``,
             ``random_state``, ``threads``.
         """
-        from ..audit.frontier import frontier
-
         if methods is None:
             methods = self.choice.method
-        with self._run.step(progress) as tell:
-            roles = schema or self.choice.schema
-            found = frontier(self._ready(roles), roles, methods, progress=tell, **axes)
-        tried: Frontier | None = self._taken.result("frontier")
-        if keep and tried is not None and tried.alike(found):
-            found = tried.joined(found)
-        return self._taken.keep("frontier", found)
+        with self._running(progress) as report:
+            schema = schema or self.choice.schema
+            points = frontier(self._ready(schema), schema, methods, progress=report, **axes)
+        earlier: Frontier | None = self.result("frontier")
+        if keep and earlier is not None and earlier.alike(points):
+            points = earlier.joined(points)
+        return self._keep("frontier", points)
 
     @takes(progress=PROGRESS)
     def carried(self, *, progress: Progress | None = None) -> Shares:
@@ -389,30 +389,27 @@ class Session:
 
         The release is made again without each of them; see `hedgerow.audit.column_ablation`.
         """
-        from ..audit.column_ablation import shares
-
         choice = self.choice
-        with self._run.step(progress) as tell:
-            return shares(self._ready(choice.schema), choice.method, tell)
+        with self._running(progress) as report:
+            return shares(self._ready(choice.schema), choice.method, report)
 
     def _ready(self, schema: Schema) -> Prepared:
-        """The table as searches want it; kept, for the next search asks for one more setting."""
-        from ..audit.frontier import Prepared
-
+        """Return the table prepared for searches; cached, for the next one tries one more setting."""
         ready = self._prepared
         if ready is None or ready.table is not self.table or ready.schema != schema:
             ready = self._prepared = Prepared.of(self.table, schema)
         return ready
 
-    def take(self, point: Point) -> Choice:
+    def take(self, point: Point) -> Request:
         """Choose the settings of one point of the frontier."""
-        found: Frontier = self._taken.needed("frontier", "frontier()")
-        wanted = Choice(found.schema, found.method(point))
-        before: Choice = self._taken.result("choose") or wanted
-        told = {**vars(before), "schema": wanted.schema, "method": wanted.method}
-        if found.max_inference is not None:
-            told["max_inference"] = found.max_inference
-        return self.choose(**told)
+        points: Frontier = self._require("frontier", "frontier()")
+        request: Request | None = self.result("choose")
+        more: dict[str, Any] = {}
+        if request is not None:
+            more = {"pseudonym_key": request.pseudonym_key, **request.changed(CHOICE)}
+        if points.max_inference is not None:
+            more["max_inference"] = points.max_inference
+        return self.choose(points.schema, points.method(point), **more)
 
     @takes(progress=PROGRESS)
     def protect(self, *, progress: Progress | None = None) -> Release:
@@ -425,21 +422,15 @@ class Session:
         Cancelled
             Somebody called `cancel`.
         """
-        from .protect import protect
-
-        choice = self.choice
-        with self._run.step(progress) as tell:
+        request = self.choice
+        # the profile is bound by `measure`, with what the report measures
+        settings = {n: v for n, v in request.changed(CHOICE).items() if n != "profile"}
+        settings["pseudonym_key"] = request.secret()
+        with self._running(progress) as report:
             release = protect(
-                self.table,
-                choice.schema,
-                choice.method,
-                pseudonym_key=choice.secret(),
-                max_inference=choice.max_inference,
-                keep_order=choice.keep_order,
-                parts=choice.parts,
-                progress=tell,
+                self.table, request.schema, request.method, progress=report, **settings
             )
-        return self._taken.keep("protect", release)
+        return self._keep("protect", release)
 
     @takes(progress=PROGRESS)
     def measure(
@@ -465,18 +456,14 @@ class Session:
         PromiseError
             The release does not meet the profile that was chosen.
         """
-        from ..audit.run import audit
-
-        release, kept = self.release, self.choice.profile
-        told = {} if kept is None else {"profile": kept}
-        asked = {"attacks": attacks, "learning": learning, **told, **more}
-        with self._run.step(progress) as tell:
-            made = audit(self.table, release, progress=tell, **asked)
-        if kept is not None and asked["profile"] == kept:
-            from .protect import bind_profile
-
-            bind_profile(release, kept, made)
-        return self._taken.keep("measure", made, **asked)
+        release, profile = self.release, self.choice.profile
+        settings: dict[str, Any] = {"attacks": attacks, "learning": learning}
+        settings |= {"profile": profile, **more} if profile is not None else more
+        with self._running(progress) as report:
+            measured = audit(self.table, release, progress=report, **settings)
+        if profile is not None and settings["profile"] == profile:
+            bind_profile(release, profile, measured)
+        return self._keep("measure", measured, **settings)
 
     @takes(folder=PATH, progress=PROGRESS)
     def write(
@@ -494,28 +481,23 @@ class Session:
         What was measured goes into its report and ``audit.json``; without `measure` there
         is no report. See `Release.write`. A chosen profile is judged before, if it was not yet.
         """
-        release = self.release
-        with self._run.step(progress, final=True) as tell:  # a folder that is there stays
-            if self.choice.profile is not None and "profile" not in release.plan.parameters:
-                from .protect import bind_profile
-
-                bind_profile(release, self.choice.profile, progress=tell)
-            made = release.write(
-                folder,
-                force=force,
-                escape=escape,
-                mapping=mapping,
-                public=public,
-                measured=self._taken.result("measure"),
-                progress=tell,
+        release, profile = self.release, self.choice.profile
+        settings: dict[str, Any] = {"escape": escape, "mapping": mapping, "public": public}
+        with self._running(progress, final=True) as report:  # a folder that is there stays
+            if profile is not None and "profile" not in release.plan.parameters:
+                bind_profile(release, profile, progress=report)
+            measured = self.result("measure")
+            out = release.write(
+                folder, force=force, measured=measured, progress=report, **settings
             )
-        handed = None if public is None else Path(public)
-        self._taken.keep("write", Written(out=made, escape=escape, mapping=mapping, public=handed))
-        return made
+        settings |= {"public": None if public is None else Path(public)}
+        asked = self._asked.get("measure")
+        self._keep("write", replace(self.choice, measured=asked, out=out, **settings))
+        return out
 
     @takes(schema_file=PATH)
     def command_line(self, *, schema_file: str | Path | None = None) -> str:
-        """The shell command that repeats what was chosen, byte for byte.
+        """Return the shell command that repeats what was chosen, byte for byte.
 
         Parameters
         ----------
@@ -529,25 +511,19 @@ class Session:
         UnsupportedError
             The table or a key is an object and no file, or a parameter has no option.
         """
-        return script.command_line(self._chosen(), schema_file)
+        return script.command_line(self._request(), schema_file)
 
     def python(self) -> str:
-        """Python that repeats what was chosen; a table that is no file is called ``people``.
+        """Return Python that repeats what was chosen; a table that is no file is called ``people``.
 
         Raises
         ------
         UnsupportedError
             A parameter or a key is an object that no code can spell out.
         """
-        return script.python(self._chosen())
+        return script.python(self._request())
 
-    def _chosen(self) -> script.Chosen:
-        written: Written = self.result("write") or Written()
-        told = {**vars(self.choice), **vars(written)}
-        return script.Chosen(**told, path=self.path, measured=self._measured_as())
-
-    def _measured_as(self) -> Mapping[str, Any] | None:
-        """What the report was asked for; before anything was written, what it is by default."""
-        if "measure" in self._taken:
-            return self._taken.asked("measure")
-        return None if "write" in self._taken else {"attacks": False, "learning": False}
+    def _request(self) -> Request:
+        """Return the request as it was written, or else as it would be written by default."""
+        measured = self._asked.get("measure", {"attacks": False, "learning": False})
+        return self.result("write") or replace(self.choice, measured=measured)

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.cli.run import run
+from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, SchemaError
 
 from .conftest import SCHEMA, drawn, leaky

@@ -1,0 +1,104 @@
+"""hedgerow reconstruct and verify-model: what the recipient of a release does with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import ParameterError
+from ..files import private_file
+from ..workflow.options import JSON, Option
+from .console import as_json, say, table, working
+from .options import Options, command
+from .outputs import new_file
+
+_MOST_ROWS = 40
+"""Rows that are printed."""
+
+
+@command(
+    Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
+    Option("by", list, "Columns to count by; by default every randomized and sensitive column."),
+    Option("cube", bool, "Count by every combination of the columns."),
+    Option("estimator", str, "For the full table: em, projection or inversion."),
+    Option("level", float, "Level of the intervals. Default: 0.95."),
+    Option("out", str, "File to write, .csv or .parquet; it must not exist."),
+    JSON,
+    source=("SOURCE", "A release folder, or its table."),
+)
+def reconstruct(source: str, options: Options) -> None:
+    """Estimate counts of the original from a randomized release."""
+    from ..release.reconstruct import reconstruct as estimate
+
+    out = new_file(options["out"]) if options.get("out") else None
+    if out is not None and out.suffix not in (".csv", ".parquet"):
+        raise ParameterError("--out names a .csv or a .parquet file")
+    level, by = options.get("level", 0.95), options.get("by")
+    with working("reconstructing"):
+        estimated = estimate(
+            source, options.get("parameters"), columns=by, estimator=options.get("estimator")
+        )
+        if options.get("cube"):
+            counts = estimated.cube(level=level)
+        elif by:
+            counts = estimated.group_by(by, level=level)
+        else:
+            counts = estimated.table(level=level)
+    if out is not None:
+        _write(counts, out)
+    if options.get("json"):
+        as_json({"records": estimated.n, "rows": counts.to_pylist()})
+        return
+    if out is not None:
+        say(f"{counts.num_rows:,} rows about {estimated.n:,} records written to {out}")
+        return
+    rows = counts.slice(0, _MOST_ROWS).to_pylist()
+    table([tuple(_cell(v) for v in row.values()) for row in rows], tuple(counts.column_names))
+    say("count has no negative cells; unbiased may have some: take it to add cells up.")
+    if counts.num_rows > _MOST_ROWS:
+        say(f"... {counts.num_rows - _MOST_ROWS:,} more rows; write them with --out counts.csv")
+
+
+def _write(counts: Any, out: Path) -> None:
+    import pyarrow.csv as csv
+    import pyarrow.parquet as parquet
+
+    with private_file(out) as file:
+        (csv.write_csv if out.suffix == ".csv" else parquet.write_table)(counts, file)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.1f}" if isinstance(value, float) else str(value)
+
+
+@command(
+    JSON,
+    config=False,
+    model=("MODEL", "The model.json of a release."),
+    release=("RELEASE", "The released table."),
+)
+def verify_model(model: Path, release: str, options: Options) -> int:
+    """Rebuild the published trees from a release and compare.
+
+    Splits, leaves and counts are compared to the last bit, means of leaves to 1e-12. Prints
+    "identical", or the first node that differs; then the exit code is 1.
+    """
+    from ..methods.tpp import verify_model
+
+    with working("rebuilding"):
+        result = verify_model(model, release)
+    if options.get("json"):
+        as_json(
+            {
+                "identical": result.identical,
+                "difference": result.difference or None,
+                "models": result.n_models,
+                "trees": result.n_trees,
+                "splits": result.n_splits,
+            }
+        )
+    else:
+        say(str(result))
+    return int(not result.identical)

@@ -1,0 +1,218 @@
+"""hedgerow demo, inspect, profiles and studio: what comes before a release of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+from ..errors import InputError, OutputError, UnsupportedError
+from ..files import write_private
+from ..notation import figure
+from ..profiles import Profile
+from ..schema import Schema
+from ..workflow.options import JSON, READING, SHEET, Option
+from ..workflow.request import Request
+from ..workflow.script import command_line, is_sayable
+from .console import as_json, note, say, table, working
+from .options import FORMATS, Options, command
+from .outputs import named, new_file
+
+if TYPE_CHECKING:
+    from ..workflow.session import Session
+
+QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
+SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
+PEOPLE, K, MOST = 10_000, 10, 0.5
+
+
+@command(
+    Option("out", str, "Folder to write. Default: demo."),
+    Option("json", bool, "Print what was reached as JSON."),
+    config=False,
+)
+def demo(options: Options) -> None:
+    """Protect 10,000 made people and say what was reached.
+
+    No record is about a real person. The folder demo/ then holds the made table
+    (people.csv) and its release with the report, to look at and to go on with.
+    """
+    from ..backends.precompile import begin
+
+    begin()  # compiling goes on while the rest is loaded
+    from . import heavy
+
+    folder = Path(options.get("out", "demo"))
+    source, target = folder / "people.csv", folder / "release"
+    people = heavy.make_people(PEOPLE, seed=1)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(
+            f"cannot make the folder {folder}: {error.strerror}", hint="choose another by --out"
+        ) from None
+    heavy.check_target(target, True)
+    new_file(source, mark=",".join(people.column_names).encode())
+    note(
+        "The first run on a machine compiles the fast parts, which takes some ten seconds; later "
+        "runs take seconds."
+    )
+    with working("making people") as progress:
+        progress("making people", None)
+        heavy.write_table(people, source)
+        session = heavy.Session(source)
+    schema = Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=IDENTIFIERS, rest="drop")
+    session.choose(schema, heavy.MART(k=K, max_disclosure=MOST))
+    with working(f"protecting {PEOPLE:,} made people") as progress:
+        session.protect(progress=progress)
+    with working("measuring") as progress:
+        session.measure(progress=progress)
+    with working("writing and verifying") as progress:
+        session.write(target, force=True, progress=progress)
+    if options.get("json"):
+        as_json({"folder": str(folder), **session.release.summary()})
+        return
+    for sentence in _sentences(session):
+        say(fill(sentence, 80))
+    say()
+    say(f"look       {target / 'report.html'}")
+    say(f"table      {target / 'release.csv'}  (made from {source})")
+    say(f"attack it  hedgerow audit {source} {target}")
+    say(f"made by    {session.command_line().splitlines()[-1]}")
+
+
+def _sentences(session: Session) -> list[str]:
+    """Return what was promised and reached, in three sentences."""
+    numbers = session.release.summary()
+    groups, disclosure = numbers["groups"], numbers["disclosure"]
+    return [
+        f"Promised: at least {K} people share every combination of {', '.join(QUASI[:-1])} and "
+        f"{QUASI[-1]} that the release shows, and no such group gives away more than "
+        f"{MOST:g} of anybody's {' or '.join(SENSITIVE)} (0 nothing, 1 everything).",
+        f"Reached, counted on the written file: {numbers['rows']:,} people in "
+        f"{groups['groups']:,} groups of {groups['smallest']:,} or more, where the group that "
+        f"gives away most gives away {figure(disclosure['worst'], 2)}, and the mean over people is "
+        f"{figure(disclosure['mean_over_records'], 2)}.",
+        "Not promised: what a program learns from all groups together, or what somebody finds "
+        f"out who knows more than these {len(QUASI)} columns; an audit tries that.",
+    ]
+
+
+@command(
+    Option(
+        "save",
+        str,
+        "Write the proposed schema to this TOML file, to correct and use by protect --schema. Default: "
+        "people.schema.toml for people.csv, where roles alone do not say everything.",
+        ("--schema-out",),
+    ),
+    *READING,
+    SHEET,
+    JSON,
+    source=("FILE", f"{FORMATS}; - for standard input."),
+)
+def inspect(source: str, options: Options) -> None:
+    """Show a table's columns; propose a role and a kind for each.
+
+    The proposal is a guess from names and values. Correct it: only you know what an
+    intruder may know.
+    """
+    from ..workflow.inspection import inspect as look_at
+
+    file = options.table(source, "hedgerow inspect people.csv")
+    path = named(Path(file))
+    with working("reading"):
+        inspection = look_at(file, **options.pick(READING))
+    schema = inspection.schema
+    saved = new_file(options["save"]) if options.get("save") else None
+    if saved is not None:
+        write_private(saved, schema.to_toml())
+    if options.get("json"):
+        as_json(inspection.to_dict())
+        return
+    say(str(inspection))
+    if not schema.quasi:
+        return
+    measured = {"attacks": False, "learning": False}  # a report, as protect writes it
+    if saved is None and not is_sayable(schema):
+        saved = _saved_proposal(path, schema.to_toml())
+    say()
+    if saved is not None:
+        say(f"written    {saved}  (the proposal: correct it there)")
+    say("If you agree:")
+    for line in command_line(Request(schema, None, path=path, measured=measured), saved).splitlines():
+        say(f"  {line}")
+
+
+def _saved_proposal(path: Path, text: str) -> Path | None:
+    """Write the proposal to a file of its own in this folder; None where none can be written."""
+    stem = path.stem if str(path) != "-" else "people"
+    for number in range(1, 100):
+        more = "" if number == 1 else f"-{number}"
+        target = Path(f"{stem}.schema{more}.toml")
+        try:
+            if not target.exists():
+                write_private(target, text)
+            elif target.read_text(encoding="utf-8") != text:
+                continue
+        except (OSError, UnicodeDecodeError, OutputError):
+            return None
+        return target
+    return None
+
+
+@command(JSON, name=("NAME", "One of them, or a .toml file of your own, to see what it asks."))
+def profiles(options: Options, name: str | None = None) -> None:
+    """List the standards for --profile, or what one asks."""
+    listed = [Profile.load(each) for each in ([name] if name else Profile.names())]
+    if options.get("json"):
+        as_json({profile.name: asdict(profile) for profile in listed})
+        return
+    if name is None:
+        rows = [(p.name, p.date, str(p.k) if p.k > 1 else "-", p.title) for p in listed]
+        table(rows, ("name", "date", "k", "standard"))
+        return
+    profile = listed[0]
+    say(f"{profile.title}: {profile.source}, {profile.date}.")
+    if profile.note:
+        say(profile.note)
+    say()
+    for each in profile.criteria:
+        ground = "no threshold named; this one is Hedgerow's" if each.ours else f"read: {each.read}"
+        statistic = f"{each.statistic} {each.threshold}".rstrip()
+        say(f"- {each.asks} [{each.clause}] {statistic} ({ground})")
+
+
+@command(
+    Option("port", int, "Port on 127.0.0.1. Default: one that is free."),
+    Option("browser", bool, "Open the address in the browser. Default: yes."),
+    source=("FILE", "A table to begin with; another can be chosen in the page."),
+)
+def studio(options: Options, source: str | None = None) -> None:
+    """Go from a table to a release in five steps, in a browser.
+
+    The page is served to this machine alone, under an address that is good for one browser, until
+    you stop it (Ctrl-C). Nothing leaves the machine; what is uploaded is removed at the end.
+    """
+    try:
+        from ..studio.server import serve
+    except ImportError:
+        raise UnsupportedError(
+            "the studio needs FastAPI and uvicorn, which are not installed",
+            hint="pip install 'hedgerow[studio]'",
+        ) from None
+    if source is not None and "://" not in source and "*" not in source and "::" not in source:
+        if not Path(source).exists():
+            raise InputError(f"there is no file {source}", hint="check the path")
+        source = str(Path(source).resolve())
+
+    def ready(address: str) -> None:
+        say(address)
+        note("Serving this machine alone until you press Ctrl-C.")
+        if options.get("browser", True):
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve(source, port=options.get("port", 0), ready=ready)
