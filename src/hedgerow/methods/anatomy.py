@@ -25,8 +25,8 @@ from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..validation import is_number
-from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, values_of
-from .base import Method, NoTransform, RecipientNotes, check_finite
+from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table
+from .base import Method, NoTransform, RecipientNotes, check_finite, values_by_code
 
 
 @dataclass(eq=False, repr=False)
@@ -132,7 +132,7 @@ class Anatomy(Method):
         number = np.argsort(np.argsort(sequence(key, "group numbers", int(made.max()) + 1)))
         group = number[made]
         self.group_ = group + 1
-        self.st_ = sensitive_table(self.group_, codes, values_of(table, column), name)
+        self.st_ = sensitive_table(self.group_, codes, values_by_code(table, column), name)
         self._sensitive = name
         recoding = Anatomize(name, float(self.l), int(group.max()) + 1)
         return self._planned(table, schema, recoding)

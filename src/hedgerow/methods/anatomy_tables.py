@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.arrays import is_text
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import ParameterError
@@ -20,34 +18,6 @@ Ints = NDArray[np.int64]
 
 GROUP = "group"
 COUNT = "count"
-
-
-def values_of(table: Table, column: Column) -> pa.Array:
-    """What stands in the table for each code of a column, in the column's own type.
-
-    Parameters
-    ----------
-    table : Table
-    column : Column
-        One of its columns, encoded.
-
-    Returns
-    -------
-    pyarrow array of shape (n_values + 1,)
-        The last is missing. Of texts that are one number the first in their order counts.
-    """
-    array = table.arrow.column(column.name)
-    if pa.types.is_dictionary(array.type):
-        array = array.cast(array.type.value_type)
-    if pa.types.is_floating(array.type):
-        array = pc.add(array, pa.scalar(0.0, array.type))  # one zero
-    order = np.arange(table.n_rows)
-    if is_text(array.type) and column.is_number:
-        order = np.argsort(table.column(column.name, kind="categorical").codes, kind="stable")
-    first = np.zeros(column.n_values + 1, np.int64)
-    first[column.codes[order[::-1]]] = order[::-1]
-    known = np.arange(column.n_values + 1) < column.n_values
-    return array.take(pa.array(first, mask=~known))
 
 
 def codes_of(own: Column, second: Table) -> Ints:

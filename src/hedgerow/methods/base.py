@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..backends import Transformed, transform
+from ..columns.arrays import decoded, is_text, one_piece
 from ..columns.column import Column
+from ..columns.numbers import one_zero
 from ..columns.table import Table
 from ..errors import InputError, ParameterError, PlanError, SchemaError, UnsupportedError
 from ..io.read import read
@@ -657,3 +659,19 @@ def check_finite(table: Table, name: str, kind: str) -> None:
     """Raise SchemaError when a column does not fit its kind or holds infinities."""
     if kind in ("numeric", "date") and table.column(name, kind=kind).infinite:
         raise SchemaError(f"column {name!r} holds infinite values", hint="repair those rows")
+
+
+def values_by_code(table: Table, column: Column) -> pa.Array:
+    """Return the table's value behind each code of an encoded column, in the column's own type.
+
+    Shape (n_values + 1,), the last is missing. Of texts that are one number the first in their
+    order counts; zeros have no sign.
+    """
+    array = table.arrow.column(column.name)
+    order = np.arange(table.n_rows)
+    if is_text(array.type) and column.is_number:
+        order = np.argsort(table.column(column.name, kind="categorical").codes, kind="stable")
+    first = np.zeros(column.n_values + 1, np.int64)
+    first[column.codes[order[::-1]]] = order[::-1]
+    missing = np.arange(column.n_values + 1) == column.n_values
+    return one_zero(one_piece(decoded(array.take(pa.array(first, mask=missing)))))

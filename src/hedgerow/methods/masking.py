@@ -14,9 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..backends import Transformed
 from ..backends.row_ids import Rows, words_of
-from ..columns.arrays import decoded, one_piece
 from ..columns.column import Column
-from ..columns.numbers import numeric_matrix, one_zero, released_column
+from ..columns.numbers import numeric_matrix, released_column
 from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import swap_ranks
@@ -28,7 +27,7 @@ from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
-from .base import Files, Method, RecipientNotes, check_columns, check_named
+from .base import Files, Method, RecipientNotes, check_columns, check_named, values_by_code
 
 Floats = NDArray[np.float64]
 _PUBLIC = Key(bytes(32))
@@ -36,7 +35,7 @@ _PUBLIC = Key(bytes(32))
 
 @dataclass(frozen=True)
 class Masked:
-    """The outcome of a masking.
+    """Outcome of a masking.
 
     Parameters
     ----------
@@ -90,30 +89,29 @@ class Masking(Method):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         check_columns(table, schema.replace(quasi=()))
-        made = self._mask(table, schema)
-        self._released, self._fitted = dict(made.released), fingerprint(table, schema.quasi)
-        self.facts_, self.columns_ = dict(made.facts), made.columns
-        recoding = Mask(self.words, made.columns, plain(made.facts), self.risk_model)
-        return self._planned(table, schema, recoding, made.promises)
+        masked = self._mask(table, schema)
+        self._released, self._fitted = dict(masked.released), fingerprint(table, schema.quasi)
+        self.facts_, self.columns_ = dict(masked.facts), masked.columns
+        recoding = Mask(self.words, masked.columns, plain(masked.facts), self.risk_model)
+        return self._planned(table, schema, recoding, masked.promises)
 
     def _rows(self, table: Table) -> Rows:
-        """The rows in an order that their content gives: what is done depends on no other."""
+        """Return the rows in an order that their content gives: masking depends on no other."""
         return Rows.of(table, self._key if self.draws else _PUBLIC)
 
-    def _release_key(self, rows: Rows, schema: Schema, **found: Any) -> Key:
-        """The key of this release alone; `found` is what was asked for by other words."""
+    def _release_key(self, rows: Rows, schema: Schema, **parameters: Any) -> Key:
+        """Return the key of this release alone; `parameters` replace those of the method."""
         masked = {"method": type(self).__name__, "columns": sorted(schema.quasi)}
-        asked = masked | self.plan_parameters()
-        return rows.release_key(asked | found)
+        return rows.release_key(masked | self.plan_parameters() | parameters)
 
     def release_table(self, table: Table) -> Transformed:
-        """The masked columns of the table that was fitted; UnsupportedError for most others."""
+        """Return the masked columns of the table that was fitted; UnsupportedError for most others."""
         if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:
-            return Transformed(self._of_others(table), 0)
+            return Transformed(self._mask_other(table), 0)
         return Transformed(dict(self._released), 0)
 
-    def _of_others(self, table: Table) -> dict[str, pa.Array]:
-        """The masked columns of another table than was fitted, where that means anything."""
+    def _mask_other(self, table: Table) -> dict[str, pa.Array]:
+        """Return the masked columns of a table that was not fitted, where the method allows it."""
         raise UnsupportedError(
             f"{type(self).__name__} cannot transform another table than it was fitted on: each "
             "released value depends on the whole table",
@@ -121,23 +119,40 @@ class Masking(Method):
         )
 
     def release_files(self, release: Any) -> Files:
-        """MASKING.md: what was done to the columns, for the reader of the release."""
-        lines = [
-            "# What was done to the masked columns",
-            "",
-            "```",
-            release.recoding_in_words(),
-            "```",
-            "",
-            *self.reading,
-            "",
-        ]
+        """Return MASKING.md, which tells the reader of the release what was done to the columns."""
+        words = ["```", release.recoding_in_words(), "```"]
+        lines = ["# What was done to the masked columns", "", *words, "", *self.reading, ""]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """What the recoded cells say, and where it is told how they were made."""
-        made = "`MASKING.md` says what was done: give it with the release."
-        return RecipientNotes(lines=["", *self.reading, made])
+        """Return how the recoded cells are read, and where the reader learns what was done."""
+        file = "`MASKING.md` says what was done: give it with the release."
+        return RecipientNotes(lines=["", *self.reading, file])
+
+
+class NumberMasking(Masking):
+    """Base of the maskings of numeric columns: numbers in, changed numbers out."""
+
+    clip: bool | tuple[float, float] = False
+    integers: bool = False
+    reported_shares: ClassVar[Mapping[str, str]] = {}
+    """Facts that are a share of all cells, and the field of `MaskedColumn` behind each."""
+
+    def _mask_numbers(
+        self, table: Table, schema: Schema, before: Floats
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Return the changed numbers, shape (rows, columns), and facts about the whole table."""
+        raise NotImplementedError
+
+    def _mask(self, table: Table, schema: Schema) -> Masked:
+        check_clip(self.clip)
+        before = numeric_matrix(table, schema.quasi, schema.kinds)
+        after, facts = self._mask_numbers(table, schema, before)
+        released, columns = mask_numbers(
+            table, schema, before, after, clip=self.clip, integers=self.integers
+        )
+        facts |= {fact: share(columns, what) for fact, what in self.reported_shares.items()}
+        return Masked(released, columns, facts)
 
 
 def mask_numbers(
@@ -150,7 +165,7 @@ def mask_numbers(
     integers: bool = False,
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
-    """Masked numbers as columns, clipped and rounded on request, with what changed.
+    """Return masked numbers as columns, clipped and rounded on request, with what changed.
 
     Parameters
     ----------
@@ -193,19 +208,19 @@ def masked_column(
     there: NDArray[np.bool_],
     **masks: NDArray[np.bool_],
 ) -> MaskedColumn:
-    """What became of one column: each mask as its share of the cells that were there."""
+    """Return what became of one column: each mask as its share of the cells that had a value."""
     n, cells = len(there), int(there.sum())
     shares: dict[str, Any] = {
         what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
     }
-    told = str(released.type)
+    missing, kind_released = float((n - cells) / n), str(released.type)
     return MaskedColumn(
-        name, schema.role(name), kind, released=told, missing=float((n - cells) / n), **shares
+        name, schema.role(name), kind, released=kind_released, missing=missing, **shares
     )
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:
-    """A digest of some columns, to know a table again without keeping it."""
+    """Return a digest of some columns, by which a table is recognised without storing it."""
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
         column = table.arrow.column(name)
@@ -220,34 +235,24 @@ def fingerprint(table: Table, names: Sequence[str]) -> str:
     return digest.hexdigest()
 
 
-def numbers(table: Table, schema: Schema) -> Floats:
-    """The quasi-identifiers as doubles; errors name every column that is not numeric."""
-    return numeric_matrix(table, schema.quasi, schema.kinds)
-
-
 def share(columns: Sequence[MaskedColumn], what: str) -> float:
-    """A share over the cells of all columns together."""
+    """Return a share over the cells of all columns together."""
     weight = np.array([1.0 - c.missing for c in columns])
     shares = np.array([getattr(c, what) for c in columns])
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
 def category_column(table: Table, column: Column, codes: NDArray[np.int64]) -> pa.Array:
-    """Codes (missing: the number of categories) as a column of the original type."""
-    original = table.arrow.column(column.name)
+    """Return codes (missing: the number of categories) as a column of the original type."""
     if not column.n_values:
         return pa.nulls(len(codes), pa.string())
-    first = np.zeros(column.n_values + 1, np.int64)
-    first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
-    entries = one_zero(one_piece(decoded(original.take(pa.array(first[:-1])))))
-    released = entries.take(pa.array(codes, mask=codes == column.n_values))
-    return released.dictionary_encode() if pa.types.is_dictionary(original.type) else released
-
-
+    released = values_by_code(table, column).take(pa.array(codes))
+    is_coded = pa.types.is_dictionary(table.arrow.column(column.name).type)
+    return released.dictionary_encode() if is_coded else released
 
 
 @dataclass(eq=False, repr=False)
-class NoiseAddition(Masking):
+class NoiseAddition(NumberMasking):
     """Add Gaussian noise to numbers: a little to every value, drawn from a secret key.
 
     Parameters
@@ -295,36 +300,33 @@ class NoiseAddition(Masking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask(self, table: Table, schema: Schema) -> Masked:
-        check_clip(self.clip)
+    def _mask_numbers(
+        self, table: Table, schema: Schema, before: Floats
+    ) -> tuple[Floats, dict[str, Any]]:
         if not is_number(self.scale) or not 0 < self.scale < np.inf:
             raise ParameterError("scale must be a number above 0")
         if not isinstance(self.correlated, (bool, np.bool_)):
             raise ParameterError("correlated must be True or False")
-        before, rows = numbers(table, schema), self._rows(table)
+        rows = self._rows(table)
         key, ordered = self._release_key(rows, schema), rows.sorted(before)
-        drawn = np.column_stack([rows.normals(key, name) for name in schema.quasi])
+        noise = np.column_stack([rows.normals(key, name) for name in schema.quasi])
         if self.correlated:
             root = covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
-            drawn = rows.back(rows.sorted(drawn) @ root)
+            noise = rows.back(rows.sorted(noise) @ root)
         else:
-            drawn *= np.nanstd(ordered, axis=0)
+            noise *= np.nanstd(ordered, axis=0)
         with np.errstate(over="ignore"):
-            after = before + self.scale * drawn
+            after = before + self.scale * noise
         if np.any(np.isinf(after) & np.isfinite(before)):
             raise ParameterError(
                 f"noise of the scale {self.scale:g} leaves what numbers can hold",
                 hint="take a smaller scale; 1 is as much noise as the column has spread",
             )
-        released, columns = mask_numbers(
-            table, schema, before, after, clip=self.clip, integers=self.integers
-        )
-        facts = {"scale": float(self.scale), "correlated": bool(self.correlated)}
-        return Masked(released, columns, facts)
+        return after, {"scale": float(self.scale), "correlated": bool(self.correlated)}
 
 
 def covariance_root(values: Floats) -> Floats:
-    """The symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
+    """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError(
             f"only {len(values)} rows are complete, too few for covariances",
@@ -336,7 +338,7 @@ def covariance_root(values: Floats) -> Floats:
 
 
 @dataclass(eq=False, repr=False)
-class RankSwapping(Masking):
+class RankSwapping(NumberMasking):
     """Exchange each value for another one of near rank, column by column.
 
     A column keeps exactly its values, so its mean and its quantiles stay; whose they are changes.
@@ -369,6 +371,7 @@ class RankSwapping(Masking):
 
     words: ClassVar[str] = "rank swapping"
     draws = True
+    integers = True  # swapped values are values of the column
 
     proportion: float = 0.05
     _: KW_ONLY
@@ -376,23 +379,22 @@ class RankSwapping(Masking):
     random_state: int | None = None
     schema: Schema | None = None
 
-    def _mask(self, table: Table, schema: Schema) -> Masked:
+    def _mask_numbers(
+        self, table: Table, schema: Schema, before: Floats
+    ) -> tuple[Floats, dict[str, Any]]:
         proportion = check_share("proportion", self.proportion)
-        given, rows = numbers(table, schema), self._rows(table)
+        rows = self._rows(table)
         key = self._release_key(rows, schema)
-        rows = rows.under(key)  # who stands beside whom among equals is drawn as well
-        before = np.asfortranarray(rows.sorted(given))  # column by column in memory
-        after = np.full_like(before, np.nan)
+        rows = rows.under(key)  # the order of equal values is drawn as well
+        ordered = np.asfortranarray(rows.sorted(before))  # column by column in memory
+        after = np.full_like(ordered, np.nan)
         for c, name in enumerate(schema.quasi):
-            there = np.flatnonzero(~np.isnan(before[:, c]))
-            values, ranked = stable_sort(before[there, c])
+            there = np.flatnonzero(~np.isnan(ordered[:, c]))
+            values, ranked = stable_sort(ordered[there, c])
             window = max(1, int(proportion * len(ranked)))
             partners = swap_ranks(len(ranked), window, *key.words(f"swap {name}"))
             after[there[ranked], c] = values[partners]
-        # Swapped values are values of the column, so integers are integers again.
-        released, columns = mask_numbers(table, schema, given, rows.back(after), integers=True)
-        return Masked(released, columns, {"proportion": proportion})
-
+        return rows.back(after), {"proportion": proportion}
 
 
 CATEGORICAL = ("categorical", "ordinal", "boolean")
@@ -467,9 +469,9 @@ class PRAM(Masking):
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
         for name in schema.quasi:
-            if (found := table.declared_column(schema, name).n_values) > MOST_CATEGORIES:
+            if (n := table.declared_column(schema, name).n_values) > MOST_CATEGORIES:
                 raise ParameterError(
-                    f"column {name!r} has {found:,} categories, and a matrix between more than "
+                    f"column {name!r} has {n:,} categories, and a matrix between more than "
                     f"{MOST_CATEGORIES:,} is not made",
                     hint="join categories that are alike, leave the column out, or take another "
                     "method",
@@ -479,36 +481,31 @@ class PRAM(Masking):
         released, columns, self.matrices_ = {}, [], {}
         for name in schema.quasi:
             column = table.declared_column(schema, name)
-            given = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
-            base = (
-                default_matrix(column.n_values, stay) if given is None else _check_matrix(given, column)
-            )
-            counts = column.counts()[: column.n_values].astype(np.float64)
-            used = invariant_matrix(base, counts) if self.invariant else base
-            self.matrices_[name] = used
-            moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), used)
+            matrix = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
+            matrix = default_matrix(column.n_values, stay) if matrix is None else _checked(matrix, column)
+            if self.invariant:
+                counts = column.counts()[: column.n_values].astype(np.float64)
+                matrix = invariant_matrix(matrix, counts)
+            self.matrices_[name] = matrix
+            moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), matrix)
             released[name] = category_column(table, column, moved)
-            there = column.codes < column.n_values
-            kept = moved == column.codes
+            there, same = column.codes < column.n_values, moved == column.codes
             columns.append(
-                masked_column(schema, name, column.kind, released[name], there, unchanged=kept)
+                masked_column(schema, name, column.kind, released[name], there, unchanged=same)
             )
-        facts = {
-            "invariant": self.invariant,
-            "matrices": {n: m.tolist() for n, m in self.matrices_.items()},
-        }
-        return Masked(released, tuple(columns), facts)
+        matrices = {name: matrix.tolist() for name, matrix in self.matrices_.items()}
+        return Masked(released, tuple(columns), {"invariant": self.invariant, "matrices": matrices})
 
 
 def default_matrix(d: int, stay: float) -> Floats:
-    """`stay` on the diagonal, the rest spread evenly; shape (d, d)."""
+    """Return a matrix of shape (d, d) with `stay` on the diagonal, the rest spread evenly."""
     if d < 2:
         return np.ones((d, d))
     return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
 
 
 def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
-    """P followed by its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
+    """Return P times its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
 
     Parameters
     ----------
@@ -524,7 +521,7 @@ def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
 
 
 def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDArray[np.int64]:
-    """Codes moved by `matrix`, one drawn word a row; codes outside it (missing) stay."""
+    """Move codes by `matrix`, one drawn word a row; codes outside it (missing) stay."""
     draws = (words >> np.uint64(11)) / 2.0**53
     moved = codes.astype(np.int64)
     bounds = np.cumsum(matrix, axis=1)
@@ -537,9 +534,10 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDAr
     return moved
 
 
-def _check_matrix(given: ArrayLike, column: Column) -> Floats:
+def _checked(values: ArrayLike, column: Column) -> Floats:
+    """Return a matrix of probabilities between the categories of a column, or raise ParameterError."""
     try:
-        matrix = np.asarray(given, dtype=np.float64)
+        matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"the matrix for column {column.name!r} is not numeric") from None
     d = column.n_values
@@ -559,7 +557,6 @@ def _check_matrix(given: ArrayLike, column: Column) -> Floats:
     return matrix
 
 
-
 REPLACE = ("threshold", "mean")
 End = tuple[float, float]
 FEWEST = 3
@@ -567,7 +564,7 @@ FEWEST = 3
 
 
 @dataclass(eq=False, repr=False)
-class TopBottomCoding(Masking):
+class TopBottomCoding(NumberMasking):
     """Pull the largest and the smallest values of numeric columns in to a bound.
 
     `transform` of another table pulls its values in to the bounds that were fitted.
@@ -597,6 +594,7 @@ class TopBottomCoding(Masking):
     """
 
     words: ClassVar[str] = "top and bottom coding"
+    reported_shares: ClassVar[Mapping[str, str]] = {"share_unchanged": "unchanged"}
 
     top: float | Mapping[str, float] | None = None
     _: KW_ONLY
@@ -607,57 +605,50 @@ class TopBottomCoding(Masking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask(self, table: Table, schema: Schema) -> Masked:
+    def _mask_numbers(
+        self, table: Table, schema: Schema, before: Floats
+    ) -> tuple[Floats, dict[str, Any]]:
         check_one_of("replace", self.replace, REPLACE)
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
-        before = numbers(table, schema)
         self._ends: dict[str, tuple[End, End]] = {}
-        coded = [0, 0]
+        n_coded = np.zeros(2, np.int64)
         for c, name in enumerate(schema.quasi):
-            given = (
-                _given("top", self.top, name, schema),
-                _given("bottom", self.bottom, name, schema),
-            )
-            there = before[~np.isnan(before[:, c]), c]
-            high = given[0] if given[0] is not None else share_bound(there, top_share)
-            low = given[1] if given[1] is not None else -share_bound(-there, bottom_share)
+            column = before[:, c]
+            there = column[~np.isnan(column)]
+            high = _bound("top", self.top, name, schema)
+            low = _bound("bottom", self.bottom, name, schema)
+            high = share_bound(there, top_share) if high is None else high
+            low = -share_bound(-there, bottom_share) if low is None else low
             if low > high:
                 raise ParameterError(f"bottom is above top in column {name!r}")
-            ends = []
-            for side, outside, bound in (
-                (0, before[:, c] > high, high),
-                (1, before[:, c] < low, low),
-            ):
-                count = int(outside.sum())
-                if self.replace == "mean" and 0 < count < FEWEST:
-                    raise ParameterError(
-                        f"only {count} values of column {name!r} are coded; their mean gives them away",
-                        hint='code more of them, or choose replace="threshold"',
-                    )
-                mean = self.replace == "mean" and count  # summed in one order
-                ends.append((bound, float(np.sort(before[outside, c]).mean()) if mean else bound))
-                coded[side] += count
-            self._ends[name] = ends[0], ends[1]
-        after = self._coded(before)
-        released, columns = mask_numbers(table, schema, before, after, integers=self.integers)
-        facts: dict[str, Any] = {
-            "coded_at_the_top": coded[0],
-            "coded_at_the_bottom": coded[1],
-            "share_unchanged": share(columns, "unchanged"),
-        }
-        return Masked(released, columns, facts)
+            outside = column[column > high], column[column < low]
+            n_coded += [len(values) for values in outside]
+            self._ends[name] = self._end(high, outside[0], name), self._end(low, outside[1], name)
+        coded = dict(zip(("coded_at_the_top", "coded_at_the_bottom"), n_coded.tolist(), strict=True))
+        return self._coded(before), coded
+
+    def _end(self, bound: float, outside: Floats, name: str) -> End:
+        """Return a bound and what values beyond it become."""
+        if self.replace != "mean" or not len(outside):
+            return bound, bound
+        if len(outside) < FEWEST:
+            raise ParameterError(
+                f"only {len(outside)} values of column {name!r} are coded; their mean gives them away",
+                hint='code more of them, or choose replace="threshold"',
+            )
+        return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
     def _coded(self, before: Floats) -> Floats:
-        """Numbers of the fitted columns with what lies beyond their ends pulled in."""
+        """Return numbers of the fitted columns with values beyond their ends pulled in."""
         after = before.copy()
         for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
             after[before[:, c] > high, c] = at_high
             after[before[:, c] < low, c] = at_low
         return after
 
-    def _of_others(self, table: Table) -> dict[str, pa.Array]:
-        """The ends that were fitted hold for other tables as well."""
+    def _mask_other(self, table: Table) -> dict[str, pa.Array]:
+        """Pull another table's values in to the ends that were fitted."""
         names = list(self._ends)
         after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
         return {
@@ -667,12 +658,12 @@ class TopBottomCoding(Masking):
 
 
 def share_bound(values: Floats, part: float) -> float:
-    """The smallest value with at most `part` of all values above it."""
+    """Return the smallest value with at most `part` of all values above it."""
     ranked = np.sort(values)
     return float(ranked[len(ranked) - 1 - min(int(part * len(ranked)), len(ranked) - 1)])
 
 
-def _given(what: str, bound: Any, name: str, schema: Schema) -> float | None:
+def _bound(what: str, bound: Any, name: str, schema: Schema) -> float | None:
     if bound is None:
         return None
     if isinstance(bound, Mapping):

@@ -6,7 +6,7 @@ Nin, Pont-Tuset, Medrano-Gracia, Larriba-Pey & Muntés-Mulero (2007),
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -27,7 +27,7 @@ from ..progress import caution, done
 from ..schema import Schema
 from ..validation import check_one_of, check_whole
 from .estimator import renamed
-from .masking import Masked, Masking, check_clip, mask_numbers, numbers, share
+from .masking import Masked, NumberMasking
 
 Floats = NDArray[np.float64]
 Noise = Literal["synthetic", "perturbative"]
@@ -398,7 +398,7 @@ UNCHANGED = 0.05
 
 @renamed(k="block_size")
 @dataclass(eq=False, repr=False)
-class PoROP(Masking):
+class PoROP(NumberMasking):
     """Replace numbers by noisy points of curves through their sorted values (PoROP-k).
 
     All values of all columns are sorted as one vector, cut into blocks of `block_size` values and
@@ -460,8 +460,12 @@ class PoROP(Masking):
     """
 
     words: ClassVar[str] = "polynomial regression on ordered partitions (PoROP-k)"
-
     draws = True
+    reported_shares: ClassVar[Mapping[str, str]] = {
+        "share_unchanged": "unchanged",
+        "share_outside_extent": "outside",
+        "share_clipped": "clipped",
+    }
 
     block_size: int | str = "auto"
     _: KW_ONLY
@@ -474,41 +478,39 @@ class PoROP(Masking):
     schema: Schema | None = None
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
-        check_clip(self.clip)
+        masked = super()._mask(table, schema)
+        _warn(masked.facts)
+        return masked
+
+    def _mask_numbers(
+        self, table: Table, schema: Schema, before: Floats
+    ) -> tuple[Floats, dict[str, Any]]:
         check_one_of("noise", self.noise, NOISES)
-        given, rows = numbers(table, schema), self._rows(table)
-        n = int(np.count_nonzero(~np.isnan(given)))
+        rows, n = self._rows(table), int(np.count_nonzero(~np.isnan(before)))
         size, degree = self.block_size, self.degree
         if size == "auto" or degree == "auto":
-            trials = [np.random.SeedSequence(rows.key.words(use)) for use in ("search", "held out")]
-            self.search_ = search_settings(rows.sorted(given), size, degree, self.noise, *trials)
+            seeds = [np.random.SeedSequence(rows.key.words(use)) for use in ("search", "held out")]
+            self.search_ = search_settings(rows.sorted(before), size, degree, self.noise, *seeds)
             best = self.search_[0]
             size, degree = best["block_size"], best["degrees"]
         size, degree = check_settings(size, degree, n)
         degrees = block_degrees(degree, -(-n // size))
         key = self._release_key(rows, schema, method="PoROP", block_size=size, degree=degrees)
         rows = rows.under(key)  # the order of equal values decides what each becomes
-        before = rows.sorted(given)
-        there = ~np.isnan(before)
-        ordered = order(before[there], size)
-        after = np.full(before.shape, np.nan)
+        ordered = rows.sorted(before)
+        there = ~np.isnan(ordered)
+        blocks = order(ordered[there], size)
+        after = np.full(ordered.shape, np.nan)
         normals = normal(sequence(key, "noise", n))
-        after[there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
-        released, columns = mask_numbers(
-            table, schema, given, rows.back(after), clip=self.clip, integers=self.integers
-        )
+        after[there] = blocks.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         facts = {
             "block_size": size,
             "degrees": sorted(set(degrees)),
             "values": n,
-            "blocks": ordered.n_blocks,
-            "remainder": ordered.remainder,
-            "share_unchanged": share(columns, "unchanged"),
-            "share_outside_extent": share(columns, "outside"),
-            "share_clipped": share(columns, "clipped"),
+            "blocks": blocks.n_blocks,
+            "remainder": blocks.remainder,
         }
-        _warn(facts)
-        return Masked(released, columns, facts)
+        return rows.back(after), facts
 
 
 @renamed(k="block_size")
@@ -535,7 +537,7 @@ class LiROP(PoROP):
     degree: ClassVar[int] = 1  # type: ignore[misc]
 
 
-def _warn(facts: dict[str, Any]) -> None:
+def _warn(facts: Mapping[str, Any]) -> None:
     if facts["share_unchanged"] > UNCHANGED:
         caution(
             f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
