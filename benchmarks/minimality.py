@@ -32,8 +32,9 @@ from experiments.hedge import ADULT, ALCOHOL, CREDIT, Case, _adult, learnt, samp
 import hedgerow as hr
 from hedgerow.audit.attacks import knows_method as attack
 from hedgerow.audit.attacks.knows_method import Agreeing, Posterior, Values, agreeing, posterior
-from hedgerow.audit.pairing import Pair, align, pair_up
+from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.subject import of_release
+from hedgerow.audit.table_pair import Pair
 from hedgerow.columns.table import Table
 from hedgerow.datasets import load_alcohol, load_german_credit
 from hedgerow.kernels.joins import measure

@@ -100,8 +100,8 @@ def ours(
     """The attacks of an audit, the halves that it links by, and its processor time."""
     import hedgerow as hr
     from hedgerow.audit.attacks.linking import halves
+    from hedgerow.audit.pairing import read_unpaired
     from hedgerow.audit.subject import subject
-    from hedgerow.audit.unpaired.unpaired_tables import apart
 
     schema = hr.Schema(quasi=[n for n in people if n not in SECRETS], sensitive=SECRETS)
     begin = time.process_time()
@@ -116,7 +116,7 @@ def ours(
         inference=False,
     )
     spent = time.process_time() - begin
-    tables = apart(people, subject(released, schema, None), control)
+    tables = read_unpaired(people, subject(released, schema, None), control)
     files = [[c.name for c in half] for half in halves(tables)]
     return list(found.attacks), files, spent
 

@@ -8,7 +8,7 @@ import pandas as pd
 
 import hedgerow as hr
 from hedgerow.audit import figures as room
-from hedgerow.audit.pairing import Pair
+from hedgerow.audit.table_pair import Pair
 
 PEOPLE = pd.DataFrame({"age": [20, 20, 30, 30] * 5, "pay": range(20)})
 SCHEMA = hr.Schema(quasi=["age"], sensitive=["pay"])

@@ -165,7 +165,7 @@ def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
         return replace(unchanged(own), codes=shown.codes_in(own, unknown=own.n_values))
     made = released_column(own, subject)
     if made.unread:
-        raise UnreadCells({name: made.told(made.unread)})
+        raise UnreadCells({name: made.rows_of(made.unread)})
     return made.column
 
 

@@ -15,6 +15,8 @@ from ..columns.table import Table
 from ..measures import FloatArray, IntArray
 from .released_values import ReleasedColumn
 
+UNKNOWN, OUTSIDE = -1, -2
+"""In place of a person's released row: it is not known which one is the person's; there is none."""
 WIDEST = 60
 """Categories beyond the most frequent ones share a column."""
 

@@ -16,8 +16,8 @@ from ..measures import Groups, IntArray, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
 from ..notebook import cell
-from .pairing import Pair, evenly
 from .released_values import ReleasedColumn
+from .table_pair import Pair, evenly
 
 RECORDS = 5
 """So many records are shown before and after."""
@@ -87,8 +87,8 @@ def _people(pair: Pair) -> dict[str, Any] | None:
     if max(len(before.sizes), len(after.sizes)) > MOST:
         return None
     sides = (
-        (before, whole.told, [c.codes for c in whole.quasi], whole.sensitive),
-        (after, pair.told, [c.codes for c in pair.released_quasi], pair.released_sensitive),
+        (before, whole.value_groups, [c.codes for c in whole.quasi], whole.sensitive),
+        (after, pair.value_groups, [c.codes for c in pair.released_quasi], pair.released_sensitive),
     )
     made: dict[str, Any] = {
         "columns": [_column(column) for column in pair.released_quasi],

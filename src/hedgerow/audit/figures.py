@@ -25,25 +25,21 @@ from .attacks.composition import composition, other_releases
 from .attacks.downcoding import downcoding
 from .attacks.influence import influence
 from .attacks.knows_method import knows_method
-from .attacks.linking import linkage_summary, linking, linking_attacks
+from .attacks.linking import linkage_summary, linking
 from .attacks.membership import membership
-from .attacks.regression import regression_attacks
+from .attacks.regression import regression
 from .attacks.singling_out import predicate_singling_out, singling_out
 from .attacks.special_uniques import FRACTION, SpecialUniques, special_uniques, summary
 from .example_records import shown
 from .histograms import histograms
 from .inference import infer
-from .non_members import FOLDS, Outside, Refit, given, left_out, refitting
-from .pairing import Pair
+from .non_members import FOLDS, Outside, Refit, left_out, refitting, with_strangers
 from .per_person import per_person
 from .release_only import Alone
 from .released_values import ReleasedColumn
 from .sample import Sample
 from .subject import Subject
-from .unpaired.inference import infer_apart
-from .unpaired.learning import regression
-from .unpaired.membership import membership as membership_apart
-from .unpaired.unpaired_tables import Apart
+from .table_pair import Pair, UnpairedTables
 from .utility.distributions import distribution_summary
 from .utility.estimates import estimates
 from .utility.loss import loss_summary, loss_unpaired
@@ -53,7 +49,7 @@ from .utility.queries import query_summary
 ASKED = ("attacks", "inference", "learning", "per person")
 ON_SAMPLE = ("attacks", "inference", "learning")
 """What a sample of the records is chosen for."""
-S = TypeVar("S", bound=Pair | Apart | Alone)
+S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +58,7 @@ class Task(Generic[S]):
 
     Parameters
     ----------
-    sides : Pair, Apart or Alone
+    sides : Pair, UnpairedTables or Alone
         The tables.
     what : Subject
         The release.
@@ -149,21 +145,20 @@ class Task(Generic[S]):
     @cached_property
     def refit(self) -> Refit | None:
         """How the release's method releases a part of the people, where it is at hand."""
-        method = self.what.method
+        method = self.what.method if isinstance(self.sides, Pair) else None
         return None if method is None else refitting(method, self.what.schema)
 
     @cached_property
     def outside(self) -> list[Outside]:
         """People who took no part: those given, or those left out of releases made again."""
-        pair = self.sides
-        if not isinstance(pair, Pair) or "attacks" not in self.asked:
+        sides = self.sides
+        if isinstance(sides, Alone) or "attacks" not in self.asked:
             return []
-        if self.strangers is not None:
-            return [given(pair, self.strangers)]
-        if self.refit is None or pair.n_rows < FOLDS:
-            return []
+        outside = with_strangers(sides)
+        if outside or not isinstance(sides, Pair) or self.refit is None or sides.n_rows < FOLDS:
+            return outside
         try:
-            return list(left_out(pair, self.refit, random_state=self.random_state, tell=self.tell))
+            return list(left_out(sides, self.refit, random_state=self.random_state, tell=self.tell))
         except HedgerowError:  # who measures inference says why
             return []
 
@@ -204,7 +199,7 @@ class Figure:
         return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
 
 
-def _before(task: Task[Pair] | Task[Apart]) -> dict[str, Any]:
+def _before(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
     whole = task.sides.plain.unchanged
     weighted = task.population is None and task.weights in whole.original.names
     behind = journalist(whole, None, task.weights) if weighted else None
@@ -221,7 +216,7 @@ def _before_alone(task: Task[Alone]) -> dict[str, Any]:
     return unprotected_risk(task.sides.before, None, task.threshold, task.population_size)
 
 
-def _extremes(task: Task[Pair] | Task[Apart]) -> dict[str, dict[str, int]]:
+def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
     """Columns whose ranges state a value that fewer than k of the records have."""
     found, sides = {}, task.sides.plain
     for own, released in zip(sides.quasi, sides.released_quasi, strict=True):
@@ -252,22 +247,15 @@ def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]
     return composition(task.sides, other_releases(task.sides, task.others, task.key), k=task.k)
 
 
-def _inference(task: Task[Pair]) -> dict[str, Any]:
+def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
     return infer(
         task.sides,
         task.refit,
-        control=task.strangers,
         learners=task.learners,
         random_state=task.random_state,
         progress=task.tell,
         without=task.outside,
         promises=task.what.plan.promises if task.what.plan else (),
-    ).to_dict()
-
-
-def _inference_apart(task: Task[Apart]) -> dict[str, Any]:
-    return infer_apart(
-        task.sides, learners=task.learners, random_state=task.random_state, tell=task.tell
     ).to_dict()
 
 
@@ -286,6 +274,13 @@ COMPARED = (
     ),
 )
 """Of every release and its original."""
+ATTACKS = (
+    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
+    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.drawn), ATTACKED),
+)
+MEMBERSHIP = Figure("attacks", lambda t: membership(t.outside, **t.drawn), ATTACKED)
+INFERENCE = Figure("risk.inference", _inference, INFERRED)
+"""Of every release and its original, paired or not."""
 SHOWN = (
     Figure("table.extremes", _extremes, ("k",)),
     Figure("pictures.histograms", lambda t: histograms(t.sides.plain)),
@@ -309,12 +304,7 @@ OF_PAIRS = (
         ),
         ("altered values",),
     ),
-    Figure(
-        "attacks",
-        lambda t: regression_attacks(t.sides, control=t.strangers, learners=t.learners, **t.drawn),
-        ATTACKED,
-    ),
-    Figure("attacks", lambda t: linking_attacks(t.sides, **t.drawn), ATTACKED),
+    *ATTACKS,
     Figure(
         "attacks",
         lambda t: predicate_singling_out(t.sides, t.outside, random_state=t.random_state),
@@ -322,7 +312,7 @@ OF_PAIRS = (
         says="predicate singling out",
     ),
     Figure("attacks", lambda t: downcoding(t.sides, **t.drawn), ATTACKED),
-    Figure("attacks", lambda t: membership(t.outside, **t.drawn), ATTACKED),
+    MEMBERSHIP,
     Figure(
         "risk.influence",
         lambda t: influence(t.sides),
@@ -343,7 +333,7 @@ OF_PAIRS = (
         ("other releases",),
         says="what the releases tell together",
     ),
-    Figure("risk.inference", _inference, INFERRED),
+    INFERENCE,
     Figure(
         "utility.learning",
         lambda t: learning(t.sides, random_state=t.random_state, progress=t.tell),
@@ -361,21 +351,15 @@ OF_APART = (
     *COMPARED,
     OTHER,
     SPECIAL,
-    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
-    Figure(
-        "attacks, risk.nearest",
-        lambda t: linking(t.sides, people=t.people, random_state=t.random_state),
-        ATTACKED,
-        says="linking attack: best match and two files",
-    ),
+    *ATTACKS,
     Figure(
         "attacks",
         lambda t: singling_out(t.sides, people=t.people, random_state=t.random_state),
         ATTACKED,
         says="singling out",
     ),
-    Figure("attacks", lambda t: membership_apart(t.sides, **t.drawn), ATTACKED),
-    Figure("risk.inference", _inference_apart, INFERRED),
+    MEMBERSHIP,
+    INFERENCE,
     Figure(
         "utility.learning",
         lambda t: learning_apart(t.sides, random_state=t.random_state, progress=t.tell),
@@ -408,7 +392,7 @@ class Case:
 
 CASES: dict[type, Case] = {
     Pair: Case(OF_PAIRS, True, False, "withheld rows"),
-    Apart: Case(OF_APART, False, False, "nobody"),
+    UnpairedTables: Case(OF_APART, False, False, "nobody"),
     Alone: Case(OF_ONE, False, True, "nobody"),
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..measures import FloatArray, IntArray
 from ..notation import moment, number
 from .released_values import ReleasedColumn
-from .table_pair import Sides
+from .table_pair import TablePair
 from .utility.distributions import value_shares
 
 BINS = 20
@@ -18,7 +18,7 @@ POINTS = 1000
 _WHOLE = 2.0**53
 
 
-def histograms(pair: Sides) -> dict[str, dict[str, Any]]:
+def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
     """Shares before and after of every quasi-identifier, in few bins."""
     return {e.name: histogram(e) for e in pair.released_quasi}
 

@@ -9,7 +9,7 @@ them; of people left out (strangers) the rule alone; the difference is the membe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from .attacks.group_learners import OUTSIDE, UNKNOWN, corrected, sums_of
+from .attacks.group_learners import corrected, sums_of
 from .attacks.learners import (
     CORRECTING,
     LEARNERS,
@@ -38,11 +38,15 @@ from .attacks.learners import (
     check_learners,
     nearest_of,
 )
-from .design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
+from .design_matrix import (
+    OUTSIDE,
+    shown_values,
+    true_values,
+)
 from .non_members import Outside, Refit, check_control, left_out, refitting
-from .pairing import Pair, by_name, evenly, pair_up
+from .pairing import pair_up
 from .subject import of_release
-from .table_pair import Sides
+from .table_pair import Asked, Pair, TablePair, evenly, spread
 
 MOST_ASKED = 5_000
 """People who are asked about; of a larger table as many, spread evenly over its sorted values."""
@@ -233,14 +237,13 @@ def inference(
         release = make_release(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
     refit = refitting(method if method is not None else release.method, schema)
-    strangers = None
     if control is not None:
         strangers = read(control, schema=schema)
         check_control(table, strangers, schema)
+        pair = replace(pair, strangers=pair.people_of(strangers))
     return infer(
         pair,
         refit,
-        control=strangers,
         folds=folds,
         learners=learners,
         random_state=random_state,
@@ -250,10 +253,9 @@ def inference(
 
 
 def infer(
-    pair: Pair,
+    sides: TablePair,
     refit: Refit | None = None,
     *,
-    control: Table | None = None,
     folds: int = 3,
     learners: Sequence[str] = LEARNERS,
     random_state: int = 0,
@@ -261,51 +263,92 @@ def infer(
     without: Sequence[Outside] = (),
     promises: Sequence[Mapping[str, Any]] = (),
 ) -> Inference:
-    """`inference` of a paired release; strangers are `control`, or are left out by `refit`.
+    """Measure `inference` of a release; strangers are those of the tables, or left out by `refit`.
 
     `without` are its `left_out`, where somebody made them before; `promises` are those of its plan.
     """
-    learners = attackers(pair, learners)
+    trial = _Trial(attackers(sides, learners), random_state, telling(progress))
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
-    tell = telling(progress)
-    rows = evenly(pair.canonical, MOST_ASKED)
-    asked, notes = [Asked.of(pair, rows)], []
+    thinned = evenly if sides.is_paired else spread
+    asked, near, members = [], [], np.zeros(0, np.int64)
+    for people in sides.people:
+        values = [true_values(column) for column in people.sensitive]
+        rows = thinned(sides.order_of(people, *values), MOST_ASKED)
+        known, released = people.known(sides.released_quasi, rows), sides.rows_of(people, rows)
+        asked.append(Asked(known, [each[rows] for each in values], released))
+        if people is sides.members:
+            members = rows
+            near += [rows] if sides.is_paired else []
+        if not (released >= 0).any():
+            near.append(nearest_of(sides.released_quasi, sides.classes, known))
     left: dict[str, dict[str, FloatArray]] | None = None
-    if control is not None:
-        asked.append(Asked.others(pair, control))
+    notes = []
+    if sides.strangers is not None:
+        pass
     elif refit is None and not without:
         notes.append(WITHOUT)
-    elif folds > pair.n_rows:
-        notes.append(f"Strangers were not measured: {pair.n_rows} people are fewer than {folds}.")
+    elif folds > sides.n_rows:
+        notes.append(f"Strangers were not measured: {sides.n_rows} people are fewer than {folds}.")
     elif folds:
+        assert isinstance(sides, Pair)
         try:
-            made: Iterable[Outside] = without
+            parts: Iterable[Outside] = without
             if refit is not None and not without:
-                made = left_out(pair, refit, folds=folds, random_state=random_state, tell=tell)
-            left = _strangers(pair, rows, made, learners, random_state, tell)
+                parts = left_out(
+                    sides, refit, folds=folds, random_state=random_state, tell=trial.tell
+                )
+            left = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
-    elsewhere = asked if pair.risk_model == "linkage" else asked[1:]
-    near = [
-        rows,
-        *(nearest_of(pair.released_quasi, pair.classes, people.known) for people in elsewhere),
-    ]
-    return asked_of(
-        pair,
-        asked,
-        np.concatenate(near),
-        learners,
-        random_state,
-        tell,
-        left=left,
-        folds=folds if left is not None else 0,
-        notes=notes,
-        promises=promises,
+    columns, silent, everybody = {}, [], Asked.joined(asked)
+    for j, own in enumerate(sides.sensitive):
+        lesson = lesson_of(sides, j, np.concatenate(near))
+        truth = [people.values[j] for people in asked]
+        base = [public_loss(own, each) for each in truth]
+        there = [np.flatnonzero(np.isfinite(each)) for each in base]
+        ends = np.cumsum([len(each) for each in truth])[:-1]
+        losses = trial.losses(lesson, own, everybody, everybody.values[j])
+        by_people = [
+            {name: np.split(every, ends)[i][some] for name, every in losses.items()}
+            for i, some in enumerate(there)
+        ]
+        theirs: Mapping[str, FloatArray] | None = None
+        if left is not None:
+            theirs = {name: every[there[0]] for name, every in left[own.name].items()}
+        elif len(asked) > 1 and len(there[1]):
+            theirs = by_people[1]
+        elif len(asked) > 1:
+            silent.append(own.name)
+        columns[own.name] = in_shares(
+            base[0][there[0]],
+            by_people[0],
+            theirs,
+            _tree_cells(sides.unchanged, own.name, sides.original_rows(members)[there[0]]),
+            random_state,
+            None if left is not None or theirs is None else base[1][there[1]],
+        )
+        columns[own.name]["corrected"] = None
+        if "group corrected" in trial.learners and lesson is not None:
+            columns[own.name]["corrected"] = worst_corrected(
+                lesson, own, asked[0].released, cap_of(promises, own.name), random_state
+            )
+    if silent:
+        notes.append(f"Nobody who took no part has a value of {', '.join(silent)}.")
+    n_classes = sides.classes.n_groups
+    return Inference(
+        columns,
+        trial.learners,
+        len(members),
+        round(sides.n_rows * sides.people_per_row),
+        n_classes,
+        min(n_classes, MOST_CLASSES),
+        folds if left is not None else 0,
+        tuple(notes),
     )
 
 
-def attackers(sides: Sides, learners: Sequence[str]) -> tuple[str, ...]:
+def attackers(sides: TablePair, learners: Sequence[str]) -> tuple[str, ...]:
     """Select the learners that a release has something for; ParameterError where there are none."""
     check_learners(learners)
     classes, altered = (sides.risk_model == name for name in ("classes", "linkage"))
@@ -318,157 +361,7 @@ def attackers(sides: Sides, learners: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """People who are asked about.
-
-    Parameters
-    ----------
-    known : Known
-        What an intruder knows of them.
-    values : sequence of arrays
-        By sensitive column their values: numbers, or codes of the members' categories.
-    rows : int array
-        Where they stand in the original; empty for people who are not in it.
-    released : int array, shape (n_people,)
-        The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in it.
-    """
-
-    known: Known
-    values: Sequence[Any]
-    rows: IntArray
-    released: IntArray
-
-    @classmethod
-    def of(cls, pair: Pair, rows: IntArray) -> Asked:
-        """Members, by their pairs."""
-        values = [true_values(column, rows) for column in pair.sensitive]
-        # the group of a person whose values were altered is the nearest
-        at = np.full(len(rows), UNKNOWN) if pair.risk_model == "linkage" else rows
-        return cls(known_rows(pair.released_quasi, rows), values, pair.rows[rows], at)
-
-    @classmethod
-    def others(cls, pair: Pair, people: Table) -> Asked:
-        """At most as many people who took no part, spread evenly over their sorted values."""
-        # a category that no member has stands behind missing ones
-        values = [values_in(c, people, unknown=c.n_values + 1) for c in pair.sensitive]
-        known = known_table(by_name(pair.released_quasi), people)
-        rows = evenly(np.lexsort((*values, *known.columns)), MOST_ASKED)
-        return cls(
-            known_table(pair.released_quasi, people).part(rows),
-            [v[rows] for v in values],
-            np.zeros(0, np.int64),
-            np.full(len(rows), OUTSIDE),
-        )
-
-
-def asked_of(
-    sides: Sides,
-    asked: Sequence[Asked],
-    near: IntArray,
-    learners: tuple[str, ...],
-    random_state: int,
-    tell: Tell,
-    *,
-    left: Mapping[str, Mapping[str, FloatArray]] | None = None,
-    folds: int = 0,
-    notes: Sequence[str] = (),
-    promises: Sequence[Mapping[str, Any]] = (),
-) -> Inference:
-    """Ask about members, and about strangers where there are some.
-
-    Parameters
-    ----------
-    asked : sequence of Asked
-        The members; behind them people who took no part.
-    near : int array
-        Released rows that learners are trained on before others.
-    left : mapping, optional
-        By column and learner the losses on the members by releases that they were left out of.
-    promises : sequence of mapping
-        Of the release's plan.
-    """
-    known = Known.joined(*(people.known for people in asked))
-    rows = np.concatenate([people.released for people in asked])
-    ends = np.cumsum([len(people.known) for people in asked])
-    columns, silent = {}, []
-    for j, own in enumerate(sides.sensitive):
-        truth = np.concatenate([people.values[j] for people in asked])
-        base = public_loss(own, truth)
-        lesson = lesson_of(sides, j, near)
-        errors = losses_of(lesson, own, known, rows, truth, learners, random_state, tell)
-        there = [
-            part[np.isfinite(base[part])] for part in np.split(np.arange(len(truth)), ends[:-1])
-        ]
-        bases = [base[part] for part in there]
-        found = [{name: losses[part] for name, losses in errors.items()} for part in there]
-        theirs: Mapping[str, FloatArray] | None = None
-        if left is not None:
-            theirs = {name: losses[there[0]] for name, losses in left[own.name].items()}
-        elif len(asked) > 1 and len(there[1]):
-            theirs = found[1]
-        elif len(asked) > 1:
-            silent.append(own.name)
-        columns[own.name] = in_shares(
-            bases[0],
-            found[0],
-            theirs,
-            _tree_cells(sides.unchanged, own.name, asked[0].rows[there[0]]),
-            random_state,
-            None if left is not None or theirs is None else bases[1],
-        )
-        columns[own.name]["corrected"] = None
-        if "group corrected" in learners and lesson is not None:
-            columns[own.name]["corrected"] = worst_corrected(
-                lesson, own, asked[0].released, cap_of(promises, own.name), random_state
-            )
-    if silent:
-        notes = [*notes, f"Nobody who took no part has a value of {', '.join(silent)}."]
-    n_classes = sides.classes.n_groups
-    return Inference(
-        columns,
-        learners,
-        len(asked[0].rows),
-        round(sides.n_rows * sides.each),
-        n_classes,
-        min(n_classes, MOST_CLASSES),
-        folds,
-        tuple(notes),
-    )
-
-
-def _strangers(
-    pair: Pair,
-    asked: IntArray,
-    without: Iterable[Outside],
-    learners: Sequence[str],
-    random_state: int,
-    tell: Tell,
-) -> dict[str, dict[str, FloatArray]]:
-    """The same losses where the people asked about were not in the table that was released."""
-    place = np.full(pair.n_rows, -1)
-    place[asked] = np.arange(len(asked))
-    out = {
-        c.name: {learner: np.full(len(asked), np.nan) for learner in learners}
-        for c in pair.sensitive
-    }
-    for outside in without:
-        wanted = np.flatnonzero(place[outside.left] >= 0)
-        if not len(wanted):
-            continue
-        out_of_it, part = place[outside.left[wanted]], outside.pair
-        people = Table(outside.people.arrow.take(wanted))
-        known = known_table(part.released_quasi, people)
-        for j, column in enumerate(part.sensitive):
-            truth = values_in(column, people)
-            lesson, rows = lesson_of(part, j, np.zeros(0, np.int64)), np.full(len(wanted), OUTSIDE)
-            found = losses_of(lesson, column, known, rows, truth, learners, random_state, tell)
-            for learner, losses in found.items():
-                out[column.name][learner][out_of_it] = losses
-    return out
-
-
-def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
+def lesson_of(sides: TablePair, j: int, members: IntArray) -> Lesson | None:
     """Return the training data that a release gives for one column; None where it shows no value."""
     own = sides.sensitive[j]
     lesson = Lesson.of(
@@ -478,7 +371,7 @@ def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
         shown_values(own, sides.released_sensitive[j]),
         own.is_number,
         members,
-        sides.told,
+        sides.value_groups,
         own.name == sides.by_group,
         sides.everybody,
         sides.risk_model == "linkage",
@@ -486,31 +379,58 @@ def lesson_of(sides: Sides, j: int, members: IntArray) -> Lesson | None:
     return lesson if lesson.counts.n_groups else None
 
 
-def losses_of(
-    lesson: Lesson | None,
-    own: Column,
-    asked: Known,
-    rows: IntArray,
-    truth: Any,
-    learners: Sequence[str],
-    random_state: int,
-    tell: Tell,
-) -> dict[str, FloatArray]:
-    """Squared error or Brier score of each learner on each person; `rows` as in `Lesson.forecast`."""
-    if lesson is None:
-        return {learner: np.asarray(_alone(own, truth)) for learner in learners}
-    out = {}
-    for learner in learners:
-        tell(f"inference of {own.name}: {learner}")
-        guess = lesson.forecast(learner, asked, random_state, rows)
-        if own.is_number:
-            out[learner] = (truth - guess) ** 2
-        else:
-            # a category that the release does not show has no share
-            at = np.minimum(truth, own.n_values)
-            hit = guess[np.arange(len(truth)), at] * (truth < own.n_values)
-            out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
-    return out
+@dataclass(frozen=True)
+class _Trial:
+    """The learners that are tried, by one random state."""
+
+    learners: tuple[str, ...]
+    random_state: int
+    tell: Tell
+
+    def losses(
+        self, lesson: Lesson | None, own: Column, asked: Asked, truth: Any
+    ) -> dict[str, FloatArray]:
+        """Return the squared error or Brier score of each learner on each person."""
+        if lesson is None:
+            return {learner: np.asarray(_alone(own, truth)) for learner in self.learners}
+        out = {}
+        for learner in self.learners:
+            self.tell(f"inference of {own.name}: {learner}")
+            guess = lesson.forecast(learner, asked.known, self.random_state, asked.released)
+            if own.is_number:
+                out[learner] = (truth - guess) ** 2
+            else:
+                # a category that the release does not show has no share
+                at = np.minimum(truth, own.n_values)
+                hit = guess[np.arange(len(truth)), at] * (truth < own.n_values)
+                out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
+        return out
+
+    def losses_left_out(
+        self, pair: Pair, members: IntArray, without: Iterable[Outside]
+    ) -> dict[str, dict[str, FloatArray]]:
+        """Return the losses on members by releases that they were left out of, by column and learner."""
+        place = np.full(pair.n_rows, -1)
+        place[members] = np.arange(len(members))
+        out = {
+            c.name: {learner: np.full(len(members), np.nan) for learner in self.learners}
+            for c in pair.sensitive
+        }
+        for outside in without:
+            rows = np.flatnonzero(place[outside.left] >= 0)
+            if not len(rows):
+                continue
+            part, people = outside.sides, outside.people
+            asked = Asked(
+                people.known(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
+            )
+            for j, own in enumerate(part.sensitive):
+                lesson = lesson_of(part, j, np.zeros(0, np.int64))
+                truth = true_values(people.sensitive[j], rows)
+                losses = self.losses(lesson, own, asked, truth)
+                for learner, each in losses.items():
+                    out[own.name][learner][place[outside.left[rows]]] = each
+        return out
 
 
 def _alone(own: Column, truth: Any) -> FloatArray:
@@ -529,7 +449,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
     return np.where(truth == column.n_values, np.nan, each)
 
 
-def _tree_cells(before: Sides, name: str, asked: IntArray) -> IntArray:
+def _tree_cells(before: TablePair, name: str, asked: IntArray) -> IntArray:
     """The cell of each person in an uncapped tree that is grown on them for one column."""
     if len(asked) < 2 * CELL:
         return np.zeros(len(asked), np.int64)

@@ -13,8 +13,8 @@ from ..errors import InputError, UnsupportedError
 from ..measures import BoolArray, FloatArray
 from ..notation import plain
 from .example_records import labels
-from .pairing import Pair
 from .released_values import ReleasedColumn
+from .table_pair import Pair
 
 
 @dataclass(frozen=True)
@@ -149,9 +149,9 @@ def _covers(column: ReleasedColumn, code: float) -> BoolArray:
 def _fits(side: Pair, rows: BoolArray) -> Fits:
     found = np.flatnonzero(rows)
     groups = len(np.unique(side.classes.labels[found]))
-    told = side.told.labels.astype(np.int64)
+    told = side.value_groups.labels.astype(np.int64)
     # a group tells all of its values, each as surely as records of it fit
-    share = np.bincount(told[found], minlength=len(side.told.sizes)) / side.told.sizes
+    share = np.bincount(told[found], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
     weights = share[told]
     names = [column.name for column in side.sensitive]
     figures = [_told(column, weights) for column in side.released_sensitive]

@@ -14,8 +14,9 @@ from ..errors import InputError
 from ..measures import IntArray
 from ..progress import Tell
 from ..schema import Schema
-from .pairing import Pair, pair_up
+from .pairing import pair_up
 from .subject import of_fitted
+from .table_pair import Pair, People, TablePair
 from .whole_rows import alike
 
 FOLDS = 3
@@ -27,21 +28,21 @@ Refit = Callable[[Table], Pair]
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """A paired release, and people who took no part in it.
+    """A release with its original, and people who took no part in it.
 
     Parameters
     ----------
-    pair : Pair
-    people : Table
-        With the original's columns.
+    sides : TablePair
+    people : People
+        In the codes of the original.
     members : int array
-        The pairs of the people who may be asked about as members.
+        The members who may be asked about.
     left : int array
         Where they were left out of a pair, the places there of `people`; else empty.
     """
 
-    pair: Pair
-    people: Table
+    sides: TablePair
+    people: People
     members: IntArray
     left: IntArray
 
@@ -83,9 +84,12 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
         )
 
 
-def given(pair: Pair, control: Table) -> Outside:
-    """A release and people who are not in the original."""
-    return Outside(pair, control, np.arange(pair.n_rows), np.zeros(0, np.int64))
+def with_strangers(sides: TablePair) -> list[Outside]:
+    """Return a release with its strangers; nothing where nobody took no part."""
+    if sides.strangers is None:
+        return []
+    every = np.arange(sides.members.n_rows)
+    return [Outside(sides, sides.strangers, every, np.zeros(0, np.int64))]
 
 
 def left_out(
@@ -107,6 +111,6 @@ def left_out(
         kept = np.flatnonzero(fold != f)
         kept = kept[np.argsort(pair.rows[kept])]
         part = refit(Table(pair.original.arrow.take(pair.rows[kept])))
-        people = Table(pair.original.arrow.take(pair.rows[left]))
+        people = part.people_of(Table(pair.original.arrow.take(pair.rows[left])))
         inside = fold[kept[part.rows]] == (f + 1) % folds
         yield Outside(part, people, np.flatnonzero(inside), left)

@@ -1,11 +1,10 @@
-"""Put an original and a released table side by side, row by row, or say why that cannot be done."""
+"""Put an original and a released table side by side, row by row or without pairs, or say why that cannot be done."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,149 +14,15 @@ from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..io.read import read
 from ..kernels.siphash import siphash_words
-from ..measures import Groups, IntArray, Persons, group
+from ..measures import Groups, IntArray, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..release.mapping import RowMap
 from ..schema import Schema
-from .design_matrix import Everybody, known_rows
 from .matching import find_rows
-from .released_values import Read, ReleasedColumn, read_released, taken, unchanged
+from .released_values import Read, ReleasedColumn, read_released, suppressed, taken, unchanged
 from .subject import Subject, UnreadCells, named_cells
-from .success import Target
-from .table_warnings import elsewhere, exchanged, left_open, told_of_table
-
-_GOLDEN = (5**0.5 - 1) / 2
-
-Named = TypeVar("Named", Column, ReleasedColumn)
-
-
-@dataclass(frozen=True, eq=False)
-class Pair:
-    """An original and a released table whose rows belong together.
-
-    Parameters
-    ----------
-    schema : Schema
-        The roles; `quasi` and `sensitive` are what is measured.
-    original, released : Table
-        The tables as read.
-    rows, released_rows : int64 arrays, shape (n_rows,)
-        Row of the original and of the release behind each pair.
-    quasi, sensitive : tuples of Column
-        Original columns, one code a pair.
-    released_quasi : tuple of ReleasedColumn
-        The released quasi-identifiers, one code a pair.
-    released_sensitive : tuple of Column
-        The released sensitive columns, in the original's codes where values agree.
-    suppressed : int
-        Original rows that the release left out.
-    notes : tuple of str
-        What a reader should know about the pairing.
-    risk_model : {"classes", "linkage"}
-        What judges the release.
-    groups : Groups, optional
-        The groups that a second table tells the sensitive values of; by default
-        the equivalence classes tell them.
-    by_group : str, optional
-        The sensitive column whose values that table gives, by group and apart from the rows.
-    """
-
-    schema: Schema
-    original: Table
-    released: Table
-    rows: IntArray
-    released_rows: IntArray
-    quasi: tuple[Column, ...]
-    sensitive: tuple[Column, ...]
-    released_quasi: tuple[ReleasedColumn, ...]
-    released_sensitive: tuple[Column, ...]
-    suppressed: int
-    notes: tuple[str, ...]
-    risk_model: str = "classes"
-    groups: Groups | None = None
-    by_group: str | None = None
-
-    @classmethod
-    def of_itself(
-        cls,
-        schema: Schema,
-        table: Table,
-        quasi: tuple[Column, ...],
-        sensitive: tuple[Column, ...],
-    ) -> Pair:
-        """A table as if it had been released as it is."""
-        every, shown = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
-        return cls(schema, table, table, every, every, quasi, sensitive, shown, sensitive, 0, ())
-
-    @property
-    def n_rows(self) -> int:
-        """Number of paired rows."""
-        return len(self.rows)
-
-    @property
-    def plain(self) -> Pair:
-        """The rows on which figures other than the attacks' are measured."""
-        return self
-
-    @property
-    def each(self) -> float:
-        """A released row stands for its person alone."""
-        return 1.0
-
-    @cached_property
-    def classes(self) -> Groups:
-        """The equivalence classes of the released quasi-identifiers."""
-        return group([e.codes for e in by_name(self.released_quasi)], self.n_rows)
-
-    @cached_property
-    def persons(self) -> Persons | None:
-        """Who the rows are about, where the schema tells; None where every row is a person."""
-        found = Persons.from_table(self.original, self.schema.person, self.schema.household)
-        return None if found is None else found.subset(self.rows)
-
-    def people_in(self, groups: Groups) -> IntArray:
-        """People of some groups of the rows, or records where each is one."""
-        return groups.sizes if self.persons is None else self.persons.people(groups)
-
-    def counted_in(self, groups: Groups) -> IntArray:
-        """What k counts of some groups of the rows: people or records, and households."""
-        return groups.sizes if self.persons is None else self.persons.sizes(groups)
-
-    @property
-    def told(self) -> Groups:
-        """The groups through which the release shows sensitive values: of a second table, or its classes."""
-        return self.groups if self.groups is not None else self.classes
-
-    @cached_property
-    def everybody(self) -> Everybody:
-        """The true quasi-identifiers behind every released row."""
-        rows = np.arange(self.n_rows)
-        return Everybody(known_rows(self.released_quasi, rows), self.canonical)
-
-    @cached_property
-    def targets(self) -> dict[str, Target]:
-        """How each sensitive column is attacked."""
-        return {column.name: Target.of(column, self.schema) for column in self.sensitive}
-
-    @cached_property
-    def unchanged(self) -> Pair:
-        """The whole original, with the rows that were left out, as if it had been released."""
-        sensitive = (self.original.declared_column(self.schema, n) for n in self.schema.sensitive)
-        quasi = tuple(column.whole for column in self.released_quasi)
-        return Pair.of_itself(self.schema, self.original, quasi, tuple(sensitive))
-
-    @cached_property
-    def canonical(self) -> IntArray:
-        """Rows in an order that depends on their values alone, not on that of the columns."""
-        parts = self.quasi, self.sensitive, self.released_sensitive
-        keys = [column.codes for part in parts for column in by_name(part)]
-        keys += [column.codes for column in by_name(self.released_quasi)]
-        return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
-
-
-def by_name(columns: Sequence[Named]) -> list[Named]:
-    """Columns in an order that does not depend on how they were declared."""
-    return sorted(columns, key=lambda column: column.name)
+from .table_pair import Pair, People, UnpairedTables
+from .table_warnings import elsewhere, exchanged, left_open, numbers_as_text, told_of_table
 
 
 def align(
@@ -212,10 +77,10 @@ def pair_up(
     schema.check(before.names)
     check_measured(schema, after, "released table")
     cells = [released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
-    unread = {made.column.name: made.told(made.unread) for made in cells if made.unread}
+    unread = {made.column.name: made.rows_of(made.unread) for made in cells if made.unread}
     if unread:
         raise UnreadCells(unread)
-    outside = {made.column.name: made.told(made.outside) for made in cells if made.outside}
+    outside = {made.column.name: made.rows_of(made.outside) for made in cells if made.outside}
     if outside:
         raise InputError(
             f"the release holds values that no original value could have given: {named_cells(outside)}",
@@ -254,17 +119,15 @@ def pair_up(
         schema,
         before,
         after,
-        rows,
-        released_rows,
-        tuple(quasi),
-        tuple(sensitive),
+        People(tuple(quasi), tuple(sensitive)),
         tuple(released),
         tuple(after_sensitive),
-        before.n_rows - len(rows),
-        tuple(notes),
-        subject.risk_model,
-        groups,
-        None if groups is None else subject.numbered,
+        rows,
+        released_rows,
+        notes=tuple(notes),
+        risk_model=subject.risk_model,
+        groups=groups,
+        by_group=None if groups is None else subject.numbered,
     )
 
 
@@ -281,34 +144,6 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
             f"the {what} lacks " + ", ".join(map(repr, lost)),
             hint="its columns are: " + ", ".join(table.names),
         )
-
-
-def evenly(rows: IntArray, most: int) -> IntArray:
-    """At most so many of some rows, spread evenly over their order."""
-    picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
-    return rows[np.unique(picked)]
-
-
-def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
-    """At most so many people whom an attack is tried on: one from each equal part of their order.
-
-    Where in its part a row stands follows the golden ratio, which no period fits: every second
-    row of couples that stand together would be the same partner everywhere. Another
-    `random_state` asks others: who makes a release cannot hide just those who will be asked.
-
-    Examples
-    --------
-    >>> spread(np.arange(12), 4).tolist()
-    [0, 4, 6, 11]
-    """
-    n = len(rows)
-    if n <= most:
-        return rows
-    part = np.arange(most)
-    ends = np.arange(most + 1) * n // most
-    begin = np.random.default_rng(random_state).random() if random_state else 0.0
-    inside = (begin + part * _GOLDEN) % 1.0 * np.diff(ends)
-    return rows[ends[:-1] + inside.astype(np.int64)]
 
 
 def released_column(original: Column, subject: Subject) -> Read:
@@ -332,54 +167,45 @@ def released_column(original: Column, subject: Subject) -> Read:
 def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Column:
     after = subject.table
     try:
-        found = after.like(column)
+        released = after.like(column)
     except SchemaError:
         if not column.is_number:
             raise InputError(
                 f"the released sensitive column {column.name!r} cannot be read as "
                 f"{column.kind}, the kind of the original"
             ) from None
-        found = _middles(column, after)
-    if not column.is_number and not set(found.values) <= set(column.values):
-        found = _categories(column, subject)
-    return taken(found, rows)
+        released = shown(_all_cells(column, subject))  # ranges, each at its middle
+    if not column.is_number and not set(released.values) <= set(column.values):
+        released = _categories(column, _all_cells(column, subject))
+    return taken(released, rows)
 
 
-def _categories(own: Column, subject: Subject) -> Column:
-    """A sensitive category with cells that the original lacks: its own values where one is meant."""
-    made = released_column(own, subject)
-    if made.unread or made.outside:
-        raise UnreadCells({own.name: made.told((*made.unread, *made.outside))})
-    column = made.column
+def _all_cells(own: Column, subject: Subject) -> ReleasedColumn:
+    """Read a released sensitive column; UnreadCells where the original does not explain a cell."""
+    cells = released_column(own, subject)
+    if cells.unread or cells.outside:
+        raise UnreadCells({own.name: cells.rows_of((*cells.unread, *cells.outside))})
+    return cells.column
+
+
+def _categories(own: Column, cells: ReleasedColumn) -> Column:
+    """Return a sensitive category with cells that the original lacks: its own values where one is meant."""
     means = [
         own.values[members[0]] if len(members) == 1 and not missing else label
-        for label, members, missing in zip(
-            column.labels, column.members, column.missing, strict=True
-        )
+        for label, members, missing in zip(cells.labels, cells.members, cells.missing, strict=True)
     ]
     values = sorted({name for name in means if name is not None})
     if own.kind == "ordinal":  # what several values are stands behind them
         values = [*own.values, *(name for name in values if name not in own.values)]
     place = {name: code for code, name in enumerate(values)}
-    codes = np.array([place.get(name, len(values)) for name in means], np.int64)[column.codes]
-    return replace(
-        own, codes=codes, values=values, has_missing=bool((codes == len(values)).any()), exact=()
-    )
+    codes = np.array([place.get(name, len(values)) for name in means], np.int64)[cells.codes]
+    return _with_values(own, codes, values)
 
 
-def _middles(own: Column, after: Table) -> Column:
-    """A sensitive number that was released as ranges, each read at its middle."""
-    found = after.column(own.name, kind="categorical")
-    made = read_released(own, found.codes, found.values)
-    if made.unread or made.outside:
-        raise UnreadCells({own.name: made.told((*made.unread, *made.outside))})
-    column = made.column
-    values, place = np.unique(column.middle, return_inverse=True)
-    gone_cells = column.anything | (column.missing & ~np.isfinite(column.lo))
-    place = np.where(gone_cells, len(values), place.reshape(-1))
-    codes = place[found.codes]
-    gone = bool((codes == len(values)).any())
-    return replace(own, codes=codes, values=values, has_missing=gone, exact=())
+def _with_values(own: Column, codes: IntArray, values: Any) -> Column:
+    """Return a column with other values; codes beyond them are missing."""
+    missing = bool((codes == len(values)).any())
+    return replace(own, codes=codes, values=values, has_missing=missing, exact=())
 
 
 def _outside(
@@ -469,3 +295,170 @@ def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
     for codes in columns:
         mixed = siphash_words(mixed ^ codes.astype(np.uint64), np.uint64(0), np.uint64(0))
     return mixed
+
+
+WITHOUT_PAIRS = (
+    "rows were not paired: certainty lost, cells changed, rows left out, and which columns give "
+    "people away need pairs and were not measured"
+)
+WITHOUT_STRANGERS = (
+    "nobody was named who took no part (control): what holds for everybody cannot be told from "
+    "what was taken from the people of the table, and success beyond public totals counts both; "
+    "hold back some people before a table is made, and give them as control"
+)
+
+
+def read_unpaired(
+    original: Any, subject: Subject, control: Any = None, why: str = ""
+) -> UnpairedTables:
+    """Read the tables and understand every released cell, pairing nothing.
+
+    Parameters
+    ----------
+    original : path, frame or Table
+        The people that the release was made from.
+    subject : Subject
+        The release, of any number of rows.
+    control : path, frame or Table, optional
+        People who took no part in it.
+    why : str
+        Why rows are not paired, where somebody expected it.
+
+    Raises
+    ------
+    SchemaError
+        A column is missing, or has another kind in the control.
+    UnreadCells
+        No cell of a released column can be read.
+    """
+    after, schema = subject.table, subject.schema
+    before = read(original, schema=schema)
+    others = None if control is None else read(control, schema=schema)
+    schema.check(before.names)
+    check_measured(schema, after, "released table")
+    check_measured(schema, others or before, "control")
+    notes = [f"{why}; {WITHOUT_PAIRS}" if why else WITHOUT_PAIRS]
+    if others is None:
+        notes.append(WITHOUT_STRANGERS)
+    named = [n for n in schema.identifiers if n in after.names]
+    if named:
+        notes.append("direct identifiers are in the release: " + ", ".join(named))
+    notes += numbers_as_text(before, schema)
+    tables = _tables(before, subject, None, tuple(notes))
+    if others is None:
+        return tables
+    return replace(_tables(before, subject, others, ()), own_codes=tables)
+
+
+def _tables(
+    before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
+) -> UnpairedTables:
+    """The tables under one dictionary a column: the members' own, or theirs and the others'."""
+    schema = subject.schema
+    mine: dict[str, Column] = {}
+    theirs: dict[str, Column] = {}
+    cells: dict[str, ReleasedColumn] = {}
+    groups = None
+    for name in (*schema.quasi, *schema.sensitive):
+        own = before.declared_column(schema, name)
+        if others is not None:
+            own, theirs[name] = together(own, others.like(own))
+        mine[name] = own
+        if name == subject.numbered:
+            cells[name], groups = _joined(own, subject, list(cells.values()))
+        else:
+            cells[name], note = _cells(own, subject)
+            notes += note
+
+    def people(columns: dict[str, Column]) -> People:
+        return People(
+            tuple(columns[n] for n in schema.quasi), tuple(columns[n] for n in schema.sensitive)
+        )
+
+    sensitive = tuple(cells[n] for n in schema.sensitive)
+    return UnpairedTables(
+        schema,
+        before,
+        subject.table,
+        people(mine),
+        tuple(cells[n] for n in schema.quasi),
+        tuple(shown(column) for column in sensitive),
+        sensitive,
+        strangers=None if others is None else people(theirs),
+        notes=notes,
+        risk_model="classes" if groups or any(cells[n].general for n in schema.quasi) else "attacks",
+        groups=groups,
+        by_group=None if groups is None else subject.numbered,
+    )
+
+
+def _joined(
+    own: Column, subject: Subject, beside: Sequence[ReleasedColumn]
+) -> tuple[ReleasedColumn, Groups]:
+    """A column released as group numbers, its values dealt as a reader joins the two tables."""
+    numbered = subject.table.column(own.name, kind="categorical")
+    assert subject.second is not None
+    alike = replace(own, codes=np.zeros(len(numbered.codes), np.int64))
+    dealt, groups = join(alike, numbered, subject.second, [c.codes for c in beside])
+    return replace(unchanged(dealt), original=own), groups
+
+
+def together(one: Column, two: Column) -> tuple[Column, Column]:
+    """Two columns of the same kind in the codes of one dictionary, that of their union.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from hedgerow.columns.table import Table
+    >>> a, b = (Table(pa.table({"c": c})).column("c") for c in ([3, 1], [2, None]))
+    >>> [c.codes.tolist() for c in together(a, b)]
+    [[2, 0], [1, 3]]
+    """
+    if one.is_number:
+        ends = [np.asarray(c.values, np.float64) for c in (one, two)]
+        values: Any = np.union1d(*ends)
+        places = [np.searchsorted(values, v) for v in ends]
+    else:
+        known = set(one.values)
+        values = [*one.values, *(v for v in two.values if v not in known)]
+        if one.kind == "categorical":
+            values.sort()
+        place = {v: i for i, v in enumerate(values)}
+        places = [np.array([place[v] for v in c.values], np.int64) for c in (one, two)]
+    made = []
+    for column, at in zip((one, two), places, strict=True):
+        codes = np.append(at, len(values))[column.codes]
+        # doubles that stand for the same exact number share a code
+        made.append(replace(column, codes=codes, values=values, exact=()))
+    return made[0], made[1]
+
+
+def _cells(own: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
+    """A released column, and a note on cells that fit nobody."""
+    made = released_column(own, subject)
+    column, strange = made.column, made.rows_of((*made.unread, *made.outside))
+    notes: tuple[str, ...] = ()
+    if sum(strange.values()) == len(column.codes):
+        raise UnreadCells({own.name: strange})
+    if strange:
+        named = named_cells({own.name: strange})
+        notes = (f"released cells that no person could have fit nobody: {named}",)
+    missing = own.counts()[own.n_values]
+    return (column if missing or not own.n_values else suppressed(column)), notes
+
+
+def shown(column: ReleasedColumn) -> Column:
+    """Return what a released column shows: numbers (ranges at their middle) or categories.
+
+    What a cell leaves open is missing.
+    """
+    own = column.original
+    if column.is_number:
+        known = np.isfinite(column.lo) & ~column.anything
+        values, place = np.unique(column.middle[known], return_inverse=True)
+        code = np.full(column.n_cells, len(values))
+        code[known] = place.reshape(-1)
+    else:
+        values, m = own.values, own.n_values
+        code = np.array([int(c[0]) if len(c) == 1 else m for c in column.members], np.int64)
+    return _with_values(own, code[column.codes], values)

@@ -17,8 +17,8 @@ from ..validation import PATH, takes, whole
 from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
 from .design_matrix import shown_values
-from .pairing import Pair
 from .success import Target
+from .table_pair import Pair
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,10 +111,10 @@ def per_person(
         columns["household risk"] = homes.of_rows
     if special is not None:
         columns["suda"] = special.scores
-    told = Classes.from_groups(pair.told, pair.released_sensitive)
+    told = Classes.from_groups(pair.value_groups, pair.released_sensitive)
     worst, parts = np.zeros(pair.n_rows), dict[str, Any]()
     for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
-        found, group = told.sensitive[own.name], pair.told.labels.astype(np.int64)
+        found, group = told.sensitive[own.name], pair.value_groups.labels.astype(np.int64)
         names = list(found.scores.by_score)
         every = np.stack([found.scores.by_score[name] for name in names])
         tells = found.scores.worst[group]

@@ -182,10 +182,9 @@ class _Sets:
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column = column
-        sizes = [len(members) for members in column.members]
-        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        cells, members = column.categories
         order = np.argsort(members, kind="stable")
-        self.cells = np.repeat(np.arange(column.n_cells), sizes)[order]
+        self.cells = cells[order]
         self.starts = np.searchsorted(members[order], np.arange(column.original.n_values + 1))
 
     def away(self, code: int) -> FloatArray:
@@ -212,9 +211,7 @@ def _shares(column: ReleasedColumn) -> FloatArray:
         first = np.searchsorted(values, column.lo, "left")
         held += np.maximum(upto[np.searchsorted(values, column.hi, "right")] - upto[first], 0)
     else:
-        sizes = [len(members) for members in column.members]
-        cells = np.repeat(np.arange(column.n_cells), sizes)
-        members = np.concatenate([np.zeros(0, np.int64), *column.members])
+        cells, members = column.categories
         held += np.bincount(cells, counts[members], column.n_cells).astype(np.int64)
     return np.where(column.anything, n, np.maximum(held, 1)) / n
 

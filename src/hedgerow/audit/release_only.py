@@ -11,9 +11,10 @@ from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..schema import SURVEY, Schema
 from .cell_patterns import suppressed
-from .pairing import Pair, check_measured, join
+from .pairing import check_measured, join
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject
+from .table_pair import Pair
 from .table_warnings import told_of_table
 
 COMPARED = "utility, attacks, inference and everything else that compares with the original"

@@ -118,12 +118,15 @@ class ReleasedColumn:
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
+    def categories(self) -> tuple[IntArray, IntArray]:
+        """Each category that each cell may stand for: the cells, ascending, and the categories."""
+        cells = np.repeat(np.arange(self.n_cells), [len(each) for each in self.members])
+        return cells, np.concatenate([np.zeros(0, np.int64), *self.members])
+
+    @cached_property
     def shares(self) -> Any:
         """Weight of each original category (last: missing) in each cell; rows sum to 1. Sparse."""
-        m = self.original.n_values
-        sizes = [len(members) for members in self.members]
-        cells = np.repeat(np.arange(self.n_cells), sizes)
-        members = np.concatenate([np.zeros(0, np.int64), *self.members])
+        m, (cells, members) = self.original.n_values, self.categories
         weights = np.concatenate([np.zeros(0), *self.weights])
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
         gone = np.flatnonzero(rest)
@@ -138,10 +141,8 @@ class ReleasedColumn:
     @cached_property
     def cover(self) -> Cover:
         """The same for whoever asks what covers what."""
-        m = self.original.n_values
-        keys = [cell * m + members for cell, members in enumerate(self.members)]
-        members = np.concatenate([np.zeros(0, np.int64), *keys])
-        return Cover(self.lo, self.hi, self.missing, self.anything, members, m)
+        m, (cells, members) = self.original.n_values, self.categories
+        return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
         """The column as read, for pairs of rows; a missing cell of a known value was suppressed."""
@@ -248,8 +249,8 @@ class Read:
     unread: tuple[int, ...]
     outside: tuple[int, ...]
 
-    def told(self, some: Sequence[int]) -> dict[str, int]:
-        """Some cells as released, and the rows that show each."""
+    def rows_of(self, some: Sequence[int]) -> dict[str, int]:
+        """Count the rows of some cells, by the cells as released."""
         return {str(self.column.labels[i]): int(self.column.counts[i]) for i in some}
 
 

@@ -24,14 +24,14 @@ from .attacks.learners import LEARNERS, check_learners
 from .backend import check_room, holder
 from .figures import CASES, ON_SAMPLE, Task, figures_of
 from .non_members import check_control
-from .pairing import Pair, pair_up
+from .pairing import pair_up, read_unpaired
 from .profile_result import judged
 from .release_only import Alone
 from .result import Audit
 from .sample import Sample, sample_of
 from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
-from .unpaired.unpaired_tables import Apart, apart
+from .table_pair import Pair, UnpairedTables
 
 
 @takes(
@@ -272,6 +272,8 @@ def audit(
     }
     if isinstance(sides, Alone):  # nothing is compared with other people either
         strangers = population = None
+    if strangers is not None and isinstance(sides, Pair) and _tried(wanted):
+        sides = replace(sides, strangers=sides.people_of(strangers))
     k = what.k if k is None else k
     if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
         weights = what.schema.weight
@@ -388,7 +390,7 @@ def _sides(
     paired: bool | None,
     strangers: Table | None,
     allow_outside: bool,
-) -> Pair | Apart | Alone:
+) -> Pair | UnpairedTables | Alone:
     """Both tables side by side, or the release alone where nothing can be compared."""
     if original is None:
         return Alone.of(what)
@@ -409,18 +411,18 @@ def _side_by_side(
     paired: bool | None,
     strangers: Table | None,
     allow_outside: bool,
-) -> Pair | Apart:
+) -> Pair | UnpairedTables:
     """Row by row where something tells which rows belong together."""
     if paired is False:
         if key is not None:
             raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
-        return apart(original, what, strangers)
+        return read_unpaired(original, what, strangers)
     try:
         return pair_up(original, what, key=key, allow_outside=allow_outside)
     except Unpaired as error:
         if paired:
             raise
-        return apart(original, what, strangers, why=error.message)
+        return read_unpaired(original, what, strangers, why=error.message)
 
 
 def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:

@@ -13,8 +13,8 @@ from ..backends.row_ids import hashes
 from ..columns.table import Table
 from ..key import Key
 from ..measures import IntArray, group
-from .pairing import Pair
 from .released_values import taken
+from .table_pair import Pair, People
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,15 +137,12 @@ def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
         ),
         rows=every,
         released_rows=every,
-        quasi=tuple(column.original for column in quasi),
-        sensitive=sensitive,
+        members=People(tuple(column.original for column in quasi), sensitive),
         released_quasi=quasi,
         released_sensitive=tuple(taken(column, rows) for column in pair.released_sensitive),
-        suppressed=0,
         groups=None if pair.groups is None else group([pair.groups.labels[rows]]),
     )
-    own = tuple(column.original for column in quasi)
-    vars(made)["unchanged"] = Pair.of_itself(schema, made.original, own, sensitive)
+    vars(made)["unchanged"] = Pair.of_itself(schema, made.original, made.quasi, sensitive)
     return made
 
 

@@ -1,97 +1,415 @@
-"""What two tables tell without their rows being compared one by one."""
+"""An original and a released table side by side, paired row by row or not, and the people in them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..measures import Groups, IntArray, Persons
+from ..measures import Groups, IntArray, Persons, group
 from ..schema import Schema
-from .design_matrix import Everybody
-from .released_values import ReleasedColumn
+from .design_matrix import OUTSIDE, UNKNOWN, Everybody, Known, known_rows, true_values
+from .released_values import ReleasedColumn, unchanged
 from .success import Target
 
+_GOLDEN = (5**0.5 - 1) / 2
 
-class Sides(Protocol):
-    """Two tables for whoever asks nothing row by row: a `Pair`, or tables that are not paired."""
+Named = TypeVar("Named", Column, ReleasedColumn)
 
-    @property
-    def schema(self) -> Schema:
-        """The roles."""
 
-    @property
-    def original(self) -> Table:
-        """The table before."""
+def by_name(columns: Sequence[Named]) -> list[Named]:
+    """Sort columns by name, so that no result depends on how they were declared."""
+    return sorted(columns, key=lambda column: column.name)
 
-    @property
-    def released(self) -> Table:
-        """The table after."""
 
-    @property
-    def unchanged(self) -> Sides:
-        """The whole original as if it had been released."""
+def evenly(rows: IntArray, most: int) -> IntArray:
+    """Return at most so many of some rows, spread evenly over their order."""
+    picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
+    return rows[np.unique(picked)]
 
-    @property
-    def quasi(self) -> tuple[Column, ...]:
-        """The original quasi-identifiers."""
 
-    @property
-    def sensitive(self) -> tuple[Column, ...]:
-        """The original sensitive columns."""
+def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
+    """Return at most so many people whom an attack is tried on: one from each equal part of their order.
 
-    @property
-    def released_quasi(self) -> tuple[ReleasedColumn, ...]:
-        """The released quasi-identifiers, one code a released row."""
+    Where in its part a row stands follows the golden ratio, which no period fits: every second
+    row of couples that stand together would be the same partner everywhere. Another
+    `random_state` asks others: who makes a release cannot hide just those who will be asked.
 
-    @property
-    def released_sensitive(self) -> tuple[Column, ...]:
-        """The released sensitive columns, one code a released row."""
+    Examples
+    --------
+    >>> spread(np.arange(12), 4).tolist()
+    [0, 4, 6, 11]
+    """
+    n = len(rows)
+    if n <= most:
+        return rows
+    part = np.arange(most)
+    ends = np.arange(most + 1) * n // most
+    begin = np.random.default_rng(random_state).random() if random_state else 0.0
+    inside = (begin + part * _GOLDEN) % 1.0 * np.diff(ends)
+    return rows[ends[:-1] + inside.astype(np.int64)]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The true values of some people, in the codes of the table that they are compared with.
+
+    Parameters
+    ----------
+    quasi, sensitive : tuples of Column
+        One code a person.
+    """
+
+    quasi: tuple[Column, ...]
+    sensitive: tuple[Column, ...]
 
     @property
     def n_rows(self) -> int:
-        """Released rows."""
+        """Number of people."""
+        return len(self.quasi[0].codes)
+
+    @cached_property
+    def canonical(self) -> IntArray:
+        """Rows in an order that depends on their values alone, whatever the order of columns."""
+        return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
+
+    def some(self, most: int, random_state: int = 0) -> IntArray:
+        """Return at most so many people, spread evenly over their sorted values."""
+        return spread(self.canonical, most, random_state)
+
+    def known(
+        self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)
+    ) -> Known:
+        """Return what an intruder knows of some of them, by the columns that were released."""
+        own = {c.name: c for c in (*self.quasi, *self.sensitive)}
+        return Known(tuple(true_values(own[c.name], rows) for c in released))
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """People whom learners are asked about.
+
+    Parameters
+    ----------
+    known : Known
+        What an intruder knows of them.
+    values : sequence of arrays
+        By sensitive column their values: numbers, or codes of the members' categories.
+    released : int array, shape (n_people,)
+        The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in it.
+    """
+
+    known: Known
+    values: Sequence[Any]
+    released: IntArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Asked]) -> Asked:
+        """Join several groups of people, one behind the other."""
+        return cls(
+            Known.joined(*(part.known for part in parts)),
+            [np.concatenate(each) for each in zip(*(part.values for part in parts), strict=True)],
+            np.concatenate([part.released for part in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TablePair:
+    """An original and a released table, for whoever asks nothing row by row.
+
+    Parameters
+    ----------
+    schema : Schema
+        The roles; `quasi` and `sensitive` are what is measured.
+    original, released : Table
+        The tables as read.
+    members : People
+        Those of the original who are compared: of paired rows one each.
+    released_quasi : tuple of ReleasedColumn
+        The released quasi-identifiers, one cell a released row.
+    released_sensitive : tuple of Column
+        What the released sensitive columns show, in the original's codes where values agree.
+    strangers : People, optional
+        People who took no part: the control.
+    notes : tuple of str
+        What a reader should know about the pairing.
+    risk_model : {"classes", "linkage", "attacks"}
+        What judges the release: classes of equal cells, links of altered records, or the attacks
+        alone.
+    groups : Groups, optional
+        The groups of a second table that publishes the sensitive values.
+    by_group : str, optional
+        The sensitive column whose values that table gives, by group and not by row.
+    """
+
+    schema: Schema
+    original: Table
+    released: Table
+    members: People
+    released_quasi: tuple[ReleasedColumn, ...]
+    released_sensitive: tuple[Column, ...]
+    _: KW_ONLY
+    strangers: People | None = None
+    notes: tuple[str, ...] = ()
+    risk_model: str = "classes"
+    groups: Groups | None = None
+    by_group: str | None = None
+
+    is_paired: ClassVar[bool] = False
 
     @property
-    def each(self) -> float:
-        """How many people a released row stands for where people are counted."""
+    def n_rows(self) -> int:
+        """Number of released rows, or of pairs."""
+        return self.released.n_rows
 
     @property
-    def classes(self) -> Groups:
-        """The equivalence classes of the released rows."""
-
-    @property
-    def told(self) -> Groups:
-        """What the release tells sensitive values of."""
-
-    @property
-    def by_group(self) -> str | None:
-        """The sensitive column whose values a second table gives, by group."""
-
-    @property
-    def everybody(self) -> Everybody | None:
-        """The true quasi-identifiers behind every released row, where they are paired."""
-
-    @property
-    def persons(self) -> Persons | None:
-        """Who the released rows are about, where the schema tells."""
-
-    def people_in(self, groups: Groups) -> IntArray:
-        """People of some groups of the released rows, or records where each is one."""
-
-    @property
-    def targets(self) -> Mapping[str, Target]:
-        """How each sensitive column is attacked."""
+    def plain(self) -> TablePair:
+        """The tables on which figures other than the attacks' are measured."""
+        return self
 
     @property
     def suppressed(self) -> int | None:
         """Original rows that the release left out; None where nobody can know."""
+        return None
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
+    def people_per_row(self) -> float:
+        """People whom a released row stands for where people are counted."""
+        return self.original.n_rows / self.n_rows
 
     @property
-    def risk_model(self) -> str:
-        """What judges the release."""
+    def quasi(self) -> tuple[Column, ...]:
+        """The original quasi-identifiers."""
+        return self.members.quasi
+
+    @property
+    def sensitive(self) -> tuple[Column, ...]:
+        """The original sensitive columns."""
+        return self.members.sensitive
+
+    @property
+    def people(self) -> tuple[People, ...]:
+        """The members, and the strangers where some are at hand."""
+        return (self.members,) if self.strangers is None else (self.members, self.strangers)
+
+    @property
+    def everybody(self) -> Everybody | None:
+        """The true quasi-identifiers behind every released row, where they are paired."""
+        return None
+
+    @property
+    def persons(self) -> Persons | None:
+        """The people behind the rows, where pairs and the schema tell; else every row is a person."""
+        return None
+
+    def people_in(self, groups: Groups) -> IntArray:
+        """Count the people of some groups of the rows, or records where each is one."""
+        return groups.sizes if self.persons is None else self.persons.people(groups)
+
+    @cached_property
+    def classes(self) -> Groups:
+        """The equivalence classes of the released quasi-identifiers."""
+        return group([c.codes for c in by_name(self.released_quasi)], self.n_rows)
+
+    @property
+    def value_groups(self) -> Groups:
+        """The groups that show sensitive values: those of a second table, or the classes."""
+        return self.groups if self.groups is not None else self.classes
+
+    @cached_property
+    def targets(self) -> dict[str, Target]:
+        """How each sensitive column is attacked."""
+        return {column.name: Target.of(column, self.schema) for column in self.sensitive}
+
+    @cached_property
+    def unchanged(self) -> Pair:
+        """The whole original as if it had been released unchanged."""
+        raise NotImplementedError
+
+    @property
+    def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
+        """The released sensitive columns as cells, in the original's categories."""
+        raise NotImplementedError
+
+    @cached_property
+    def canonical(self) -> IntArray:
+        """Members in an order that depends on values alone, not on that of the columns."""
+        return self.members.canonical
+
+    def order_of(self, people: People, *values: Any) -> IntArray:
+        """Return some people in an order that depends on their values alone."""
+        return self.canonical if people is self.members else people.canonical
+
+    def rows_of(self, people: People, picked: IntArray) -> IntArray:
+        """Return the released rows of some people, as far as they are known."""
+        return np.full(len(picked), UNKNOWN if people is self.members else OUTSIDE)
+
+    def original_rows(self, picked: IntArray) -> IntArray:
+        """Return the rows of the original behind some members."""
+        return picked
+
+
+@dataclass(frozen=True, eq=False)
+class Pair(TablePair):
+    """An original and a released table whose rows belong together: `members` has one code a pair.
+
+    Parameters
+    ----------
+    rows, released_rows : int64 arrays, shape (n_rows,)
+        Row of the original and of the release behind each pair.
+    """
+
+    rows: IntArray
+    released_rows: IntArray
+
+    is_paired: ClassVar[bool] = True
+
+    @classmethod
+    def of_itself(
+        cls,
+        schema: Schema,
+        table: Table,
+        quasi: tuple[Column, ...],
+        sensitive: tuple[Column, ...],
+    ) -> Pair:
+        """Pair a table with itself, as if it had been released as it is."""
+        every, shown = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
+        members = People(quasi, sensitive)
+        return cls(schema, table, table, members, shown, sensitive, every, every)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of paired rows."""
+        return len(self.rows)
+
+    @property
+    def plain(self) -> Pair:
+        """The tables on which figures other than the attacks' are measured."""
+        return self
+
+    @property
+    def suppressed(self) -> int:
+        """Original rows that the release left out."""
+        return self.original.n_rows - len(self.rows)
+
+    @property
+    def people_per_row(self) -> float:
+        """A released row stands for its person alone."""
+        return 1.0
+
+    @cached_property
+    def persons(self) -> Persons | None:
+        """The people behind the rows, where the schema tells; else every row is a person."""
+        found = Persons.from_table(self.original, self.schema.person, self.schema.household)
+        return None if found is None else found.subset(self.rows)
+
+    def counted_in(self, groups: Groups) -> IntArray:
+        """Count what k counts of some groups of the rows: people or records, and households."""
+        return groups.sizes if self.persons is None else self.persons.sizes(groups)
+
+    @cached_property
+    def everybody(self) -> Everybody:
+        """The true quasi-identifiers behind every released row."""
+        rows = np.arange(self.n_rows)
+        return Everybody(known_rows(self.released_quasi, rows), self.canonical)
+
+    @cached_property
+    def unchanged(self) -> Pair:
+        """The whole original, with the rows that were left out, as if it had been released."""
+        sensitive = (self.original.declared_column(self.schema, n) for n in self.schema.sensitive)
+        quasi = tuple(column.whole for column in self.released_quasi)
+        return Pair.of_itself(self.schema, self.original, quasi, tuple(sensitive))
+
+    @property
+    def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
+        """The released sensitive columns as cells, in the original's categories."""
+        return tuple(
+            unchanged(
+                shown
+                if own.is_number
+                else replace(own, codes=shown.codes_in(own, unknown=own.n_values))
+            )
+            for own, shown in zip(self.sensitive, self.released_sensitive, strict=True)
+        )
+
+    @cached_property
+    def canonical(self) -> IntArray:
+        """Rows in an order that depends on their values alone, not on that of the columns."""
+        parts = self.quasi, self.sensitive, self.released_sensitive
+        keys = [column.codes for part in parts for column in by_name(part)]
+        keys += [column.codes for column in by_name(self.released_quasi)]
+        return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
+
+    def order_of(self, people: People, *values: Any) -> IntArray:
+        """Return some people in an order that depends on their values alone."""
+        if people is self.members:
+            return self.canonical
+        return np.lexsort((*values, *people.known(by_name(self.released_quasi)).columns))
+
+    def rows_of(self, people: People, picked: IntArray) -> IntArray:
+        """Return the released rows of some people; where values were altered nobody has one."""
+        if people is self.members and self.risk_model != "linkage":
+            return picked
+        return super().rows_of(people, picked)
+
+    def original_rows(self, picked: IntArray) -> IntArray:
+        """Return the rows of the original behind some members."""
+        return self.rows[picked]
+
+    def people_of(self, table: Table) -> People:
+        """Read other people in the codes of the members; a category that no member has stands behind missing ones."""
+        return People(
+            tuple(_in_codes(column, table, column.n_values) for column in self.quasi),
+            tuple(_in_codes(column, table, column.n_values + 1) for column in self.sensitive),
+        )
+
+
+def _in_codes(own: Column, table: Table, unknown: int) -> Column:
+    """Read a column of another table; of categories in the codes of `own`."""
+    column = table.like(own)
+    return column if own.is_number else replace(own, codes=column.codes_in(own, unknown=unknown))
+
+
+@dataclass(frozen=True, eq=False)
+class UnpairedTables(TablePair):
+    """An original and a released table whose rows are not paired; strangers share its codes.
+
+    Parameters
+    ----------
+    cells : tuple of ReleasedColumn
+        The released sensitive columns; what they cover is in the joint codes.
+    own_codes : UnpairedTables, optional
+        The same under the members' own dictionaries, where strangers share these: no figure of
+        the original or the release but the attacks' may depend on whom strangers are.
+    """
+
+    cells: tuple[ReleasedColumn, ...]
+    own_codes: UnpairedTables | None = None
+
+    @property
+    def plain(self) -> UnpairedTables:
+        """The tables on which figures other than the attacks' are measured: strangers change none."""
+        return self.own_codes or self
+
+    @property
+    def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
+        """The released sensitive columns as cells, in the original's categories."""
+        return self.cells
+
+    @cached_property
+    def records(self) -> Groups:
+        """The released rows that are equal in every measured column."""
+        columns = by_name((*self.released_quasi, *self.cells))
+        return group([c.codes for c in columns], self.n_rows)
+
+    @cached_property
+    def unchanged(self) -> Pair:
+        """The original as if it had been released unchanged; the same members are asked of it."""
+        whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
+        vars(whole)["canonical"] = self.canonical
+        return whole

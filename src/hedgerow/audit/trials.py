@@ -19,8 +19,9 @@ from ..schema import Schema
 from .attacks.linking import linking_attacks
 from .inference import infer
 from .non_members import FOLDS, refitting
-from .pairing import Pair, pair_up
+from .pairing import pair_up
 from .subject import of_fitted
+from .table_pair import Pair
 from .utility.loss import certainty_penalty
 from .utility.queries import range_queries
 
@@ -164,9 +165,9 @@ def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
-    columns = Classes.from_groups(pair.told, pair.released_sensitive).sensitive.values()
+    columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
     told = Disclosed.over_columns(
-        Disclosed.from_classes(column_disclosure(column), pair.told.sizes) for column in columns
+        Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
     )
     assert told is not None
     found = [e for e in map(explained.explained_share, columns) if e is not None]

@@ -13,8 +13,9 @@ from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import Schema
 from .attacks.influence import influence
-from .attacks.regression import regression_attacks
-from .pairing import Pair, check_measured
+from .attacks.regression import regression
+from .pairing import check_measured
+from .table_pair import Pair
 
 LEARNER = ("tree",)
 """Who attacks before a method was chosen: the regression tree that the papers ask."""
@@ -106,7 +107,7 @@ def unprotected(
     }
     if not attacks or not schema.sensitive:
         return Unprotected(**found)
-    tried = regression_attacks(
+    tried = regression(
         pair,
         learners=LEARNER,
         people=PEOPLE,

@@ -12,11 +12,12 @@ from typing import Any
 from ..audit.column_ablation import Shares, shares
 from ..audit.frontier import Prepared, frontier
 from ..audit.lookup import Found, look_up
-from ..audit.pairing import Pair, pair_up
+from ..audit.pairing import pair_up
 from ..audit.points import Frontier, Point
 from ..audit.result import Audit
 from ..audit.run import audit
 from ..audit.subject import of_release
+from ..audit.table_pair import Pair
 from ..audit.unprotected import Unprotected, as_it_is, unprotected
 from ..backends import ENGINES, base
 from ..backends.select import chosen, opened

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +11,12 @@ import pytest
 from hedgerow.audit.attacks.downcoding import _within_cells
 from hedgerow.audit.attacks.influence import influence
 from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.regression import regression_attacks
+from hedgerow.audit.attacks.regression import regression
 from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.design_matrix import known_rows
-from hedgerow.audit.pairing import align, spread
+from hedgerow.audit.pairing import align
 from hedgerow.audit.record_distance import Reach
+from hedgerow.audit.table_pair import spread
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
 
@@ -29,7 +32,7 @@ def pair(people, release, schema):
 
 @pytest.fixture(scope="module")
 def attacks(pair):
-    return {(a["target"], a["learner"]): a for a in regression_attacks(pair, people=300)}
+    return {(a["target"], a["learner"]): a for a in regression(pair, people=300)}
 
 
 def test_every_learner_attacks_every_column(attacks):
@@ -54,7 +57,7 @@ def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
     rng = np.random.default_rng(3)
     people = pd.DataFrame({"a": np.arange(300), "y": rng.normal(100, 30, 300)})
     schema = Schema(quasi=["a"], sensitive=["y"])
-    (attack,) = regression_attacks(align(people, people, schema), learners=["tree"])
+    (attack,) = regression(align(people, people, schema), learners=["tree"])
     # noise cannot be inferred: all success beyond the control is leakage about the rows
     assert attack["success"] == 1.0
     assert attack["control"] < 0.4
@@ -66,7 +69,7 @@ def test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not():
 def test_one_group_gives_the_public_mean(people):
     schema = Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
     pair = align(people, people.assign(age="*", job="*"), schema)
-    for attack in regression_attacks(pair, learners=FAST, people=1200):
+    for attack in regression(pair, learners=FAST, people=1200):
         # the nearest records are all: the number that hits most of them is the best in public
         best = attack["learner"] == "nearest"
         assert attack["success"] == pytest.approx(attack["public_best" if best else "public_guess"])
@@ -80,7 +83,7 @@ def test_random_row_and_majority_by_hand():
         {"a": [1, 2, 3, 4], "ill": ["flu", "flu", "flu", "cold"], "y": [100.0, 105.0, -10.0, 0.0]}
     )
     pair = align(people, people.assign(a="[1-4]"), Schema(quasi=["a"], sensitive=["ill", "y"]))
-    ill, y = regression_attacks(pair, learners=["nearest"])
+    ill, y = regression(pair, learners=["nearest"])
     assert ill["random_row"] == pytest.approx((3 * 0.75 + 0.25) / 4)
     assert (ill["success"], ill["public_best"]) == (0.75, 0.75)
     # 100 and 105 hit each other within 10%; -10 and 0 are hit by themselves alone
@@ -89,8 +92,8 @@ def test_random_row_and_majority_by_hand():
 
 
 def test_held_out_people_are_the_control_when_given(pair):
-    others = read(people_of(400, seed=9))
-    (pay, ill) = regression_attacks(pair, control=others, learners=["nearest"], people=300)
+    others = pair.people_of(read(people_of(400, seed=9)))
+    (pay, ill) = regression(replace(pair, strangers=others), learners=["nearest"], people=300)
     for attack in (pay, ill):
         assert attack["control"] > attack["public_guess"]
         assert abs(attack["control"] - attack["success"]) < 0.15
@@ -100,7 +103,7 @@ def test_attacks_do_not_depend_on_row_order(people, release, schema):
     order = np.random.default_rng(0).permutation(len(people))
     one = align(people, release, schema)
     two = align(people.iloc[order], release.iloc[order], schema)
-    assert regression_attacks(one, people=100) == regression_attacks(two, people=100)
+    assert regression(one, people=100) == regression(two, people=100)
     assert linking_attacks(one, people=100) == linking_attacks(two, people=100)
     assert predicate_singling_out(one) == predicate_singling_out(two)
     assert influence(one) == influence(two)
@@ -176,7 +179,7 @@ def test_who_hides_the_people_asked_by_default_is_found_by_another_number():
     release.loc[spread(pair.canonical, 200), "d"] = "0"
 
     def success(random_state):
-        found = regression_attacks(
+        found = regression(
             align(people, release, schema), learners=["nearest"], people=200,
             random_state=random_state,
         )  # fmt: skip

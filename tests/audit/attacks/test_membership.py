@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import hedgerow as hr
 from hedgerow.audit.attacks.membership import membership
-from hedgerow.audit.non_members import given, left_out, refitting
+from hedgerow.audit.non_members import left_out, refitting, with_strangers
 from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.subject import of_release
 from hedgerow.io.read import read
@@ -27,7 +29,7 @@ def people_of(n, seed):
 
 def told(people, release, strangers, schema=SCHEMA, most=500):
     pair = align(people, release, schema)
-    found = membership([given(pair, read(strangers))], people=most)
+    found = membership(with_strangers(replace(pair, strangers=pair.people_of(read(strangers)))), people=most)
     return {(a["target"], a["learner"]): a for a in found}
 
 
@@ -217,7 +219,7 @@ def test_strangers_are_left_out_of_a_release_made_again():
     pair = pair_up(people, of_release(release))
     parts = list(left_out(pair, refitting(release.method, schema), tell=lambda _: None))
     assert sorted(np.concatenate([p.left for p in parts]).tolist()) == list(range(600))
-    members = np.concatenate([p.pair.rows[p.members] for p in parts])
+    members = np.concatenate([p.sides.rows[p.members] for p in parts])
     assert len(members) == 600
     found = membership(parts, people=100)
     assert {a["people"] for a in found} == {300}

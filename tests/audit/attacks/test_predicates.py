@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from hedgerow.audit.attacks.singling_out import predicate_singling_out
-from hedgerow.audit.non_members import given
+from hedgerow.audit.non_members import with_strangers
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read
 from hedgerow.schema import Schema
@@ -26,7 +28,7 @@ PEOPLE, STRANGERS = people_of(400, 1), people_of(2_000, 2)
 
 def told(people, release, strangers=None, schema=SCHEMA):
     pair = align(people, release, schema)
-    outside = [] if strangers is None else [given(pair, read(strangers))]
+    outside = [] if strangers is None else with_strangers(replace(pair, strangers=pair.people_of(read(strangers))))
     return {a["learner"]: a for a in predicate_singling_out(pair, outside)}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.attacks.linking import linking_attacks
-from hedgerow.audit.attacks.regression import regression_attacks
+from hedgerow.audit.attacks.regression import regression
 from hedgerow.audit.attacks.singling_out import predicate_singling_out
 from hedgerow.audit.pairing import align
 from hedgerow.io.read import read
@@ -39,7 +39,7 @@ def by_target(found):
 def test_an_unchanged_table_of_different_people_is_told_wholly_at_any_size(n):
     people = strangers(n)
     pair = align(people, people, SCHEMA)
-    found = by_target(regression_attacks(pair, learners=["tree", "nearest"], people=150))
+    found = by_target(regression(pair, learners=["tree", "nearest"], people=150))
     for target in SCHEMA.sensitive:
         attack = found[target, "nearest"]
         assert (attack["success"], attack["over_control"]) == (1.0, 1.0)
@@ -59,7 +59,7 @@ def test_a_table_whose_people_differ_by_a_hair_is_told_wholly():
         {"number": np.append(np.arange(n - 1) * 1e-7, 1.0), "pay": np.geomspace(1, 1e9, n)}
     )
     pair = align(people, people, Schema(quasi=["number"], sensitive=["pay"]))
-    (attack,) = regression_attacks(pair, learners=["nearest"], people=100)
+    (attack,) = regression(pair, learners=["nearest"], people=100)
     assert attack["success"] == 1.0
     assert [a["success"] for a in linking_attacks(pair, people=100)] == [1.0, 1.0]
 
@@ -69,7 +69,7 @@ def test_shared_quasi_identifiers_give_what_the_best_possible_guess_gives():
     people = pd.DataFrame({"age": rng.integers(20, 60, 600), "pay": rng.lognormal(7, 1, 600)})
     people["ill"] = rng.choice(["a", "b", "c"], 600, p=[0.5, 0.3, 0.2])
     schema = Schema(quasi=["age"], sensitive=["pay", "ill"])
-    found = regression_attacks(align(people, people, schema), learners=["nearest"], people=600)
+    found = regression(align(people, people, schema), learners=["nearest"], people=600)
     told = hr.audit(people, people, schema, attacks=False, learning=False).risk["release"]
     pay, ill = found
     for key, reached in pay["matching"].items():
@@ -88,7 +88,7 @@ def test_a_share_of_leaks_is_found_as_that_share(share):
     release = people.copy()
     release.loc[dealt, "ill"] = rng.permutation(release.ill.to_numpy()[dealt])
     schema = Schema(quasi=["number", "place"], sensitive=["ill"])
-    (attack,) = regression_attacks(align(people, release, schema), learners=["nearest"], people=800)
+    (attack,) = regression(align(people, release, schema), learners=["nearest"], people=800)
     truth = (people.ill == release.ill).mean()
     low, high = attack["interval"]
     assert low <= truth <= high
@@ -106,7 +106,7 @@ def test_flags_and_codes_are_named_exactly_and_dates_within_days():
     people["born"] = pd.Timestamp("1970-01-05") + pd.to_timedelta(rng.integers(0, 9000, n), "D")
     released = people.assign(flag=noisy, born=people.born + pd.Timedelta(days=20))
     schema = Schema(quasi=["a"], sensitive=["flag", "rooms", "born"])
-    found = by_target(regression_attacks(align(people, released, schema), people=n))
+    found = by_target(regression(align(people, released, schema), people=n))
     kinds = {t: a["attacked_as"] for (t, _), a in found.items()}
     assert kinds == {"flag": "category", "rooms": "category", "born": "date"}
     flag, born = found["flag", "nearest"], found["born", "nearest"]
@@ -122,7 +122,7 @@ def test_flags_and_codes_are_named_exactly_and_dates_within_days():
     declared = schema.replace(kinds={"rooms": "numeric"})
     (row,) = [
         a
-        for a in regression_attacks(align(people, released, declared), learners=["tree"])
+        for a in regression(align(people, released, declared), learners=["tree"])
         if a["target"] == "rooms"
     ]
     assert (row["attacked_as"], row["success_means"]) == ("number", "within 10% of the value")
@@ -134,7 +134,7 @@ def test_a_few_valued_number_with_noise_is_read_as_the_nearest_of_its_values():
     people = pd.DataFrame({"a": np.arange(n), "flag": rng.integers(0, 2, n)})
     released = people.assign(flag=people.flag + rng.uniform(-0.4, 0.4, n))
     schema = Schema(quasi=["a"], sensitive=["flag"])
-    (attack,) = regression_attacks(align(people, released, schema), learners=["nearest"])
+    (attack,) = regression(align(people, released, schema), learners=["nearest"])
     assert attack["success"] == 1.0
 
 
@@ -172,8 +172,8 @@ def test_neither_rows_nor_columns_in_another_order_change_a_figure():
     one = align(people, release, SCHEMA)
     two = align(people.iloc[order, ::-1], release.iloc[order, ::-1], turned)
     asked = {"people": 100, "learners": ["tree", "nearest", "linear"]}
-    found = by_target(regression_attacks(one, **asked))
-    assert found == by_target(regression_attacks(two, **asked))
+    found = by_target(regression(one, **asked))
+    assert found == by_target(regression(two, **asked))
     assert predicate_singling_out(one) == predicate_singling_out(two)
     assert linking_attacks(one, people=100) == linking_attacks(two, people=100)
 
@@ -187,7 +187,7 @@ def test_many_different_categories_ask_for_no_table_of_all_pairs():
     pair = align(table, table, Schema(quasi=["street"], sensitive=["pay"]))
     pair.released_quasi[0].shares  # noqa: B018
     tracemalloc.start()
-    found = regression_attacks(pair, people=30)
+    found = regression(pair, people=30)
     linking_attacks(pair, people=30)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -209,7 +209,7 @@ def test_rows_that_say_nothing_hide_nobody_whose_row_is_as_it_was(share):
     pair = align(people, suppressed(people, share), SCHEMA)
     (ill,) = [
         a
-        for a in regression_attacks(pair, learners=["nearest"], people=1_000)
+        for a in regression(pair, learners=["nearest"], people=1_000)
         if a["target"] == "ill"
     ]
     left = 1 / 700 if share < 1 else 0.0
@@ -241,7 +241,7 @@ def test_what_the_release_hides_is_no_value_to_learn_or_to_name(hidden):
     release.loc[~keep, ["pay", "ill", "flag"]] = hidden
     pair, share = align(people, release, SCHEMA), keep.mean()
     assert np.isnan(pair.released_sensitive[0].numbers).sum() == (~keep).sum()
-    found = by_target(regression_attacks(pair, learners=["nearest"], people=1_000))
+    found = by_target(regression(pair, learners=["nearest"], people=1_000))
     assert found["ill", "nearest"]["success"] == pytest.approx(share)
     assert found["ill", "nearest"]["over_control"] == pytest.approx(share)
     for target, luck in (("pay", 0.05), ("flag", 0.5)):
@@ -271,6 +271,6 @@ def test_people_who_stand_in_couples_are_asked_alike(hidden):
     gone = np.arange(n) % 2 == (hidden == "second")
     release = people.assign(ill=people.ill.where(~gone))
     pair = align(people, release, Schema(quasi=["house"], sensitive=["ill"]))
-    (attack,) = regression_attacks(pair, learners=["nearest"])
+    (attack,) = regression(pair, learners=["nearest"])
     low, high = attack["interval"]
     assert low <= 0.5 <= high

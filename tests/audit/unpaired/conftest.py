@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hedgerow.audit.pairing import read_unpaired
 from hedgerow.audit.subject import subject
-from hedgerow.audit.unpaired.unpaired_tables import apart
 from hedgerow.schema import Schema
 
 SCHEMA = Schema(quasi=["age", "place", "job", "height"], sensitive=["pay", "ill"])
@@ -41,7 +41,7 @@ def leaky(members, share, seed):
 
 
 def tables_of(members, released, control=None, schema=SCHEMA):
-    return apart(members, subject(released, schema, None), control)
+    return read_unpaired(members, subject(released, schema, None), control)
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hedgerow.audit.attacks.linking import linking
+from hedgerow.audit.attacks.membership import membership
+from hedgerow.audit.attacks.regression import regression
 from hedgerow.audit.attacks.singling_out import exchanged, singling_out
-from hedgerow.audit.unpaired.learning import regression
-from hedgerow.audit.unpaired.membership import membership
+from hedgerow.audit.non_members import with_strangers
 
 from .conftest import SCHEMA, drawn, leaky, tables_of
 
@@ -23,7 +24,7 @@ def attacks_on(tables, people=300, learners=("tree", "nearest")):
         *regression(tables, people=people, learners=learners),
         *linking(tables, people=people)[0],
         *singling_out(tables, people=people),
-        *membership(tables, people=people),
+        *membership(with_strangers(tables), people=people),
     ]
 
 

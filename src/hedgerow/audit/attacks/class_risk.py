@@ -33,22 +33,21 @@ from ...measures import (
 from ...schema import Schema
 from ..design_matrix import Known, known_table
 from ..histograms import BINS, scatter
-from ..pairing import Pair
 from ..success import Target, Tolerance
-from ..table_pair import Sides
+from ..table_pair import Pair, TablePair
 
 
 def released_risk(
-    sides: Sides, journalist: Population | None, threshold: float, size: int | None = None
+    sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
     """The release's classes, its suppressed cells matching anything for the wildcard k."""
     cells = [(e.codes, e.wild[e.codes]) for e in sides.released_quasi]
     sensitive = sides.released_sensitive
-    return _risk(sides, sides.classes, cells, sides.told, sensitive, journalist, threshold, size)
+    return _risk(sides, sides.classes, cells, sides.value_groups, sensitive, journalist, threshold, size)
 
 
 def unprotected_risk(
-    sides: Sides, journalist: Population | None, threshold: float, size: int | None = None
+    sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
     """The classes of the whole original."""
     cells, own = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
@@ -56,7 +55,7 @@ def unprotected_risk(
 
 
 def _risk(
-    sides: Sides,
+    sides: TablePair,
     groups: Groups,
     cells: Sequence[tuple[Any, Any]],
     told: Groups,
@@ -408,7 +407,7 @@ class HouseholdRisks:
         }
 
 
-def household_risks(sides: Sides, risk: FloatArray) -> HouseholdRisks | None:
+def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None:
     """The risks of households from those of records; None where nobody says who lives together.
 
     Members are taken to be found independently of each other; a person of several records is
@@ -416,7 +415,7 @@ def household_risks(sides: Sides, risk: FloatArray) -> HouseholdRisks | None:
 
     Parameters
     ----------
-    sides : Sides
+    sides : TablePair
     risk : float array, shape (n_rows,)
         The risk of each record of being found.
 
@@ -442,13 +441,13 @@ def household_risks(sides: Sides, risk: FloatArray) -> HouseholdRisks | None:
     return HouseholdRisks(found[np.bincount(homes, minlength=n) > 0], found[homes])
 
 
-def household_summary(sides: Sides, risk: FloatArray) -> dict[str, Any] | None:
+def household_summary(sides: TablePair, risk: FloatArray) -> dict[str, Any] | None:
     """`household_risks` in a few numbers; None where there are none."""
     found = household_risks(sides, risk)
     return None if found is None else found.to_json()
 
 
-def population_sizes(pair: Sides, population: Table) -> FloatArray:
+def population_sizes(pair: TablePair, population: Table) -> FloatArray:
     """People of a population table that fit each class, at least the class itself.
 
     Each released cell becomes a bit mask over the population (who fits it); a
@@ -456,7 +455,7 @@ def population_sizes(pair: Sides, population: Table) -> FloatArray:
 
     Parameters
     ----------
-    pair : Sides
+    pair : TablePair
         The release.
     population : Table
         A table with every quasi-identifier, untouched.
@@ -491,7 +490,7 @@ def population_sizes(pair: Sides, population: Table) -> FloatArray:
     return np.maximum(out, pair.classes.sizes)
 
 
-def _mask(pair: Sides, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
+def _mask(pair: TablePair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
     column, known = pair.released_quasi[j], people.columns[j]
     covers = column.cover.numbers if column.is_number else column.cover.categories
     return np.packbits(covers(known, np.full(len(known), cell)))
@@ -518,7 +517,7 @@ class Population:
 
 
 def journalist(
-    pair: Sides, population: Table | None = None, weights: str | None = None
+    pair: TablePair, population: Table | None = None, weights: str | None = None
 ) -> Population | None:
     """The population behind the released classes; None where nothing tells of it."""
     found = pair.people_in(pair.classes)

@@ -17,9 +17,10 @@ from ...errors import InputError
 from ...io.read import read
 from ...measures import Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...release import Release
-from ..pairing import Pair, by_name, evenly, pair_up
+from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
 from ..success import attack_record, rate_of
+from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
 
 MOST_ASKED = 5_000
@@ -55,7 +56,7 @@ class Told:
         """A paired release; `rows` are the rows of the original behind its pairs."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
-        return cls(name, pair.told, at, {c.name: c for c in pair.released_sensitive})
+        return cls(name, pair.value_groups, at, {c.name: c for c in pair.released_sensitive})
 
 
 def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[Told]:
@@ -156,7 +157,7 @@ def composition(
         original.
     """
     own = Told.of("this release", pair, pair.rows, pair.original.n_rows)
-    k = int(pair.told.sizes.min()) if k is None else k
+    k = int(pair.value_groups.sizes.min()) if k is None else k
     columns, attacks = {}, []
     for column in by_name(pair.sensitive):
         having = [t for t in (own, *others) if column.name in t.sensitive]

@@ -14,9 +14,9 @@ from scipy.sparse import csr_array
 
 from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
-from ..pairing import Pair, by_name, evenly, spread
 from ..released_values import ReleasedColumn
 from ..success import Rate, attack_record, wilson
+from ..table_pair import Pair, by_name, evenly, spread
 from .learners import quiet
 
 LEARNT_FROM = 20_000

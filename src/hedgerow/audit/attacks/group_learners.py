@@ -13,11 +13,9 @@ from scipy.sparse import csr_array
 
 from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, group
 from ...measures.class_counts import spans
-from ..design_matrix import Known
+from ..design_matrix import OUTSIDE, UNKNOWN, Known
 from ..released_values import ReleasedColumn
 
-UNKNOWN, OUTSIDE = -1, -2
-"""In place of a person's released row: it is not known which one is the person's; there is none."""
 BINS = 16
 """Quantile bins of a number where group counts are learnt."""
 ITERATIONS, BALANCED, SETTLED = 40, 5, 1e-4

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...measures import FloatArray, IntArray
 from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows
-from ..pairing import Pair, evenly
+from ..table_pair import Pair, evenly
 
 MAX_ROWS = 20_000
 LEAF, LEAF_SHARE = 10, 0.002

@@ -56,7 +56,7 @@ from ...methods.refusals import Refused
 from ...plan import Plan
 from ...progress import Tell
 from ...trees.responses import Responses
-from ..pairing import Pair, spread
+from ..table_pair import Pair, spread
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

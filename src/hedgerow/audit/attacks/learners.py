@@ -17,12 +17,11 @@ from scipy.spatial import KDTree
 from ...errors import ParameterError
 from ...kernels.threads import in_parts
 from ...measures import Counts, FloatArray, Groups, IntArray, group
-from ..design_matrix import Everybody, Known, design_known, design_released
+from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_released
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
 from ..success import Tolerance
 from .group_learners import (
-    UNKNOWN,
     GroupCounts,
     GroupRows,
     corrected,

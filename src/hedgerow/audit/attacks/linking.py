@@ -13,18 +13,17 @@ from ...backends.randomize import original_codes
 from ...columns.column import Column
 from ...kernels.neighbours import count_patterns
 from ...kernels.threads import in_parts
-from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, class_measures, group
+from ...measures import Counts, FloatArray, Groups, IntArray, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...measures.masking_scores import Scores, score_arrays
 from ...methods.response.request import DESCRIBED
 from ...plan import Plan, Randomize
 from ...progress import Tell
 from ..design_matrix import Known, known_rows
-from ..pairing import Pair, by_name, spread
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
 from ..success import Target, area, attack_record, rate_of
-from ..unpaired.unpaired_tables import Apart, People
+from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
 from .class_risk import twentieths
 
 
@@ -151,14 +150,13 @@ class Matches:
     joined: FloatArray
 
 
-def halves(tables: Apart) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
-    """The quasi-identifiers in two files that tell about as much; by the released values."""
+def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
+    """Split the quasi-identifiers into two files that tell about as much; by the released values."""
 
-    def bits(column: ReleasedColumn) -> float:
-        p = column.counts[column.counts > 0] / len(column.codes)
-        return -float(np.sort(p * np.log2(p)).sum())
+    def entropy(column: ReleasedColumn) -> float:
+        return float(class_measures.entropy_l(Counts.dense(column.counts[None]))[0])
 
-    order = sorted(tables.released_quasi, key=lambda c: (-round(bits(c), 9), c.name))
+    order = sorted(tables.released_quasi, key=lambda c: (-round(entropy(c), 9), c.name))
     # 1st, 4th, 5th, 8th ... against 2nd, 3rd, 6th, 7th ...
     return (
         by_name([c for i, c in enumerate(order) if i % 4 in (0, 3)]),
@@ -166,7 +164,7 @@ def halves(tables: Apart) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
     )
 
 
-def match(tables: Apart, people: People, rows: IntArray) -> Matches:
+def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
     """Match some people with all released records.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
@@ -178,8 +176,9 @@ def match(tables: Apart, people: People, rows: IntArray) -> Matches:
     files = [Reach(half, first) for half in parts if half]
     known = [people.known(half, rows) for half in parts if half]
     whole = Reach([column for half in parts for column in half], first)
-    agree = [_Agreement(people, column, rows, first) for column in by_name(tables.sensitive_cells)]
-    n = len(rows)
+    cells = by_name(tables.sensitive_cells)
+    sensitive, values = Reach(cells, first) if cells else None, people.known(cells, rows)
+    exactly, n = dict.fromkeys(range(len(cells)), 0.0), len(rows)
     nearest, own, chance, joined = (np.zeros(n) for _ in range(4))
 
     def ask(part: slice) -> None:
@@ -192,29 +191,14 @@ def match(tables: Apart, people: People, rows: IntArray) -> Matches:
                 seen[0] += seen[1]
             nearest[i] = seen[0].min()
             best = whole.nearest(seen[0])
-            same = np.ones(len(first), np.bool_)
-            for column in agree:
-                same &= column.with_person(i)
+            same = np.full(len(first), sensitive is None)
+            if sensitive is not None:
+                same[sensitive.agreeing(values, i, exactly)] = True
             own[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
             chance[i] = sizes[same].sum() / tables.n_rows
 
     in_parts(ask, n, n * len(first))
     return Matches(nearest, own, chance, joined)
-
-
-class _Agreement:
-    """Whether released records may have the person's own value of a sensitive column."""
-
-    def __init__(
-        self, people: People, column: ReleasedColumn, rows: IntArray, first: IntArray
-    ) -> None:
-        own = next(c for c in people.sensitive if c.name == column.name)
-        self._column, self._codes, self._cells = column, own.codes[rows], column.codes[first]
-        self._every = np.arange(column.n_cells)
-
-    def with_person(self, i: int) -> BoolArray:
-        value = np.full(len(self._every), self._codes[i])
-        return self._column.covers(value, self._every)[self._cells]
 
 
 WARNING = (
@@ -225,37 +209,56 @@ WARNING = (
 
 
 def linking(
-    tables: Apart, *, people: int = 500, random_state: int = 0
+    sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Any = None
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Link people with released records: with their own by `linking_attacks`, without pairs by matches.
+
+    Parameters
+    ----------
+    sides : TablePair
+        The tables.
+    people : int
+        How many members, and how many strangers, are looked up.
+    random_state : int
+        Whom.
+    progress : callable, optional
+        Called with a line of text before the attack.
+
+    Returns
+    -------
+    list of dict
+        The attacks.
+    dict, optional
+        Where rows are not paired: how near the nearest records lie, beside `WARNING`.
+    """
+    if isinstance(sides, Pair):
+        found = linking_attacks(
+            sides, people=people, random_state=random_state, progress=progress
+        )
+        return found, None
+    assert isinstance(sides, UnpairedTables)
+    if progress:
+        progress("linking attack: best match and two files")
+    return matching_attacks(sides, people, random_state)
+
+
+def matching_attacks(
+    tables: UnpairedTables, people: int, random_state: int
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Match people with released records: the attacks, and how near the records lie.
+    """Match people with released records that are nobody's: the attacks, and how near the records lie.
 
     "best match": the intruder takes the released record nearest to what is known of a person,
     ties shared, and succeeds when it has the person's sensitive values too. "two files": half
     of the known columns stand in one file and half in another; a person whose two halves are
     nearest to the same t released records is linked with a chance of 1/t. Both are asked of
     strangers as well.
-
-    Parameters
-    ----------
-    tables : Apart
-        The tables.
-    people : int
-        How many members, and how many strangers, are matched.
-    random_state : int
-        Whom.
-
-    Returns
-    -------
-    list of dict
-        The attacks.
-    dict
-        How near the nearest records lie, beside `WARNING`.
     """
-    rows = tables.members.some(people, random_state)
-    mine = match(tables, tables.members, rows)
-    theirs = None
-    if tables.strangers is not None:
-        theirs = match(tables, tables.strangers, tables.strangers.some(people, random_state))
+    picked = [each.some(people, random_state) for each in tables.people]
+    rows = picked[0]
+    mine, *others = (
+        match(tables, each, some) for each, some in zip(tables.people, picked, strict=True)
+    )
+    theirs = others[0] if others else None
     out = []
     if tables.sensitive_cells:
         out.append(_best(tables, mine, theirs, rows))
@@ -279,7 +282,7 @@ def linking(
     return out, _near(mine, theirs)
 
 
-def _best(tables: Apart, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
+def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
     """The nearest record, and whether its sensitive values are the person's."""
     people = tables.members
     alike = tables.unchanged.classes

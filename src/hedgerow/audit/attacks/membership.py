@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
 import numpy as np
 
-from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
-from ..design_matrix import Known, true_values, values_in
+from ..design_matrix import Known
 from ..non_members import Outside
-from ..pairing import Pair, by_name, same, spread
+from ..pairing import same
 from ..record_distance import Reach, bound
-from ..released_values import ReleasedColumn, unchanged
+from ..released_values import ReleasedColumn
 from ..success import Rate, area, attack_record, wilson
+from ..table_pair import People, TablePair, by_name, spread
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
 """Shares of strangers who are taken for members, at which the members found are told."""
@@ -82,20 +82,24 @@ def membership(
     """
     found: dict[Attack, list[Scores]] = {}
     before: dict[Attack, list[Scores]] = {}
-    altered = {
-        own.name
-        for pair in (each.pair for each in outside if each.pair.groups is None)
-        for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True)
-        if own.is_number and not same(own, shown)
-    }
+    altered = {name for each in outside for name in _altered(each.sides)}
     for each in outside:
         if progress:
             progress("membership by the quasi-identifiers and by the whole record")
-        for scores, pair in ((found, each.pair), (before, each.pair.unchanged)):
-            members = each.members if pair is each.pair else each.pair.rows[each.members]
-            for attack, one in _scores(pair, members, each, altered, people, random_state).items():
-                scores.setdefault(attack, []).append(one)
+        whole = each.sides.unchanged, each.sides.original_rows(each.members)
+        for scores, sides, members in ((found, each.sides, each.members), (before, *whole)):
+            asked = _people_asked(sides, members, each.people, people, random_state)
+            if asked is not None:
+                for attack, one in _scores(sides, *asked, altered).items():
+                    scores.setdefault(attack, []).append(one)
     return membership_records(found, before)
+
+
+def _altered(sides: TablePair) -> Iterator[str]:
+    """Yield the sensitive numbers that were altered; without pairs nothing shows which ones were not."""
+    for own, shown in zip(sides.sensitive, sides.released_sensitive, strict=True):
+        if sides.groups is None and own.is_number and not (sides.is_paired and same(own, shown)):
+            yield own.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,60 +114,41 @@ class Scores:
         return Scores(self.members[which::2], self.strangers[which::2])
 
 
-def _scores(
-    pair: Pair,
-    members: IntArray,
-    outside: Outside,
-    altered: Collection[str],
-    people: int,
-    random_state: int,
-) -> dict[Attack, Scores]:
-    """The scores of all intruders on one release."""
-    own = [*by_name(pair.quasi), *by_name(pair.sensitive)]
-    sensitive = zip(by_name(pair.sensitive), by_name(pair.released_sensitive), strict=True)
-    shown = by_name(pair.released_quasi), [_as_shown(o, s) for o, s in sensitive]
-    inside = np.zeros(pair.n_rows, np.bool_)
-    inside[members] = True
-    picked = spread(pair.canonical[inside[pair.canonical]], people, random_state)
-    mine = Known(tuple(true_values(column, picked) for column in own))
-    theirs = Known(tuple(values_in(column, outside.people) for column in own))
-    return told_apart(*shown, mine, theirs, people, random_state, altered, pair.groups)
+def _people_asked(
+    sides: TablePair, members: IntArray, strangers: People, most: int, random_state: int
+) -> tuple[Known, Known, Known] | None:
+    """Pick members, strangers, and the half of the strangers that both are compared with; None of nobody.
 
-
-def told_apart(
-    quasi: Sequence[ReleasedColumn],
-    sensitive: Sequence[ReleasedColumn],
-    mine: Known,
-    theirs: Known,
-    people: int,
-    random_state: int,
-    altered: Collection[str] = (),
-    groups: Groups | None = None,
-) -> dict[Attack, Scores]:
-    """The scores of members and of strangers, half of whom are compared with; none of nobody.
-
-    Parameters
-    ----------
-    quasi, sensitive : sequences of ReleasedColumn
-        The released columns.
-    mine, theirs : Known
-        What is known of members and of strangers: the quasi-identifiers, then the sensitive columns.
-    people, random_state
-        As for `membership`.
-    altered : collection of str
-        Sensitive numbers whose rows next to a person's value are asked as well.
-    groups : Groups, optional
-        The rows that a second table tells the sensitive values of together.
+    The quasi-identifiers stand before the sensitive columns.
     """
-    order = np.lexsort(theirs.columns)
+    own = [*by_name(sides.quasi), *by_name(sides.sensitive)]
+    inside = np.zeros(sides.members.n_rows, np.bool_)
+    inside[members] = True
+    picked = spread(sides.canonical[inside[sides.canonical]], most, random_state)
+    theirs = strangers.known(own)
+    known = Known(  # a category that no member has is as good as missing
+        tuple(
+            values if column.is_number else np.minimum(values, column.n_values)
+            for column, values in zip(own, theirs.columns, strict=True)
+        )
+    )
+    order = np.lexsort(known.columns)
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
     asked, others = (
-        theirs.part(spread(order[side], people, random_state)) for side in (half, ~half)
+        known.part(spread(order[side], most, random_state)) for side in (half, ~half)
     )
-    if not (len(mine) and len(asked) and len(others)):
-        return {}
+    if not (len(picked) and len(asked) and len(others)):
+        return None
+    return sides.members.known(own, picked), asked, others
+
+
+def _scores(
+    sides: TablePair, mine: Known, asked: Known, others: Known, altered: Collection[str]
+) -> dict[Attack, Scores]:
+    """Score members and strangers by every intruder; rows next to a person's value count where it was altered."""
+    quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
-    releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], groups)}
+    releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], sides.groups)}
     if sensitive:
         releases[KNOWS[1]] = _Release([*quasi, *sensitive])
     out: dict[Attack, Scores] = {}
@@ -189,13 +174,6 @@ def _agreements(
                 yield (f"{KNOWS[0]} and {sensitive[j].name}", learner), {j: share}
         if sensitive and (any(near) or not share):
             yield (KNOWS[1], learner), {j: share * near[j] for j in every}
-
-
-def _as_shown(own: Column, shown: Column) -> ReleasedColumn:
-    """A sensitive column as it is released, in the original's categories."""
-    if own.is_number:
-        return unchanged(shown)
-    return unchanged(replace(own, codes=shown.codes_in(own, unknown=own.n_values)))
 
 
 class _Release:

@@ -17,22 +17,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ...columns.column import Column
-from ...columns.table import Table
 from ...measures import BoolArray, Counts, FloatArray, IntArray
-from ..design_matrix import Known, known_rows, known_table, shown_values, true_values, values_in
+from ..design_matrix import (
+    OUTSIDE,
+    shown_values,
+    true_values,
+)
 from ..non_members import FOLDS
-from ..pairing import Pair, by_name, spread
-from ..released_values import ReleasedColumn
 from ..success import Target, attack_record, bootstrap, rate_of
-from ..table_pair import Sides
-from .group_learners import OUTSIDE
+from ..table_pair import Asked, Pair, TablePair, by_name, spread
 from .learners import LEARNERS, TRAINED, Guesses, Lesson, nearest_of
 
 
-def regression_attacks(
-    pair: Pair,
+def regression(
+    sides: TablePair,
     *,
-    control: Table | None = None,
     learners: Sequence[str] = LEARNERS,
     people: int = 500,
     random_state: int = 0,
@@ -41,22 +40,21 @@ def regression_attacks(
     """Attack every sensitive column with every learner.
 
     "nearest" looks through all released rows; the others are trained on at most 20,000 different
-    ones, those of the people asked about among them, each with all of its records.
+    ones, each with all of its records: those of the people asked about among them, or, where rows
+    are not paired, those that lie nearest to them.
 
     Parameters
     ----------
-    pair : Pair
-        The original and the release.
-    control : Table, optional
-        People who are not in the original, with the same columns; at most `people` of them are
-        asked. Without it the control is the same people with their own rows withheld (3 folds).
+    sides : TablePair
+        The tables. Strangers are the control; of pairs without any it is the same people with
+        their own rows withheld (3 folds).
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
         Who attacks.
     people : int
-        How many people of the table are attacked, spread evenly over the table
-        sorted by its values.
+        How many members, and how many strangers, are attacked, spread evenly over the table sorted
+        by its values.
     random_state : int
-        For the bootstrap intervals.
+        Who is asked; the learners and the bootstrap intervals.
     progress : callable, optional
         Called with a line of text before each attack.
 
@@ -67,76 +65,61 @@ def regression_attacks(
         was named (see `Target`), with its Wilson interval.
     """
     out = []
-    for j in range(len(pair.sensitive)):
-        attack = _on(pair, j, control, people, random_state)
+    for j in range(len(sides.sensitive)):
+        attack = _on(sides, j, people, random_state)
         if attack is not None:
             out += attack.by(learners, random_state, progress)
     return out
 
 
-def _on(
-    pair: Pair, j: int, control: Table | None, people: int, random_state: int
-) -> OnColumn | None:
-    """One sensitive column; None where nobody's value is known and shown."""
-    own, shown = pair.sensitive[j], pair.released_sensitive[j]
+def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | None:
+    """Prepare the attack on one column; None where nobody's value is known and shown."""
     # by name: no result depends on the order in which columns are declared
-    quasi, aim = by_name(pair.released_quasi), pair.targets[own.name]
-    truth, target = truth_of(own, aim), shown_as(own, shown, aim)
-    order = pair.canonical[known_in(truth, own, aim)[pair.canonical]]
-    if not len(order):
+    quasi, own = by_name(sides.released_quasi), sides.sensitive[j]
+    aim = sides.targets[own.name]
+    asked, orders, near = [], [], []
+    for who in sides.people:
+        truth = truth_of(who.sensitive[j], own, aim)
+        order = sides.order_of(who, truth)
+        orders.append(order[known_in(truth, own, aim)[order]])
+        picked = spread(orders[-1], most, random_state)
+        asked.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
+        if sides.is_paired and who is sides.members:
+            near.append(picked)
+        else:
+            near.append(nearest_of(quasi, sides.classes, asked[-1].known))
+    if sides.is_paired and not len(orders[0]):
         return None
-    picked = spread(order, people, random_state)
-    asked, near = [(known_rows(quasi, picked), truth[picked], picked)], [picked]
-    if control is not None:
-        asked.append(_others(quasi, own, aim, control, people, random_state))
-        near.append(nearest_of(quasi, pair.classes, asked[1][0]))
+    members = spread(orders[0], most, random_state)
+    target = shown_as(own, sides.released_sensitive[j], aim)
 
     def lesson(rows: IntArray) -> Lesson:
-        return attack_lesson(pair, j, rows, target, np.concatenate(near))
+        return attack_lesson(sides, j, rows, target, np.concatenate(near))
 
     withheld = None
-    if control is None:
-        fold = np.full(pair.n_rows, -1)
-        fold[order] = np.arange(len(order)) % FOLDS
-        withheld = [lesson(np.flatnonzero(fold != f)) for f in range(FOLDS)], fold[picked]
-    release = lesson(np.arange(pair.n_rows))
+    if sides.is_paired and sides.strangers is None:
+        fold = np.full(sides.n_rows, -1)
+        fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
+        withheld = [lesson(np.flatnonzero(fold != f)) for f in range(FOLDS)], fold[members]
+    release = lesson(np.arange(sides.n_rows))
     if not release.counts.n_groups:
         return None
-    before = unprotected(pair.unchanged, j, pair.rows[picked])
-    return OnColumn(own, aim, asked, release, before, pair.classes.n_groups, withheld)
+    before = unprotected(sides.unchanged, j, sides.original_rows(members))
+    return OnColumn(own, aim, asked, release, before, sides.classes.n_groups, withheld)
 
 
 def attack_lesson(
-    sides: Sides,
+    sides: TablePair,
     j: int,
     rows: IntArray,
     target: tuple[npt.NDArray[Any], FloatArray],
     near: IntArray,
 ) -> Lesson:
-    """What some rows of a release teach of one column, as it is attacked."""
+    """Return what some rows of a release teach of one column, as it is attacked."""
     name = sides.sensitive[j].name
     quasi, number = by_name(sides.released_quasi), sides.targets[name].is_number
     separate = name == sides.by_group
-    return Lesson.of(quasi, sides.classes, rows, target, number, near, sides.told, separate)
-
-
-def _others(
-    quasi: Sequence[ReleasedColumn],
-    own: Column,
-    aim: Target,
-    control: Table,
-    people: int,
-    random_state: int,
-) -> tuple[Known, npt.NDArray[Any], IntArray]:
-    """People of a control with their values; a value that nobody in the original has is no guess."""
-    known = known_table(quasi, control)
-    if aim.is_number:
-        truth = values_in(own, control)
-    else:
-        truth = control.like(own).codes_in(own, unknown=own.n_values + 1)
-    order = np.lexsort((truth, *known.columns))
-    rows = spread(order[known_in(truth, own, aim)[order]], people, random_state)
-    return known.part(rows), truth[rows], np.full(len(rows), OUTSIDE)
+    return Lesson.of(quasi, sides.classes, rows, target, number, near, sides.value_groups, separate)
 
 
 def unprotected(whole: Pair, j: int, asked: IntArray) -> Lesson:
@@ -154,9 +137,8 @@ class OnColumn:
     ----------
     own : Column
     aim : Target
-    asked : sequence of (Known, array, int array)
-        The members who are asked about, with their true values and their released rows as in
-        `Lesson.forecast`; behind them people who took no part.
+    asked : sequence of Asked
+        The members, with their values of this column alone; behind them people who took no part.
     release, before : Lesson
         What the release teaches, and the original.
     classes : int
@@ -168,7 +150,7 @@ class OnColumn:
 
     own: Column
     aim: Target
-    asked: Sequence[tuple[Known, npt.NDArray[Any], IntArray]]
+    asked: Sequence[Asked]
     release: Lesson
     before: Lesson
     classes: int
@@ -178,7 +160,8 @@ class OnColumn:
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
         """What each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, (known, truth, _), lesson = self.aim, self.asked[0], self.release
+        aim, lesson, known = self.aim, self.release, self.asked[0].known
+        truth = self.asked[0].values[0]
         if not len(truth) or lesson.cells is None:
             return []
         base, out = baselines(lesson.cells.totals, lesson.values, truth, aim), []
@@ -188,12 +171,12 @@ class OnColumn:
             if progress:
                 progress(f"regression attack on {self.own.name}: {learner}")
             made = [
-                lesson.attack(learner, who, aim.tolerances, random_state, rows)
-                for who, _, rows in self.asked
+                lesson.attack(learner, who.known, aim.tolerances, random_state, who.released)
+                for who in self.asked
             ]
             members, *others = (
-                score(guesses, values, aim)
-                for guesses, (_, values, _) in zip(made, self.asked, strict=True)
+                score(guesses, who.values[0], aim)
+                for guesses, who in zip(made, self.asked, strict=True)
             )
             told = self.before.attack(learner, known, aim.tolerances, random_state)
             held = self._held(learner, random_state)
@@ -208,7 +191,8 @@ class OnColumn:
         """The attack on people whose rows it did not see; None where nobody is at hand."""
         if self.withheld is None:
             return None
-        (known, truth, _), (lessons, part), aim = self.asked[0], self.withheld, self.aim
+        (lessons, part), aim = self.withheld, self.aim
+        known, truth = self.asked[0].known, self.asked[0].values[0]
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
@@ -224,9 +208,13 @@ class OnColumn:
         return score(Guesses(values, named, 0), truth, aim)
 
 
-def truth_of(own: Column, aim: Target) -> npt.NDArray[Any]:
-    """The value of each row: a number, or the code of a category."""
-    return true_values(own) if aim.is_number else own.codes.astype(np.int64)
+def truth_of(column: Column, own: Column, aim: Target) -> npt.NDArray[Any]:
+    """Return people's values: numbers, or the codes of `own`, with one more for a value that it lacks."""
+    if aim.is_number:
+        return true_values(column)
+    if column.values is own.values:
+        return column.codes.astype(np.int64)
+    return column.codes_in(own, unknown=own.n_values + 1)
 
 
 def known_in(truth: npt.NDArray[Any], own: Column, aim: Target) -> BoolArray:

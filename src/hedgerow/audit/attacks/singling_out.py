@@ -1,4 +1,4 @@
-"""Predicate singling out: does the release describe exactly one person, and not by luck?"""
+"""Singling out: does the release describe exactly one person, more often than luck and strangers explain?"""
 
 from __future__ import annotations
 
@@ -10,48 +10,89 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...columns.column import Column
-from ...columns.table import Table
 from ...measures import BoolArray, Counts, FloatArray, IntArray, group
-from ..design_matrix import true_values, values_in
 from ..non_members import Outside
-from ..pairing import Pair, by_name
 from ..released_values import ReleasedColumn, unchanged
 from ..success import Rate, attack_record, rate_of, wilson
-from ..unpaired.unpaired_tables import Apart, People
+from ..table_pair import People, TablePair, by_name
 from .downcoding import Finer
 
 DESCRIPTIONS = 300
 """Descriptions that each intruder asks, those that fewest people should fit."""
 ROUNDING = 1e-9
 DRAWN = 20
-"""Descriptions that are drawn at random for each that is asked."""
+"""Descriptions that are drawn at random for each that is asked; few fit one released row."""
+KINDS = ("one column", "several columns", "whole record")
+
+Test = tuple[int, str, int]
+"""A column, "is", "at least" or "at most", and the released cell that is meant."""
+Tests = tuple[Test, ...]
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """Who is meant, and how many of all people should be by the totals of single columns.
+    """A description of somebody, and how many of all people should fit by the totals of single columns.
 
     Parameters
     ----------
     weight : float
         The share of people that fit if columns were independent.
-    cells : tuple of pairs of int
-        Quasi-identifier and released cell, by name and in order.
-    value : pair of int, optional
-        Sensitive column and the code of its value.
+    tests : tuple of Test
+        Of quasi-identifiers by name, and behind them of sensitive columns.
     chance : float
         Share of those who fit that a coin keeps, which knows nothing of anybody.
     """
 
     weight: float
-    cells: tuple[tuple[int, int], ...]
-    value: tuple[int, int] | None = None
+    tests: Tests
     chance: float = 1.0
 
 
+class _Crowd:
+    """People with their true values, for counting who fits a description."""
+
+    def __init__(self, columns: Sequence[ReleasedColumn], people: People) -> None:
+        own = {c.name: c for c in (*people.quasi, *people.sensitive)}
+        self.n, self._columns = people.n_rows, columns
+        self._own = [own[column.name] for column in columns]
+
+    def fitting(self, tests: Tests) -> int:
+        """Count the people who fit."""
+        passing = ((self._passing(*test), self._own[test[0]].codes) for test in tests)
+        return len(_rows_passing(list(passing)))
+
+    def _passing(self, j: int, how: str, cell: int) -> BoolArray:
+        """Return which codes of the people's column pass a test; nobody's unknown category does."""
+        column, own = self._columns[j], self._own[j]
+        if not column.is_number:
+            codes = np.arange(column.original.n_values + 1)
+            return np.append(column.covers(codes, np.full(len(codes), cell)), False)
+        if how == "is":
+            return column.cover.numbers(own.by_code, np.full(own.n_values + 1, cell))
+        with np.errstate(invalid="ignore"):
+            if how == "at least":
+                return np.asarray(own.by_code >= column.lo[cell])
+            return np.asarray(own.by_code <= column.hi[cell])
+
+
+def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArray:
+    """Return the rows whose codes pass every test; the narrowest test goes first."""
+    tests = sorted(tests, key=lambda t: float(t[0].mean()))
+    allowed, codes = tests[0]
+    rows = np.flatnonzero(allowed[codes])
+    for allowed, codes in tests[1:]:
+        rows = rows[allowed[codes[rows]]]
+    return rows
+
+
+def _chosen(generator: np.random.Generator, n: int, fewest: int = 1) -> list[int]:
+    """Choose some of n columns at random."""
+    size = int(generator.integers(fewest, n + 1))
+    return sorted(generator.choice(n, size, replace=False).tolist())
+
+
 def predicate_singling_out(
-    pair: Pair, outside: Sequence[Outside] = (), *, random_state: int = 0
+    sides: TablePair, outside: Sequence[Outside] = (), *, random_state: int = 0
 ) -> list[dict[str, Any]]:
     """Describe exactly one person of the table, in words that are unlikely to fit anybody.
 
@@ -68,7 +109,7 @@ def predicate_singling_out(
 
     Parameters
     ----------
-    pair : Pair
+    sides : TablePair
         The original and the release.
     outside : sequence of Outside
         Releases with strangers; how many of these fit is what descriptions truly weigh.
@@ -87,9 +128,9 @@ def predicate_singling_out(
     ----------
     A. Cohen, K. Nissim (2020), Towards formalizing the GDPR's notion of singling out. PNAS 117.
     """
-    found, before = _Described(pair, random_state), _Described(pair.unchanged, random_state)
-    n = pair.n_rows
-    others = [(_Described(o.pair, random_state), o) for o in outside]
+    found, before = _Described(sides, random_state), _Described(sides.unchanged, random_state)
+    n = sides.n_rows
+    others = [(_Described(o.sides, random_state), o) for o in outside]
     random = _share(before, before.at_random())
     out = []
     for learner in ("description", "group and value", "group and chance"):
@@ -121,7 +162,7 @@ def _luck(weight: float, n: int) -> float:
 
 def _share(described: _Described, asked: Sequence[Predicate]) -> Rate:
     """How many descriptions isolate, of those that are asked."""
-    n = described.people.n
+    n = described.members.n
     right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in asked]
     return wilson(fsum(right), len(asked))
 
@@ -130,9 +171,9 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
     """What luck gives at the weight that strangers show; None without strangers."""
     rates, asked = [], 0
     for described, outside in others:
-        n, made = described.people.n, described.by(learner)
-        strangers = described.of_table(outside.people)
-        hits = fsum(strangers.fitting(d) * d.chance for d in made)
+        n, made = described.members.n, described.by(learner)
+        strangers = _Crowd(described.columns, outside.people)
+        hits = fsum(strangers.fitting(d.tests) * d.chance for d in made)
         weight = wilson(hits, len(made) * strangers.n)
         rates.append([_luck(w, n) for w in (weight.value, weight.low, weight.high)])
         asked += len(made)
@@ -142,134 +183,89 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
     return Rate(value, low, high, asked)
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """The true values of some people: numbers, or codes of the original's categories."""
-
-    quasi: Sequence[npt.NDArray[Any]]
-    sensitive: Sequence[npt.NDArray[Any]]
-    columns: Sequence[ReleasedColumn]
-    own: Sequence[Column]
-
-    @property
-    def n(self) -> int:
-        return len(self.quasi[0])
-
-    def fitting(self, description: Predicate) -> int:
-        """How many fit, but for the coin."""
-        rows: Any = slice(None)
-        if description.value is not None:
-            j, code = description.value
-            wanted = self.own[j].by_code[code] if self.own[j].is_number else code
-            rows = np.flatnonzero(self.sensitive[j] == wanted)
-        for j, cell in description.cells:
-            column, values = self.columns[j], self.quasi[j][rows]
-            cells = np.full(len(values), cell)
-            covers = column.cover.numbers if column.is_number else column.cover.categories
-            fits = np.flatnonzero(covers(values, cells))
-            rows = fits if isinstance(rows, slice) else rows[fits]
-        return len(rows)
-
-
 class _Described:
-    """What a release says of its people, for describing them."""
+    """What a release says of its people, for describing them by predicates."""
 
-    def __init__(self, pair: Pair, random_state: int) -> None:
-        self.pair, self.random_state = pair, random_state
-        self.columns = by_name(pair.released_quasi)
-        self.own = by_name(pair.sensitive)
-        self.people = _People(
-            [true_values(c) for c in by_name(pair.quasi)],
-            [true_values(c) for c in self.own],
-            self.columns,
-            self.own,
-        )
-        self._mass = [_masses(column) for column in self.columns]
-
-    def of_table(self, table: Table) -> _People:
-        """Other people."""
-        return _People(
-            [values_in(c.original, table) for c in self.columns],
-            [values_in(c, table) for c in self.own],
-            self.columns,
-            self.own,
-        )
+    def __init__(self, sides: TablePair, random_state: int) -> None:
+        self.sides, self.random_state = sides, random_state
+        self.quasi, self.own = by_name(sides.released_quasi), by_name(sides.sensitive)
+        self.columns = [*self.quasi, *map(unchanged, self.own)]
+        self.members = _Crowd(self.columns, sides.members)
+        self._mass = [_masses(column) for column in self.quasi]
 
     def isolates(self, description: Predicate) -> float:
-        """The chance that exactly one person is left."""
-        fitting = self.people.fitting(description)
+        """Return the chance that exactly one person is left."""
+        fitting = self.members.fitting(description.tests)
         return fitting * description.chance * (1 - description.chance) ** max(fitting - 1, 0)
 
     def by(self, learner: str) -> list[Predicate]:
-        """The descriptions of one intruder that fewest people should fit."""
+        """Return the descriptions of one intruder that fewest people should fit."""
         if learner == "description":
             return self._of_rows()
         return self._of_values() if learner == "group and value" else self._by_chance()
 
     def at_random(self) -> list[Predicate]:
-        """Descriptions of nobody: random values of random columns."""
+        """Return descriptions of nobody: random values of random columns."""
         generator = np.random.default_rng(self.random_state + 1)
-        made = []
-        for _ in range(DESCRIPTIONS):
-            chosen = _chosen(generator, len(self.columns))
-            made.append(
-                self._made((j, int(generator.integers(self.columns[j].n_cells))) for j in chosen)
+        return [
+            self._weighed(
+                (j, "is", int(generator.integers(self.quasi[j].n_cells)))
+                for j in _chosen(generator, len(self.quasi))
             )
-        return made
+            for _ in range(DESCRIPTIONS)
+        ]
 
-    def _made(self, cells: Any) -> Predicate:
-        cells = tuple(cells)
-        weight = float(np.prod([self._mass[j][cell] for j, cell in cells]))
-        return Predicate(weight, cells)
+    def _weighed(self, tests: Iterable[Test]) -> Predicate:
+        tests = tuple(tests)
+        return Predicate(float(np.prod([self._mass[j][cell] for j, _, cell in tests])), tests)
 
     def _of_rows(self) -> list[Predicate]:
         generator = np.random.default_rng(self.random_state)
-        made = set()
+        different = set()
         for _ in range(DRAWN * DESCRIPTIONS):
-            row = self.pair.canonical[int(generator.integers(self.pair.n_rows))]
-            chosen = _chosen(generator, len(self.columns))
-            made.add(tuple((j, int(self.columns[j].codes[row])) for j in chosen))
-        return _lightest([self._made(cells) for cells in made])
+            row = self.sides.canonical[int(generator.integers(self.sides.n_rows))]
+            chosen = _chosen(generator, len(self.quasi))
+            different.add(tuple((j, "is", int(self.quasi[j].codes[row])) for j in chosen))
+        weighed = map(self._weighed, different)
+        return sorted(weighed, key=lambda d: (d.weight, d.tests))[:DESCRIPTIONS]
 
     @property
     def _boxes(self) -> FloatArray:
         """The share of people in each group's cells, if columns were independent."""
-        first, out = self.pair.classes.first, np.ones(self.pair.classes.n_groups)
-        for column, mass in zip(self.columns, self._mass, strict=True):
+        first, out = self.sides.classes.first, np.ones(self.sides.classes.n_groups)
+        for column, mass in zip(self.quasi, self._mass, strict=True):
             out *= mass[column.codes[first]]
         return out
 
-    def _group(self, label: int) -> tuple[tuple[int, int], ...]:
-        row = self.pair.classes.first[label]
-        return tuple((j, int(c.codes[row])) for j, c in enumerate(self.columns))
+    def _group(self, label: int) -> Tests:
+        row = self.sides.classes.first[label]
+        return tuple((j, "is", int(c.codes[row])) for j, c in enumerate(self.quasi))
 
     def _of_values(self) -> list[Predicate]:
         """Of every sensitive column the values that a group holds least often, lightest first."""
-        made = []
-        boxes = self._boxes
+        rare, boxes, classes = [], self._boxes, self.sides.classes
         for j, (own, shown) in enumerate(
-            zip(self.own, by_name(self.pair.released_sensitive), strict=True)
+            zip(self.own, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
         ):
             codes = shown.codes_in(own, unknown=own.n_values)
-            counts = Counts.from_codes(self.pair.classes, codes, own.n_values + 1)
+            counts = Counts.from_codes(classes, codes, own.n_values + 1)
             public = own.counts() / max(len(own.codes), 1)
             weight = boxes[counts.groups] * public[counts.values]
             known = np.flatnonzero((counts.values < own.n_values) & (weight > 0))
             order = np.lexsort((weight[known], counts.counts[known]))[:DESCRIPTIONS]
             for at in known[order].tolist():
-                cells = self._group(int(counts.groups[at]))
-                value = (j, int(counts.values[at]))
-                made.append((int(counts.counts[at]), Predicate(float(weight[at]), cells, value)))
-        made.sort(key=lambda m: (m[0], m[1].weight, m[1].cells, m[1].value))
-        return [description for _, description in made[:DESCRIPTIONS]]
+                tests = (*self._group(int(counts.groups[at])), (j, "is", int(counts.values[at])))
+                rare.append((int(counts.counts[at]), Predicate(float(weight[at]), tests)))
+        rare.sort(key=lambda m: (m[0], m[1].weight, m[1].tests))
+        return [description for _, description in rare[:DESCRIPTIONS]]
 
     def _by_chance(self) -> list[Predicate]:
         """The coin keeps the whole at or below 1/n."""
         boxes = np.maximum(self._boxes, 1e-300)
-        coin = np.minimum(1 / self.pair.classes.sizes, 1 / (self.pair.n_rows * boxes))
+        coin = np.minimum(1 / self.sides.classes.sizes, 1 / (self.sides.n_rows * boxes))
         weight = boxes * coin
         order = np.argsort(weight, kind="stable")[:DESCRIPTIONS].tolist()
-        return [Predicate(float(weight[g]), self._group(g), chance=float(coin[g])) for g in order]
+        return [Predicate(float(weight[g]), self._group(g), float(coin[g])) for g in order]
 
 
 def _masses(column: ReleasedColumn) -> FloatArray:
@@ -279,27 +275,8 @@ def _masses(column: ReleasedColumn) -> FloatArray:
     return np.asarray(finer.held @ (totals / max(totals.sum(), 1)))
 
 
-def _chosen(generator: np.random.Generator, n: int) -> list[int]:
-    size = int(generator.integers(1, n + 1))
-    return sorted(generator.choice(n, size, replace=False).tolist())
-
-
-def _lightest(made: list[Predicate]) -> list[Predicate]:
-    return sorted(made, key=lambda d: (d.weight, d.cells))[:DESCRIPTIONS]
-
-
-KINDS = ("one column", "several columns", "whole record")
-TRIES = 20
-"""Random descriptions that are drawn for each that is asked for; few fit one released row."""
-
-
-Test = tuple[int, str, int]
-"""A column, "is", "at least" or "at most", and the released cell that is meant."""
-Description = tuple[Test, ...]
-
-
 def singling_out(
-    tables: Apart, *, people: int = 500, random_state: int = 0
+    tables: TablePair, *, people: int = 500, random_state: int = 0
 ) -> list[dict[str, Any]]:
     """Descriptions that fit one released row, asked of the members and of strangers.
 
@@ -314,7 +291,7 @@ def singling_out(
 
     Parameters
     ----------
-    tables : Apart
+    tables : TablePair
         The tables.
     people : int
         Most descriptions that each intruder asks.
@@ -328,35 +305,28 @@ def singling_out(
     and the control tells what luck does.
     """
     columns = by_name((*tables.released_quasi, *tables.sensitive_cells))
-    asked = _Asked(columns)
-    mine = asked.codes(tables.members)
-    theirs = None if tables.strangers is None else asked.codes(tables.strangers)
+    rows = _Rows(columns)
+    mine, *others = (_Crowd(columns, people) for people in tables.people)
     generator = np.random.default_rng(random_state)
-    drawn = [asked.at_random(generator) for _ in range(people)]
-    before = _Asked([unchanged(c.original) for c in columns])
-    guess = float(np.mean([asked.fitting(d, mine) == 1 for d in drawn])) if drawn else 0.0
+    drawn = [rows.at_random(generator) for _ in range(people)]
+    before = _Rows([unchanged(c.original) for c in columns])
+    guess = float(np.mean([mine.fitting(d) == 1 for d in drawn])) if drawn else 0.0
     out = []
     for kind in KINDS:
         if kind == "several columns" and len(columns) < 3:
             continue
-        found = asked.unique(kind, people, generator)
-        told = len(before.unique(kind, people, generator))  # each fits its own person alone
-        fits = np.array([asked.fitting(d, mine) for d in found], np.int64)
-        success = rate_of(fits == 1)
-        control = None
-        if theirs is not None:
-            others = np.array([asked.fitting(d, theirs) for d in found], np.int64)
-            sizes = (tables.members.n_rows, tables.strangers.n_rows)  # type: ignore[union-attr]
-            control = exchanged(fits, others, *sizes)
+        asked = rows.unique(kind, people, generator)
+        alone = len(before.unique(kind, people, generator))  # each fits its own person alone
+        fits, *theirs = (np.array(list(map(c.fitting, asked)), np.int64) for c in (mine, *others))
         out.append(
             attack_record(
                 "singling out",
                 learner=kind,
                 target="one person",
                 means="a description that fits one released row fits exactly one person",
-                success=success,
-                control=control,
-                original=wilson(float(told), told),
+                success=rate_of(fits == 1),
+                control=exchanged(fits, theirs[0], mine.n, others[0].n) if others else None,
+                original=wilson(float(alone), alone),
                 public_guess=guess,
                 public_best=guess,
                 random_row=guess,
@@ -401,8 +371,8 @@ def _drawn(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
     return np.asarray(hypergeom.pmf(hits, n, fitting, size), np.float64)
 
 
-class _Asked:
-    """Descriptions of released rows, and who fits them."""
+class _Rows:
+    """The released rows, for describing one of them."""
 
     def __init__(self, columns: Sequence[ReleasedColumn]) -> None:
         self.columns = columns
@@ -412,78 +382,68 @@ class _Asked:
         self._medians = [
             float(np.median(c.middle[c.codes])) if c.is_number else 0.0 for c in columns
         ]
-        self._held = [_Held(c) for c in columns]
 
-    def codes(self, people: People) -> list[npt.NDArray[Any]]:
-        """Per column the people's codes."""
-        own = {c.name: c.codes for c in (*people.quasi, *people.sensitive)}
-        return [own[c.name] for c in self.columns]
-
-    def unique(self, kind: str, most: int, generator: np.random.Generator) -> list[Description]:
-        """Different descriptions that fit one released row."""
-        made: Iterable[Description]
+    def unique(self, kind: str, most: int, generator: np.random.Generator) -> list[Tests]:
+        """Return different descriptions that fit one released row."""
+        drawn: Iterable[Tests]
         if kind == "one column":
             rare = self._rare()
-            made = (rare[i] for i in generator.permutation(len(rare)))
+            drawn = (rare[i] for i in generator.permutation(len(rare)))
         elif kind == "whole record":
             alone = generator.permutation(np.flatnonzero(self.rows.sizes == 1))
             every = range(len(self.columns))
-            made = (tuple((j, "is", int(self._cells[j][r])) for j in every) for r in alone)
+            drawn = (tuple((j, "is", int(self._cells[j][r])) for j in every) for r in alone)
         else:
-            made = (self._several(generator) for _ in range(TRIES * most))
-        found: dict[Description, None] = {}
-        for description in made:
-            if description not in found and self._released(description) == 1:
-                found[description] = None
-                if len(found) == most:
+            drawn = (self._several(generator) for _ in range(DRAWN * most))
+        different: dict[Tests, None] = {}
+        for tests in drawn:
+            if tests not in different and self._released(tests) == 1:
+                different[tests] = None
+                if len(different) == most:
                     break
-        return list(found)
+        return list(different)
 
-    def at_random(self, generator: np.random.Generator) -> Description:
-        """A description of nobody: random cells of random columns."""
-        chosen = self._chosen(generator, 1)
+    def at_random(self, generator: np.random.Generator) -> Tests:
+        """Return a description of nobody: random cells of random columns."""
         return tuple(
             self._test(j, int(generator.integers(self.columns[j].n_cells)), generator)
-            for j in chosen
+            for j in _chosen(generator, len(self.columns))
         )
 
-    def fitting(self, description: Description, people: Sequence[npt.NDArray[Any]]) -> int:
-        """How many people fit."""
-        return _fitting(
-            [(self._held[j].values(how, cell), people[j]) for j, how, cell in description]
-        )[0]
-
-    def _released(self, description: Description) -> int:
-        """How many released rows may fit."""
-        classes = _fitting(
-            [(self._held[j].cells(how, cell), self._cells[j]) for j, how, cell in description]
-        )[1]
+    def _released(self, tests: Tests) -> int:
+        """Count the released rows that may fit."""
+        classes = _rows_passing([(self._passing(*test), self._cells[test[0]]) for test in tests])
         return int(self.rows.sizes[classes].sum())
 
-    def _rare(self) -> list[Description]:
-        """Values that occur once, and the ends of numbers."""
-        made: list[Description] = []
+    def _passing(self, j: int, how: str, cell: int) -> BoolArray:
+        """Return the released cells that may stand for a value that passes a test."""
+        column = self.columns[j]
+        missing = column.missing if how == "is" and column.missing[cell] else column.anything
+        if column.is_number:
+            low = -np.inf if how == "at most" else column.lo[cell]
+            high = np.inf if how == "at least" else column.hi[cell]
+            with np.errstate(invalid="ignore"):
+                return np.asarray((column.lo <= high) & (column.hi >= low) | missing)
+        cells, categories = column.categories
+        fits = column.covers(categories, np.full(len(categories), cell))
+        return np.asarray((np.bincount(cells, fits, column.n_cells) > 0) | missing)
+
+    def _rare(self) -> list[Tests]:
+        """Return values that occur once, and the ends of numbers."""
+        tests: list[Tests] = []
         for j, column in enumerate(self.columns):
-            made += [((j, "is", int(cell)),) for cell in np.flatnonzero(column.counts == 1)]
+            tests += [((j, "is", int(cell)),) for cell in np.flatnonzero(column.counts == 1)]
             known = np.flatnonzero(np.isfinite(column.lo) & ~column.anything)
             if column.is_number and len(known):
-                made.append(((j, "at least", int(known[column.lo[known].argmax()])),))
-                made.append(((j, "at most", int(known[column.hi[known].argmin()])),))
-        return made
+                tests.append(((j, "at least", int(known[column.lo[known].argmax()])),))
+                tests.append(((j, "at most", int(known[column.hi[known].argmin()])),))
+        return tests
 
-    def _several(self, generator: np.random.Generator) -> Description:
-        """Some columns of a random row, numbers at least as far from the middle."""
+    def _several(self, generator: np.random.Generator) -> Tests:
+        """Describe a random row by some columns, numbers at least as far from the middle."""
         row = int(np.searchsorted(self._upto, generator.integers(self._upto[-1]), "right"))
-        made = []
-        for j in self._chosen(generator, 2):
-            cell = int(self._cells[j][row])
-            made.append((j, self._side(j, cell), cell))
-        return tuple(made)
-
-    def _chosen(self, generator: np.random.Generator, fewest: int) -> list[int]:
-        n = len(self.columns)
-        size = int(generator.integers(fewest, n + 1))
-        return sorted(generator.choice(n, size, replace=False).tolist())
+        cells = ((j, int(self._cells[j][row])) for j in _chosen(generator, len(self.columns), 2))
+        return tuple((j, self._side(j, cell), cell) for j, cell in cells)
 
     def _test(self, j: int, cell: int, generator: np.random.Generator) -> Test:
         if not self.columns[j].is_number:
@@ -495,47 +455,3 @@ class _Asked:
         if not column.is_number or not np.isfinite(column.lo[cell]) or column.anything[cell]:
             return "is"
         return "at least" if column.middle[cell] > self._medians[j] else "at most"
-
-
-class _Held:
-    """Which values, and which released cells, a test of one column lets pass."""
-
-    def __init__(self, column: ReleasedColumn) -> None:
-        self._column = column
-        self._values = column.original.by_code if column.is_number else None
-        sizes = [len(members) for members in column.members]
-        self._members = np.concatenate([np.zeros(0, np.int64), *column.members])
-        self._of = np.repeat(np.arange(column.n_cells), sizes)
-
-    def values(self, how: str, cell: int) -> BoolArray:
-        """The codes of people's values that pass; the last one is missing."""
-        column = self._column
-        if how == "is" or self._values is None:
-            codes = np.arange(column.original.n_values + 1)
-            return column.covers(codes, np.full(len(codes), cell))
-        with np.errstate(invalid="ignore"):
-            if how == "at least":
-                return np.asarray(self._values >= column.lo[cell])
-            return np.asarray(self._values <= column.hi[cell])
-
-    def cells(self, how: str, cell: int) -> BoolArray:
-        """The released cells that may stand for a value that passes."""
-        column = self._column
-        missing = column.missing if how == "is" and column.missing[cell] else column.anything
-        if column.is_number:
-            low = -np.inf if how == "at most" else column.lo[cell]
-            high = np.inf if how == "at least" else column.hi[cell]
-            with np.errstate(invalid="ignore"):
-                return np.asarray((column.lo <= high) & (column.hi >= low) | missing)
-        fits = self.values("is", cell)[self._members]
-        return np.asarray((np.bincount(self._of, fits, column.n_cells) > 0) | missing)
-
-
-def _fitting(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> tuple[int, IntArray]:
-    """How many rows pass every test, and which; the narrowest test goes first."""
-    tests = sorted(tests, key=lambda t: float(t[0].mean()))
-    allowed, codes = tests[0]
-    rows = np.flatnonzero(allowed[codes])
-    for allowed, codes in tests[1:]:
-        rows = rows[allowed[codes[rows]]]
-    return len(rows), rows

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...columns.column import Column
 from ...measures import FloatArray
 from ..released_values import ReleasedColumn
-from ..table_pair import Sides
+from ..table_pair import TablePair
 
 _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
@@ -200,7 +200,7 @@ def _entropy(p: FloatArray) -> float:
     return float(-(p * np.log(p)).sum())
 
 
-def variables(pair: Sides) -> tuple[list[Variable], list[Variable]]:
+def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
     """The columns of the original and of the release, for dependences.
 
     Released ranges stand at their middle; a released set or generalised
@@ -239,7 +239,7 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
     }
 
 
-def distribution_summary(pair: Sides) -> dict[str, Any]:
+def distribution_summary(pair: TablePair) -> dict[str, Any]:
     """Distances of every measured column from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...measures import FloatArray
-from ..pairing import Pair
+from ..table_pair import Pair
 from .queries import group_queries
 
 

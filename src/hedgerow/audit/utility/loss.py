@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...measures import FloatArray
-from ..pairing import Pair
 from ..released_values import ReleasedColumn
-from ..table_pair import Sides
+from ..table_pair import Pair, TablePair
 
 
 def certainty_penalty(pair: Pair) -> dict[str, float]:
@@ -87,7 +86,7 @@ def discernibility(pair: Pair) -> float:
     return total / float(n) ** 2
 
 
-def average_class_size(sides: Sides, k: int | None = None) -> float:
+def average_class_size(sides: TablePair, k: int | None = None) -> float:
     """Records over classes, and over k when given (C_avg; 1 is the best partition possible).
 
     LeFevre et al. (2006), Mondrian.
@@ -182,7 +181,7 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
     }
 
 
-def loss_unpaired(sides: Sides, k: int | None = None) -> dict[str, Any]:
+def loss_unpaired(sides: TablePair, k: int | None = None) -> dict[str, Any]:
     """`loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
     size = average_class_size(sides) if sides.risk_model == "classes" else None
     nothing = dict.fromkeys(("ncp", "entropy_loss", "changed", "suppressed"))

@@ -13,8 +13,7 @@ from ...errors import InputError, ParameterError
 from ...measures import FloatArray, IntArray
 from ..attacks.learners import quiet
 from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
-from ..pairing import Pair, evenly
-from ..unpaired.unpaired_tables import Apart
+from ..table_pair import Pair, UnpairedTables, evenly
 
 MAX_ROWS = 10_000
 
@@ -116,7 +115,7 @@ def learning(
 
 
 def learning_apart(
-    tables: Apart, *, folds: int = 3, random_state: int = 0, progress: Any = None
+    tables: UnpairedTables, *, folds: int = 3, random_state: int = 0, progress: Any = None
 ) -> list[dict[str, Any]]:
     """`learning` where rows are not paired: from all released rows, and from the original's.
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ...measures import FloatArray, group
 from ..released_values import ReleasedColumn
-from ..table_pair import Sides
+from ..table_pair import TablePair
 
 COLUMNS, WIDTH = 2, 0.3
 """Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
@@ -50,7 +50,7 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
     return np.where(known, share, 0.0)
 
 
-def range_queries(pair: Sides, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
+def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
     """Relative errors of random counts "how many people have ... and ...".
 
     Parameters
@@ -94,7 +94,7 @@ def range_queries(pair: Sides, *, n_queries: int = 100, random_state: int = 0) -
 class _JointCounts:
     """Counts of rows by the columns of a query, kept for the next query of the same columns."""
 
-    def __init__(self, pair: Sides) -> None:
+    def __init__(self, pair: TablePair) -> None:
         self._pair = pair
         self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
 
@@ -104,7 +104,7 @@ class _JointCounts:
 
     def released(self, picked: list[int], shares: list[FloatArray]) -> float:
         """How many people fit by the release, its cells counting by their shares."""
-        return self._sum(True, picked, shares) * self._pair.each
+        return self._sum(True, picked, shares) * self._pair.people_per_row
 
     def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
         key = (released, tuple(picked))
@@ -133,7 +133,7 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
 
 
 def group_queries(
-    pair: Sides, before: FloatArray | None = None, after: FloatArray | None = None
+    pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None
 ) -> dict[str, Any]:
     """Relative errors of "the average ... by ..." for every number and quasi-identifier.
 
@@ -186,7 +186,7 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
-def query_summary(pair: Sides, *, random_state: int = 0) -> dict[str, Any]:
+def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
     """Both kinds of query."""
     return {
         "range": range_queries(pair, random_state=random_state),
