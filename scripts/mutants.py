@@ -528,7 +528,7 @@ MUTANTS = (
       'return int(parts[7]) if parts[9] != "0" else -1\n    return None',
       f"{GUARD}test_the_system_tells_whose_a_connection_is"),
     M("a connection speaks for the one before on its port", "studio/security.py",
-      "and _stands(connection)", "", f"{GUARD}test_a_port_that_somebody_else_takes_over"
+      "and _is_open(connection)", "", f"{GUARD}test_a_port_that_somebody_else_takes_over"
       "_does_not_speak_for_the_one_before"),
     M("what other users left is removed", "files.py", "if os.fstat(handle).st_uid == os.geteuid():",
       "if True:", "test_files.py::test_what_another_user_left_stays"),
@@ -545,12 +545,12 @@ MUTANTS = (
       "np.arange(len(held)), held", "methods/test_hedge.py::test_a_number_that_whole_groups_lack"
       "_is_told_from_k_people"),
     M("any file beside a release is handed out", "studio/server.py",
-      'if made and name in made["files"] else None', "if made else None",
+      'if release and name in release["files"] else None', "if release else None",
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
     M("what was written for another choice is handed out", "studio/state.py",
       '"measure", "lookup", "write", "failed",', '"measure", "lookup", "failed",',
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
-    M("an old page of another window is obeyed", "studio/server.py", "tab != desk.tab)", "not tab)",
+    M("an old page of another window is obeyed", "studio/server.py", "tab != state.tab)", "not tab)",
       "studio/test_server.py::test_an_old_page_of_another_window_changes_nothing"),
 )  # fmt: skip
 

@@ -77,10 +77,10 @@ class Idle:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> desks.Desk:
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> desks.StudioState:
     """A desk with a table on it."""
-    monkeypatch.setattr(desks, "Work", Idle)
-    made = desks.Desk(tmp_path, "people.csv")
+    monkeypatch.setattr(desks, "WorkerClient", Idle)
+    made = desks.StudioState(tmp_path, "people.csv")
     made.work.answer(dict(OPENED))
     made.need("protect")
     made.work.answer({"methods": METHODS})
@@ -96,7 +96,7 @@ def _mine(monkeypatch: pytest.MonkeyPatch) -> None:
 class Browser:
     """A client with the cookie of a desk's studio."""
 
-    def __init__(self, desk: desks.Desk, **headers: str) -> None:
+    def __init__(self, desk: desks.StudioState, **headers: str) -> None:
         pytest.importorskip("fastapi", reason="the extra studio is not installed")
         from hedgerow.studio.server import application
 
@@ -123,5 +123,5 @@ class Browser:
 
 
 @pytest.fixture
-def browser(desk: desks.Desk) -> Browser:
+def browser(desk: desks.StudioState) -> Browser:
     return Browser(desk)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hedgerow.studio import forms
-from hedgerow.studio.state import Desk
+from hedgerow.studio.state import StudioState as Desk
 
 
 def point(k: int, cap: float | None, disclosure: float, utility: float) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def test_points_are_kept_though_the_worker_was_killed_and_forgot_them(desk: Desk
     take(desk, numeric="range")
     assert desk.chosen() == (None, None)
     assert try_all(desk, point(10, 0.5, 0.5, 0.6))[0] == [10, [0.5]]
-    assert desk.known["frontier"]["points"][desk.chosen()[0]]["utility"] == 0.6
+    assert desk.results["frontier"]["points"][desk.chosen()[0]]["utility"] == 0.6
 
 
 def test_what_is_tried_meanwhile_makes_way_for_the_choice(desk: Desk) -> None:
@@ -115,12 +115,12 @@ def test_what_is_tried_meanwhile_makes_way_for_the_choice(desk: Desk) -> None:
     take(desk, k=12)
     assert desk.work.stopped == 1
     desk.work.answer(error={"kind": "Cancelled", "message": "Stopped.", "hint": None})
-    assert "failed" not in desk.known  # nobody asked to stop
+    assert "failed" not in desk.results  # nobody asked to stop
     desk.need("protect")
     assert tried(desk) == [12, [0.5]]
     desk.stop()
     desk.work.answer(error={"kind": "Cancelled", "message": "Stopped.", "hint": None})
-    assert desk.known["failed"]["protect"]["kind"] == "Cancelled"
+    assert desk.results["failed"]["protect"]["kind"] == "Cancelled"
 
 
 CANCELLED = {"kind": "Cancelled", "message": "Stopped.", "hint": None}
@@ -142,7 +142,7 @@ def test_what_is_asked_for_does_not_wait_for_trials(desk: Desk, ask: str) -> Non
     desk.need(step)
     assert desk.work.stopped == 1  # once is enough
     desk.work.answer(error=CANCELLED)
-    assert "failed" not in desk.known
+    assert "failed" not in desk.results
     desk.need("protect")  # whichever window looks first
     assert names(desk)[-1] == begun
     assert not desk.free
@@ -177,7 +177,7 @@ def test_a_picture_belongs_to_its_table(desk: Desk) -> None:
     desk.need("protect")
     desk.work.answer(found(point(10, 0.5, 0.5, 0.6)))
     desk.choose(forms.leave_out("job", desk.choices))
-    assert "frontier" not in desk.known
+    assert "frontier" not in desk.results
     desk.need("protect")
     assert desk.work.asked[-1][1]["roles"]["job"] == "undeclared"
 
@@ -195,12 +195,12 @@ def test_what_comes_too_late_is_dropped(desk: Desk) -> None:
     take(desk, k=20)
     assert desk.work.stopped == 1
     desk.work.answer({"rows": 1})
-    assert "measure" not in desk.known
+    assert "measure" not in desk.results
     desk.need("risk")
     take(desk, k=30)
     assert desk.work.stopped == 1  # the table as it is does not depend on the method
     desk.work.answer({"attacks": None})
-    assert "today" in desk.known
+    assert "today" in desk.results
 
 
 def test_what_failed_waits_for_somebody_to_try_again(desk: Desk) -> None:
@@ -226,4 +226,4 @@ def test_the_script_names_an_upload_as_its_owner_does(desk: Desk) -> None:
     desk.need("release")
     desk.work.answer({"script": {"command": f"hedgerow protect {desk.folder}/people.csv"},
                       "cautions": []})  # fmt: skip
-    assert desk.known["script"]["command"] == "hedgerow protect people.csv"
+    assert desk.results["script"]["command"] == "hedgerow protect people.csv"

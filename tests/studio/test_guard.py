@@ -19,7 +19,7 @@ import pytest
 
 from hedgerow.studio import security
 from hedgerow.studio.security import owner
-from hedgerow.studio.state import Desk
+from hedgerow.studio.state import StudioState as Desk
 
 from .browsing import studio
 from .conftest import HOME, PORT, Browser

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from hedgerow.cli.app import run
-from hedgerow.studio.server import _bound
+from hedgerow.studio.server import _listening
 
 from .browsing import studio
 
 
 def test_it_listens_on_the_loopback_address_alone() -> None:
-    listening = _bound(0)
+    listening = _listening(0)
     try:
         address = listening.getsockname()
         assert address[0] == "127.0.0.1"

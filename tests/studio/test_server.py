@@ -14,7 +14,8 @@ from typing import Any
 
 import pytest
 
-from hedgerow.studio.state import STEPS, UNDO, Desk
+from hedgerow.studio.state import STEPS, UNDO
+from hedgerow.studio.state import StudioState as Desk
 
 from .conftest import METHODS, OPENED, Browser
 
@@ -186,7 +187,7 @@ def test_a_failed_check_leaves_nothing_to_download(browser: Browser, desk: Desk)
 
 
 def test_what_is_looked_up_stands_in_no_address(browser: Browser, desk: Desk) -> None:
-    desk.known["measure"] = {"known": ["age", "job"]}
+    desk.results["measure"] = {"known": ["age", "job"]}
     answer = browser("POST", "/lookup", data={"turn": str(desk.turn), "known-0": "31", "known-1": ""})
     assert answer.headers["location"] == "/compare"
     assert desk.work.asked[-1][1]["wanted"] == {"age": "31"}
@@ -210,7 +211,7 @@ def test_every_step_has_a_page_at_any_time(tmp_path: Path, monkeypatch: pytest.M
 
     from .conftest import Idle
 
-    monkeypatch.setattr(desks, "Work", Idle)
+    monkeypatch.setattr(desks, "WorkerClient", Idle)
     browser = Browser(Desk(tmp_path))
     for step in ("table", "risk", "protect", "compare", "release"):
         answer = browser("GET", f"/{step}")
@@ -231,7 +232,7 @@ def test_a_key_is_made_in_private_and_never_shown(
     browser("POST", "/key", data={"turn": str(desk.turn), "key": str(path), "pseudonyms": "1"})
     assert (desk.choices.key, desk.choices.pseudonyms) == (str(path), True)
     assert path.stat().st_mode & 0o777 == 0o600
-    desk.known["frontier"] = None
+    desk.results["frontier"] = None
     page = browser("GET", "/protect").text
     assert str(path) in page
     assert path.read_text().split()[-1] not in page
@@ -370,7 +371,7 @@ def test_a_hierarchy_that_was_mended_is_taken_anew(
 def test_work_that_an_old_page_asks_for_is_not_done(browser: Browser, desk: Desk) -> None:
     old = str(desk.turn)
     browser("POST", "/settings", data=settings(desk, **{"option-k": "2"}), headers={"x-tab": "one"})
-    desk.known["measure"] = {"known": ["age"]}
+    desk.results["measure"] = {"known": ["age"]}
     asked, choices = len(desk.work.asked), desk.choices
     for path, form in (("/write", {"folder": "release"}), ("/attack", {}), ("/undo", {}),
                        ("/lookup", {"known-0": "31"}), ("/lookup", {"known-0": "31", "turn": "0"})):  # fmt: skip
@@ -425,7 +426,7 @@ def test_a_standard_whose_file_is_gone_can_be_left(
 
 def test_every_step_says_that_there_is_no_table(browser: Browser, desk: Desk) -> None:
     desk.path = None
-    del desk.known["open"]
+    del desk.results["open"]
     for step in STEPS[1:]:
         answer = browser("GET", f"/{step}")
         assert (step, answer.status_code) == (step, 200)
@@ -442,8 +443,8 @@ def test_a_table_whose_name_is_like_an_option_is_no_option(browser: Browser, des
     browser("GET", "/release")
     command = f"hedgerow protect {desk.folder}/-x.csv"
     desk.work.answer({"script": {"command": command, "python": ""}, "cautions": []})
-    assert "-x.csv" not in desk.known
-    assert desk.known["script"]["command"] == "hedgerow protect ./-x.csv"
+    assert "-x.csv" not in desk.results
+    assert desk.results["script"]["command"] == "hedgerow protect ./-x.csv"
 
 
 def test_a_file_that_was_refused_is_read_again_in_the_encoding_that_is_named(

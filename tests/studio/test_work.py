@@ -16,7 +16,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.key import Key
 from hedgerow.studio.worker import Worker
-from hedgerow.studio.worker_client import Work, in_sentences, told_of
+from hedgerow.studio.worker_client import WorkerClient, describe, in_sentences
 
 ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id": "identifier"}
 
@@ -99,18 +99,18 @@ def test_an_error_of_others_tells_its_type_alone() -> None:
     try:
         raise RuntimeError("Ann earns 2100")
     except RuntimeError as error:
-        told = told_of(error)
+        told = describe(error)
     assert "2100" not in f"{told['message']}{told['hint']}"
-    memory = told_of(MemoryError())
+    memory = describe(MemoryError())
     assert memory["kind"] == "OutOfMemory"
     assert ".." not in in_sentences(memory["message"], memory["hint"])
-    assert told_of(hr.errors.InfeasibleError("k is 9", hint="less")) == {
+    assert describe(hr.errors.InfeasibleError("k is 9", hint="less")) == {
         "kind": "InfeasibleError", "message": "k is 9", "hint": "less"}  # fmt: skip
 
 
 def test_a_worker_is_stopped_killed_and_replaced(people: Path) -> None:
     ended: list[Any] = []
-    work = Work(ended.append)
+    work = WorkerClient(ended.append)
     try:
         first_tried = work.ask("frontier", "Trying", ask(people, tried=[10, [0.5]]))
         assert first_tried.done.wait(120)

@@ -1,4 +1,4 @@
-"""What was posted, as choices; and what is wrong with it, by the names of its controls."""
+"""Choices from posted forms; faults are named by the controls of the page."""
 
 from __future__ import annotations
 
@@ -41,95 +41,95 @@ UTILITIES = {
 
 
 def fields(body: bytes) -> dict[str, str]:
-    """A posted form."""
+    """Return the fields of a posted form."""
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def path(text: str) -> Path:
-    """What was entered as a path; the home of somebody unknown is a name like others."""
+    """Return a path from text; ~ of an unknown user stays as it is."""
     return Path(os.path.expanduser(text))
 
 
 def split_words(text: str) -> list[str]:
-    """Words between commas, each once."""
+    """Return the words between commas, each once."""
     return list(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
 
 
 def _file(text: str, most: int) -> Path:
-    """The path of a file that ends, and soon: the studio reads it while its pages wait.
+    """Return the path of a regular file of limited size: pages wait while the studio reads it.
 
-    One that is missing is told by whoever reads it, or made.
+    A missing file is left to its reader, or is created.
     """
-    made = path(text).absolute()
+    file = path(text).absolute()
     try:
-        size = os.stat(made).st_size
+        size = os.stat(file).st_size
     except FileNotFoundError:
-        return made
+        return file
     except (OSError, ValueError) as fault:
-        told = getattr(fault, "strerror", None) or "that is no name of a file"
-        raise ParameterError(f"cannot read what was entered: {told}") from None
-    if not made.is_file():
-        raise ParameterError(f"{made} is a folder or a device, and no file")
+        reason = getattr(fault, "strerror", None) or "that is no name of a file"
+        raise ParameterError(f"cannot read what was entered: {reason}") from None
+    if not file.is_file():
+        raise ParameterError(f"{file} is a folder or a device, and no file")
     if size > most:
         raise ParameterError(
-            f"{made.name} has {size:,} bytes, and {most:,} at most are read here",
+            f"{file.name} has {size:,} bytes, and {most:,} at most are read here",
             hint="give another file",
         )
-    return made
+    return file
 
 
 def roles(form: Mapping[str, str], before: Choices) -> Choices:
-    """The first step: a role and a kind a column, by its place in the table."""
+    """Return the choices of the first step: a role and a kind a column, by its place in the table."""
     names = list(before.roles)
-    made = {n: form.get(f"role-{i}", before.roles[n]) for i, n in enumerate(names)}
+    roles = {n: form.get(f"role-{i}", before.roles[n]) for i, n in enumerate(names)}
     kinds = {n: form[f"kind-{i}"] for i, n in enumerate(names) if form.get(f"kind-{i}") in KINDS}
-    if odd := [name for name, role in made.items() if role not in ROLES]:
-        raise ParameterError(f"{', '.join(odd)}: not a role")
+    if unknown := [name for name, role in roles.items() if role not in ROLES]:
+        raise ParameterError(f"{', '.join(unknown)}: not a role")
     people = {n: form.get(n, getattr(before, n)) for n in ("unit", "household", "weight")}
-    for part, fits in (("unit", ("identifier",)), ("household", ("identifier",)),
-                       ("weight", ("other", "undeclared"))):  # fmt: skip
+    for part, column in people.items():
         # a column that got another role is no longer what it was guessed to be
-        if people[part] in made and made[people[part]] not in fits:
+        fitting = ("other", "undeclared") if part == "weight" else ("identifier",)
+        if column in roles and roles[column] not in fitting:
             people[part] = ""
-    grid = {n: points for n, points in before.grid.items() if made[n] == "quasi"}
-    above = {n: file for n, file in before.hierarchies.items() if made[n] == "quasi"}
-    return replace(before, roles=made, kinds=kinds, grid=grid, hierarchies=above, **people)
+    grid = {n: points for n, points in before.grid.items() if roles[n] == "quasi"}
+    files = {n: file for n, file in before.hierarchies.items() if roles[n] == "quasi"}
+    return replace(before, roles=roles, kinds=kinds, grid=grid, hierarchies=files, **people)
 
 
-def settings(form: Mapping[str, str], before: Choices, usual: Mapping[str, Any]) -> Choices:
-    """The third step: method, its options, public cut points, further promises, what use means.
+def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any]) -> Choices:
+    """Return the choices of the third step: method, options, public cut points, promises, utility.
 
-    `usual` are the options of the method where nothing is said.
+    `defaults` are those of the method's options.
     """
     method = form.get("method", before.method)
     if method not in METHODS:
         raise ParameterError("there is no such method")
-    options = {
-        option.name: value
-        for option in OPTIONS
-        if (value := _option(option, form)) is not None
-    }
+    values = {row.name: _option(row, form) for row in OPTIONS}
+    options = {name: value for name, value in values.items() if value is not None}
     if method != before.method:  # what both have is kept: k, the cap
         options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l")}
     utility = form.get("utility", before.utility)
     if utility not in UTILITIES:
         raise ParameterError("there is no such meaning of use")
-    grid = {}
-    for i, name in enumerate(before.roles):
-        text = form.get(f"grid-{i}", "").strip()
-        if text:
-            grid[name] = _points(name, text)
-    profile, own = form.get("profile", before.profile), form.get("own-profile", "").strip()
-    if own and profile in ("", before.profile):  # else another one was just picked from the list
+    texts = {name: form.get(f"grid-{i}", "").strip() for i, name in enumerate(before.roles)}
+    profile, typed = form.get("profile", before.profile), form.get("own-profile", "").strip()
+    if typed and profile in ("", before.profile):  # else another one was just picked from the list
         # absolute, so that the command and the code find it from everywhere
-        profile = str(_file(own, MOST)) if own.endswith(".toml") else own
-    made = replace(before, method=method, options=options, utility=utility, grid=grid)
-    made = replace(made, max_inference=_inferred(form, before), profile=profile)
-    return _kept(made, before, usual)
+        profile = str(_file(typed, MOST)) if typed.endswith(".toml") else typed
+    choices = replace(
+        before,
+        method=method,
+        options=options,
+        utility=utility,
+        grid={name: _points(name, text) for name, text in texts.items() if text},
+        max_inference=_max_inference(form, before),
+        profile=profile,
+    )
+    return _with_k_of_profile(choices, before, defaults)
 
 
-def _inferred(form: Mapping[str, str], before: Choices) -> float | None:
-    """What learners may infer at most; None where nothing was said."""
+def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:
+    """Return the most that learners may infer; None for no bound."""
     text = form.get("max_inference")
     if text is None:
         return before.max_inference
@@ -142,22 +142,22 @@ def _inferred(form: Mapping[str, str], before: Choices) -> float | None:
     return most
 
 
-def _kept(made: Choices, before: Choices, usual: Mapping[str, Any]) -> Choices:
-    """A standard that is chosen raises k to what it takes; a smaller k is refused afterwards."""
-    profile = Profile.load(made.profile) if made.profile else None
-    k = made.options.get("k", usual.get("k"))
+def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
+    """Raise k to what a newly chosen standard requires; refuse a smaller k afterwards."""
+    profile = Profile.load(choices.profile) if choices.profile else None
+    k = choices.options.get("k", defaults.get("k"))
     if profile is None or not isinstance(k, int) or k >= profile.k:
-        return made
-    if made.profile == before.profile and made.method == before.method:
+        return choices
+    if choices.profile == before.profile and choices.method == before.method:
         raise ParameterError(
             f"{profile.title} takes groups of {profile.k} at least, and {k} was chosen",
             hint="choose no standard, or another one, to go below",
         )
-    return replace(made, options={**made.options, "k": profile.k})
+    return replace(choices, options={**choices.options, "k": profile.k})
 
 
 def secret(form: Mapping[str, str], before: Choices) -> Choices:
-    """The file of the key, which is made where there is none; and what it is used for."""
+    """Return the choices with a key file, which is created where there is none, and its use."""
     if form.get("without"):
         return replace(before, key="", pseudonyms=False)
     text = form.get("key", "").strip()
@@ -169,26 +169,26 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
 
 
 def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choices:
-    """Files of hierarchies, by the place of their column in the table; copied to a private folder."""
-    made = dict(before.hierarchies)
+    """Return the choices with files of hierarchies, by the place of their column; copied to `folder`."""
+    files = dict(before.hierarchies)
     for i, name in enumerate(before.roles):
         text = form.get(f"hierarchy-{i}", "").strip()
         if form.get("drop") == str(i):
-            made.pop(name, None)
+            files.pop(name, None)
         elif text:
             file = _file(text, MOST_OF_HIERARCHY)
             check_hierarchy(file)
-            made[name] = str(shutil.copyfile(file, fresh(folder) / file.name))
-    return replace(before, hierarchies=made)
+            files[name] = str(shutil.copyfile(file, fresh(folder) / file.name))
+    return replace(before, hierarchies=files)
 
 
 def fresh(folder: Path) -> Path:
-    """A place for one hierarchy: a file that was mended or replaced is another choice than before."""
+    """Return a new folder for one hierarchy: a corrected file is another choice than before."""
     return Path(tempfile.mkdtemp(prefix="hierarchy-", dir=folder))
 
 
 def check_hierarchy(file: Path) -> None:
-    """What is wrong with the file of a hierarchy is told."""
+    """Raise an error that says what is wrong with the file of a hierarchy."""
     if Hierarchy.from_csv(file).n_levels < 2:
         raise ParameterError(
             f"the hierarchy {file.name} has one level, so nothing stands above a value",
@@ -197,7 +197,7 @@ def check_hierarchy(file: Path) -> None:
 
 
 def _option(option: Option, form: Mapping[str, str]) -> Any:
-    """One option of a method; None where nothing was said."""
+    """Return the value of an option; None where the form has none."""
     text = form.get(f"option-{option.name}", "").strip()
     if option.name == "max_disclosure" and form.get("uncapped"):
         return NO_CAP
@@ -206,41 +206,38 @@ def _option(option: Option, form: Mapping[str, str]) -> Any:
     try:
         if option.type is bool:
             return text == "yes"
-        if option.type is list:
-            return split(text)
-        made = option.type(text)
+        return split(text) if option.type is list else option.type(text)
     except ValueError:
         kind = {int: "a whole number", float: "a number"}[option.type]
         raise ParameterError(f"{words(option.name)} must be {kind}") from None
-    return made
 
 
 def _points(name: str, text: str) -> list[float]:
     try:
-        made = [float(part) for part in text.replace(";", ",").split(",")]
+        points = [float(part) for part in text.replace(";", ",").split(",")]
     except ValueError:
-        made = []
-    if len(made) != 3:
+        points = []
+    if len(points) != 3:
         raise ParameterError(
             f"the cut points of {name} are not three numbers",
             hint="first, last and step, such as 20, 85, 5",
         )
-    return [int(v) if v.is_integer() else v for v in made]
+    return [int(v) if v.is_integer() else v for v in points]
 
 
 def words(name: str) -> str:
-    """An option's name for a reader."""
+    """Return the name of an option for a reader."""
     return {"k": "the smallest group", "max_disclosure": "the cap"}.get(name, name.replace("_", " "))
 
 
 def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
-    """The settings of a point."""
-    given = {n: v for n, v in parameters.items() if v is not None}
-    return replace(before, options={**before.options, **given})
+    """Return the choices with the settings of a point."""
+    options = {n: v for n, v in parameters.items() if v is not None}
+    return replace(before, options={**before.options, **options})
 
 
 def leave_out(name: str, before: Choices) -> Choices:
-    """A column that is released no more."""
+    """Return the choices without a column."""
     if name not in before.roles:
         raise ParameterError("there is no such column")
     return replace(before, roles={**before.roles, name: "undeclared"})

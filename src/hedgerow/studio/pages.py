@@ -1,4 +1,4 @@
-"""The five steps as pages: which template, and what stands in it."""
+"""The five steps as pages: their templates, and the data that fill these."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import forms
-from .state import PEOPLE, STEPS, Desk
+from .state import PEOPLE, STEPS, StudioState
 from .worker_client import in_sentences
 
 TITLES = {
@@ -44,16 +44,16 @@ WHY = {
     "mondrian": "k-anonymity by recursive cuts. It heeds no cap unless its objective does.",
 }
 PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json", "trees.svg")
-"""How the names of files begin that the recipient gets."""
+"""The beginnings of the names of files that the recipient gets."""
 _MOST_FILES = 40
 
 
 @cache
 def environment() -> Any:
-    """The templates, with the report's own partial pages."""
+    """Return the templates, with the report's partial pages."""
     import jinja2
 
-    made = jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader(
             [
                 jinja2.PackageLoader("hedgerow.studio", "templates"),
@@ -65,94 +65,91 @@ def environment() -> Any:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
-    made.filters["listed"] = listed
-    made.filters["sentences"] = in_sentences
-    made.filters["setting"] = setting
-    made.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
-    return made
+    templates.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
+    templates.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
+    templates.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
+    return templates
 
 
 @cache
 def asset(name: str) -> tuple[bytes, str]:
-    """A style or script that the package brings along."""
-    room, kind = {
+    """Return a style or script of the package, and its media type."""
+    package, kind = {
         "report.css": ("hedgerow.report", "text/css"),
         "studio.css": ("hedgerow.studio", "text/css"),
         "studio.js": ("hedgerow.studio", "text/javascript"),
     }[name]
     inside = "style.css" if name == "report.css" else f"assets/{name}"
-    return resources.files(room).joinpath(inside).read_bytes(), kind
+    return resources.files(package).joinpath(inside).read_bytes(), kind
 
 
-def page(desk: Desk, step: str) -> str:
-    """One step as HTML."""
-    known = desk.known
+def page(state: StudioState, step: str) -> str:
+    """Return one step as HTML."""
+    results = state.results
     context: dict[str, Any] = {
         "step": step,
-        "steps": [(name, i + 1, TITLES[name], _state(desk, name)) for i, name in enumerate(STEPS)],
+        "steps": [(name, i + 1, TITLES[name], _progress(state, name)) for i, name in enumerate(STEPS)],
         "after": STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)],
         "before": STEPS[max(STEPS.index(step) - 1, 0)],
         "titles": TITLES,
-        "job": desk.job,
-        "free": desk.free,
-        "version": desk.version,
-        "turn": desk.turn,
-        "undo": len(desk.past),
-        "notice": desk.notice,
-        "failed": known.get("failed", {}).get(step),
-        "choices": desk.choices,
-        "open": known.get("open"),
-        "ready": desk.ready,
-        "sensitive": desk.sensitive,
-        "script": known.get("script"),
-        "cautions": known.get("cautions", []),
-        **_OF_STEP[step](desk),
+        "job": state.job,
+        "free": state.free,
+        "version": state.version,
+        "turn": state.turn,
+        "undo": len(state.past),
+        "notice": state.notice,
+        "failed": results.get("failed", {}).get(step),
+        "choices": state.choices,
+        "open": results.get("open"),
+        "ready": state.ready,
+        "sensitive": state.sensitive,
+        "script": results.get("script"),
+        "cautions": results.get("cautions", []),
+        **_OF_STEP[step](state),
     }
     return stacked(environment().get_template(f"{step}.html").render(context))
 
 
 def refusal(title: str, text: str) -> str:
-    """A page that says why something was not done."""
-    made: str = environment().get_template("refused.html").render(title=title, text=text)
-    return made
+    """Return a page that says why something was not done."""
+    html: str = environment().get_template("refused.html").render(title=title, text=text)
+    return html
 
 
-def _state(desk: Desk, step: str) -> str:
-    """What stands below a step's name."""
-    known = desk.known
-    seen, today, at = known.get("open"), known.get("today"), known.get("measure")
+def _progress(state: StudioState, step: str) -> str:
+    """Return the text below the name of a step."""
+    results = state.results
+    opened, today = results.get("open"), results.get("today")
     if step == "table":
-        return f"{seen['rows']:,} records" if seen else "choose one"
+        return f"{opened['rows']:,} records" if opened else "choose one"
     if step == "risk":
         return f"{percent(today['classes']['unique_share'], 0)} unique" if today else "not measured"
     if step == "protect":
-        return desk.choices.method
+        return state.choices.method
     if step == "compare":
-        return "before, after" if at else "not made"
-    return "written" if "write" in known else "check, write"
+        return "before, after" if results.get("measure") else "not made"
+    return "written" if "write" in results else "check, write"
 
 
-def _table(desk: Desk) -> dict[str, Any]:
-    seen = desk.known.get("open")
-    here = Path.cwd()
-    nearby = sorted(p.name for p in here.iterdir() if p.suffix in SUFFIXES and p.is_file())
-    names = [] if seen is None else [c["column"] for c in seen["columns"]]
+def _table(state: StudioState) -> dict[str, Any]:
+    opened = state.results.get("open")
+    nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
+    names = [] if opened is None else [c["column"] for c in opened["columns"]]
     return {
         "roles": forms.ROLES,
         "nearby": nearby[:_MOST_FILES],
         "people": PEOPLE,
-        "missing": ", ".join(desk.missing),
-        "encoding": desk.encoding,
-        "refused": desk.refused,
-        "identifiers": [n for n in names if desk.choices.roles.get(n) == "identifier"],
-        "others": [n for n in names if desk.choices.roles.get(n) == "other"],
+        "missing": ", ".join(state.missing),
+        "encoding": state.encoding,
+        "refused": state.refused,
+        "identifiers": [n for n in names if state.choices.roles.get(n) == "identifier"],
+        "others": [n for n in names if state.choices.roles.get(n) == "other"],
         "kinds": KINDS,
     }
 
 
-def _risk(desk: Desk) -> dict[str, Any]:
-    today = desk.known.get("today")
+def _risk(state: StudioState) -> dict[str, Any]:
+    today = state.results.get("today")
     drawing, sizes, most = "", "", None
     if today and today["attacks"]:
         most = max(today["attacks"], key=lambda a: (a["success"] - a["control"], a["target"]))
@@ -185,58 +182,58 @@ def _between(one: Mapping[str, Any]) -> str:
     return "alone" if hi == 1 else f"{lo:,} to {hi:,} records"
 
 
-def _protect(desk: Desk) -> dict[str, Any]:
-    methods = desk.known.get("methods")
-    made = desk.choices
-    if methods is None or "open" not in desk.known:
+def _protect(state: StudioState) -> dict[str, Any]:
+    results, chosen = state.results, state.choices
+    methods = results.get("methods")
+    if methods is None or "open" not in results:
         return {"methods": None, "found": None, "advice": [], "options": []}
-    found = desk.known.get("frontier")
-    at, impossible = desk.chosen()
-    own = methods[made.method]["defaults"]
-    options = [o for o in OPTIONS if o.name in own]
+    frontier, method = results.get("frontier"), methods[chosen.method]
+    at, impossible = state.chosen()
+    defaults = method["defaults"]
+    options = [o for o in OPTIONS if o.name in defaults]
     order = [*FIRST, *(name for name in methods if name not in FIRST)]
     grid = [
-        (i, c["column"], ", ".join(map(str, made.grid.get(c["column"], []))))
-        for i, c in enumerate(desk.known["open"]["columns"])
-        if made.roles.get(c["column"]) == "quasi" and c["attacked_as"] == "number"
+        (i, c["column"], ", ".join(map(str, chosen.grid.get(c["column"], []))))
+        for i, c in enumerate(results["open"]["columns"])
+        if chosen.roles.get(c["column"]) == "quasi" and c["attacked_as"] == "number"
     ]
-    k = made.options.get("k", own.get("k"))
-    points = found["points"] if found else []
-    chosen = points[at] if at is not None else None
-    guess = desk.guess()
-    cap = made.options.get("max_disclosure", own.get("max_disclosure"))
+    settings = {**defaults, **chosen.options}
+    k, cap = settings.get("k"), settings.get("max_disclosure")
+    points = frontier["points"] if frontier else []
+    point = points[at] if at is not None else None
+    guess = state.guess()
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
         "methods": [(name, LABELS.get(name, name)) for name in order],
-        "why": WHY.get(made.method, methods[made.method]["why"]),
+        "why": WHY.get(chosen.method, method["why"]),
         "main": [o for o in options if o.name in MAIN],
         "options": [o for o in options if o.name not in MAIN],
-        "defaults": own,
+        "defaults": defaults,
         "utilities": forms.UTILITIES,
         "words": forms.words,
-        "grid": grid if "grid" in methods[made.method]["heeds"] else [],
-        "found": found,
+        "grid": grid if "grid" in method["heeds"] else [],
+        "found": frontier,
         "guess": guess,
         "picture": choices(
             points,
-            desk.title,
+            state.title,
             at,
             k if isinstance(k, int) else None,
             vars(guess) if guess is not None else None,
         ),
-        "listed": _listed(points, desk.title, at),
-        "point": chosen,
+        "listed": _listed(points, state.title, at),
+        "point": point,
         "impossible": impossible,
-        "advice": advise(desk.known.get("today"), found, chosen, desk.known.get("carried")),
-        "carried": desk.known.get("carried"),
+        "advice": advise(results.get("today"), frontier, point, results.get("carried")),
+        "carried": results.get("carried"),
         "profiles": _profiles(),
-        "standard": _asked(made.profile),
-        "key_file": made.key or str(Path.cwd() / "hedgerow.key"),
-        "identifiers": [n for n, role in made.roles.items() if role == "identifier"],
-        "draws": methods[made.method]["draws"],
+        "standard": _standard(chosen.profile),
+        "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
+        "identifiers": [n for n, role in chosen.roles.items() if role == "identifier"],
+        "draws": method["draws"],
         "above": [
-            (i, name, Path(made.hierarchies.get(name, "")).name)
-            for i, (name, role) in enumerate(made.roles.items())
+            (i, name, Path(chosen.hierarchies.get(name, "")).name)
+            for i, (name, role) in enumerate(chosen.roles.items())
             if role == "quasi"
         ],
     }
@@ -247,46 +244,46 @@ def _profiles() -> list[Profile]:
     return [Profile.load(name) for name in Profile.names()]
 
 
-def _asked(name: str) -> Any:
-    """A standard for the page: what it asks, where, the threshold, and how that is known."""
+def _standard(name: str) -> Any:
+    """Return a standard for the page: its criteria with clause, threshold and source."""
     if not name:
         return None
-    shown = {"name": name, "own": name.endswith(".toml"), "profile": None, "criteria": []}
+    standard = {"name": name, "own": name.endswith(".toml"), "profile": None, "criteria": []}
     try:
-        made = Profile.load(name)
+        profile = Profile.load(name)
     except HedgerowError as error:  # its file was moved or changed since
-        return shown | {"fault": in_sentences(error.message, error.hint)}
+        return standard | {"fault": in_sentences(error.message, error.hint)}
     criteria = [(c.asks, c.clause, c.threshold or "none named", ground(vars(c) | {"threshold": c.threshold}))
-                for c in made.criteria]  # fmt: skip
-    return shown | {"profile": made, "criteria": criteria}
+                for c in profile.criteria]  # fmt: skip
+    return standard | {"profile": profile, "criteria": criteria}
 
 
-def _judged(found: Mapping[str, Any] | None) -> Any:
-    """A standard beside what a release reached; None where none was chosen."""
-    if not found:
+def _judged(result: Mapping[str, Any] | None) -> Any:
+    """Return a standard with what a release reached; None where none was chosen."""
+    if not result:
         return None
-    source = f"{found['source']}, {found['date']}. {found['note']}".rstrip()
-    return {"heads": HEADS, "told": verdict(found), "rows": list(rows(found)), "source": source}
+    source = f"{result['source']}, {result['date']}. {result['note']}".rstrip()
+    return {"heads": HEADS, "told": verdict(result), "rows": list(rows(result)), "source": source}
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
-    """The points as a table: those of the chosen method, least told first."""
+    """Return the points of the chosen method as a table, the least disclosure first."""
     mine = [(i, p, i == at) for i, p in enumerate(points) if p["method"] == title]
     return sorted(mine, key=lambda row: (row[1]["disclosure"], -row[1]["utility"]))
 
 
-def _compare(desk: Desk) -> dict[str, Any]:
-    made = desk.known.get("measure")
+def _compare(state: StudioState) -> dict[str, Any]:
+    measured = state.results.get("measure")
     return {
-        "made": made,
-        "judged": _judged(made["standard"]) if made else None,
-        "wanted": desk.known.get("wanted", {}),
-        "found_person": desk.known.get("lookup"),
+        "made": measured,
+        "judged": _judged(measured["standard"]) if measured else None,
+        "wanted": state.results.get("wanted", {}),
+        "found_person": state.results.get("lookup"),
     }
 
 
-def _release(desk: Desk) -> dict[str, Any]:
-    written = desk.known.get("write")
+def _release(state: StudioState) -> dict[str, Any]:
+    written = state.results.get("write")
     files = [] if written is None else [(n, _about(n), n.startswith(PUBLIC)) for n in written["files"]]
     return {
         "written": written,
@@ -297,7 +294,7 @@ def _release(desk: Desk) -> dict[str, Any]:
 
 
 def _about(name: str) -> str:
-    """What a file of a release is for."""
+    """Return what a file of a release is for."""
     for begin, words in (
         ("release.", "the protected table"),
         ("sensitive.", "its second table"),

@@ -1,4 +1,4 @@
-"""Who may speak to the studio: this machine's browser, with the token, from the studio's own pages."""
+"""Access to the studio: for the browser of one user on this machine, with the token, from its own pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""What every answer carries, unless it says otherwise itself."""
+"""The headers of every answer, unless it sets them itself."""
 READS = ("GET", "HEAD")
 _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 
@@ -71,20 +71,20 @@ class Guard:
         if scope["type"] != "http":  # there are no web sockets
             await send({"type": "websocket.close"})
             return
-        if not welcome(scope.get("client"), self._port):
-            await _say(send, 403, _ANOTHER)
+        if not is_welcome(scope.get("client"), self._port):
+            await _answer(send, 403, _ANOTHER)
             return
         headers = {k.decode("latin1").lower(): v.decode("latin1") for k, v in scope["headers"]}
         fault = self._fault(scope["method"], headers)
         if fault is not None:
-            await _say(send, 403, fault)
+            await _answer(send, 403, fault)
             return
-        if self._knows(headers.get("cookie", "")):
+        if self._has_pass(headers.get("cookie", "")):
             await self._app(scope, receive, _with_headers(send))
         elif scope["path"] == "/" and scope["method"] == "GET":
             await self._exchange(scope, send)
         else:
-            await _say(send, 403, _NO_PASS)
+            await _answer(send, 403, _NO_PASS)
 
     def _fault(self, method: str, headers: dict[str, str]) -> str | None:
         host = headers.get("host", "")
@@ -95,22 +95,22 @@ class Guard:
             return None if site in ("none", "same-origin") else _OTHER
         return None if origin == f"http://{host}" and site in ("none", "same-origin") else _OTHER
 
-    def _knows(self, text: str) -> bool:
+    def _has_pass(self, text: str) -> bool:
         try:
-            found = SimpleCookie(text).get(self.cookie)
+            cookie = SimpleCookie(text).get(self.cookie)
         except CookieError:
             return False
-        given = found.value if found is not None else ""
-        return hmac.compare_digest(given.encode(), self._pass.encode())
+        value = cookie.value if cookie is not None else ""
+        return hmac.compare_digest(value.encode(), self._pass.encode())
 
     async def _exchange(self, scope: Scope, send: Send) -> None:
-        given = parse_qs(scope["query_string"].decode("latin1")).get("token", [""])[0]
-        if self._used or not hmac.compare_digest(given.encode(), self.token.encode()):
-            await _say(send, 403, _USED if self._used and given else _NO_PASS)
+        token = parse_qs(scope["query_string"].decode("latin1")).get("token", [""])[0]
+        if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
+            await _answer(send, 403, _USED if self._used and token else _NO_PASS)
             return
         self._used = True
         cookie = f"{self.cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict"
-        await _say(send, 303, "", {"location": "/table", "set-cookie": cookie})
+        await _answer(send, 303, "", {"location": "/table", "set-cookie": cookie})
 
 
 class Listening(socket.socket):
@@ -126,26 +126,26 @@ class Listening(socket.socket):
         Servers pass over that error.
         """
         connection, client = super().accept()
-        if not (welcome(client, self.getsockname()[1]) and _stands(connection)):
+        if not (is_welcome(client, self.getsockname()[1]) and _is_open(connection)):
             connection.close()
             raise ConnectionAbortedError
         return connection, client
 
 
-def _stands(connection: socket.socket) -> bool:
-    """Whether neither end was closed or reset by now, where the system tells."""
+def _is_open(connection: socket.socket) -> bool:
+    """Return whether neither end was closed or reset by now, on systems that say so."""
     if sys.platform != "linux":
         return True
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b"\x01"
 
 
-def welcome(client: tuple[str, int] | None, port: int) -> bool:
-    """Whether the other end of a connection is this user's, or root's, where the system tells."""
+def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
+    """Return whether the other end of a connection is this user's or root's, on systems that say so."""
     return owner(client, port) in (None, 0, _myself())
 
 
 def owner(client: tuple[str, int] | None, port: int) -> int | None:
-    """The user at the other end of a connection to a port of 127.0.0.1.
+    """Return the user at the other end of a connection to a port of 127.0.0.1.
 
     None on systems that do not tell. An end that was closed or reset, or is nowhere to be found,
     belongs to nobody (-1): of the first the system would say that it is root's.
@@ -154,7 +154,7 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
         return None
     if client is None:  # it was reset before it was accepted
         return -1
-    ends = [_written(*client), _written("127.0.0.1", port)]
+    ends = [_as_in_table(*client), _as_in_table("127.0.0.1", port)]
     for table in _CONNECTIONS:
         try:
             lines = Path(table).read_text("ascii").splitlines()
@@ -168,8 +168,8 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
     return -1
 
 
-def _written(host: str, port: int) -> str:
-    """An address as the system's own tables have it: the number as it lies in memory."""
+def _as_in_table(host: str, port: int) -> str:
+    """Return an address as the system's own tables have it: the number as it lies in memory."""
     number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
     return f"{number:08X}:{port:04X}"
 
@@ -198,23 +198,18 @@ _USED = (
 def _with_headers(send: Send) -> Send:
     async def sent(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = {name.lower() for name, _ in message.get("headers", [])}
-            message["headers"] = [
-                *message.get("headers", []),
-                *(
-                    (name.encode(), value.encode())
-                    for name, value in HEADERS.items()
-                    if name.encode() not in own
-                ),
-            ]
+            headers = list(message.get("headers", []))
+            names = {name.lower() for name, _ in headers}
+            ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
+            message["headers"] = headers + [pair for pair in ours if pair[0] not in names]
         await send(message)
 
     return sent
 
 
-async def _say(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    """A plain answer of the guard's own."""
-    told = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
-    headers = [(name.encode(), value.encode()) for name, value in told.items()]
+async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
+    """Send a plain answer of the guard itself."""
+    named = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
+    headers = [(name.encode(), value.encode()) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": text.encode()})

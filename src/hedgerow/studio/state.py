@@ -1,4 +1,4 @@
-"""What the steward chose, what is known by now, and what is being done: one desk for all tabs."""
+"""The state of the studio, one for all tabs: the choices, the results so far, and the job that runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..workflow.advice import Estimate, estimated
-from .worker_client import Job, Work
+from .worker_client import Job, WorkerClient
 
 STEPS = ("table", "risk", "protect", "compare", "release")
 UNDO = 20
@@ -28,20 +28,23 @@ _TITLES = {
     "say": "Writing down what was chosen",
     "write": "Checking and writing the release",
 }
-_NONE = "none"
+_NO_CAP = "none"
 """In place of a cap, where a method has none."""
 _OF_CHOICES = ("today", "frontier", "carried", "measure", "lookup", "write", "failed", "script", "cautions")
 _VARIED = ("k", "max_disclosure")
 MORE = (10, 5, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
-"""What the picture tries beside what was chosen; a cap of 1 is none."""
+"""The settings that the picture shows besides the chosen one; a cap of 1 is none."""
 _TRIALS = ("frontier", "carried")
-"""What goes on by itself, and makes way for what somebody asks for."""
+"""The jobs that begin by themselves, and are stopped for a request."""
+
+JobSpec = tuple[str, dict[str, Any], str]
+"""A job of the worker, what it takes besides the choices, and the step that shows its result."""
 
 
 @dataclass(frozen=True)
 class Choices:
-    """All that the steward decides; what undo goes back to."""
+    """All choices of the steward, as plain data; undo goes back to earlier ones."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -60,17 +63,23 @@ class Choices:
 
     @property
     def table(self) -> tuple[Any, ...]:
-        """What the figures of the table as it is depend on."""
+        """The choices that the figures of the unprotected table depend on."""
         people = self.unit, self.household, self.weight
         return dict(self.roles), dict(self.kinds), people, dict(self.grid)
 
     @property
     def picture(self) -> tuple[Any, ...]:
-        """What the points of the frontier depend on, beside the setting that each stands for."""
+        """The choices that the points of the frontier depend on, besides k and cap."""
         return self.table, dict(self.hierarchies), self.utility
 
+    @property
+    def line(self) -> Any:
+        """The method and its options but for k and cap: its points stand on one line."""
+        options = self.options.items()
+        return self.method, sorted((n, str(v)) for n, v in options if n not in _VARIED)
 
-class Desk:
+
+class StudioState:
     """The state of the studio.
 
     Parameters
@@ -89,20 +98,18 @@ class Desk:
         self.encoding = ""
         self.choices = Choices()
         self.past: deque[Choices] = deque(maxlen=UNDO)
-        self.known: dict[str, Any] = {}
+        self.results: dict[str, Any] = {}
         self.turn = 0
         self.version = 0
         self.tab = ""
         self.notice: str | None = None
-        self.work = Work(self._heard)
+        self.work = WorkerClient(self._finished)
         self._lock = threading.RLock()
-        self._asked_for: Any = None
-        self._dropped: Job | None = None
-        self._next: tuple[str, dict[str, Any], str] | None = None
+        self._requested: Any = None
+        self._stopped_for: Job | None = None
+        self._next: JobSpec | None = None
         if path is not None:
             self.open(path)
-
-    # what is chosen
 
     def open(
         self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = ""
@@ -111,8 +118,8 @@ class Desk:
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
-            methods = {n: v for n, v in self.known.items() if n == "methods"}
-            self.path, self.known, self.refused = path, methods, None
+            methods = {n: v for n, v in self.results.items() if n == "methods"}
+            self.path, self.results, self.refused = path, methods, None
             self.missing, self.encoding = list(missing), encoding
             self.choices, self.notice = Choices(), None
             self.past.clear()
@@ -121,112 +128,107 @@ class Desk:
             self._next = name, more, "table"
             self.need("table")
 
-    def choose(self, made: Choices) -> None:
-        """Choose anew; what was made from the last choice is out of date, and undo knows it."""
+    def choose(self, choices: Choices) -> None:
+        """Take new choices; results of the last ones are dropped, and undo goes back to them."""
         with self._lock:
-            if made == self.choices:
-                self.known.pop("failed", None)
+            if choices == self.choices:
+                self.results.pop("failed", None)
                 return
             self.past.append(self.choices)
-            self._take(made)
+            self._replace(choices)
 
     def undo(self) -> None:
         """Go back by one choice."""
         with self._lock:
             if self.past:
-                self._take(self.past.pop())
+                self._replace(self.past.pop())
 
-    def _take(self, made: Choices) -> None:
-        before, self.choices = self.choices, made
+    def _replace(self, choices: Choices) -> None:
+        before, self.choices = self.choices, choices
         self._forget_next()
-        same_table = made.table == before.table
-        same_picture = made.picture == before.picture
-        kept = [name for name, same in (("today", same_table), ("frontier", same_picture)) if same]
+        same = {"today": choices.table == before.table, "frontier": choices.picture == before.picture}
         job = self.job
-        if job is not None and job.name not in ("hello", *kept):
+        if job is not None and not same.get(job.name, job.name == "hello"):
             self.work.stop()
         elif job is not None and job.name == "frontier" and self.setting not in self._tried():
-            self._make_way()  # the chosen setting comes first
+            self._stop_trial()  # the chosen setting comes first
         for name in _OF_CHOICES:
-            if name not in kept:
-                self.known.pop(name, None)
+            if not same.get(name):
+                self.results.pop(name, None)
         self._changed()
 
     def _changed(self) -> None:
         self.turn += 1
         self.version += 1
 
-    # what is done
-
     @property
     def job(self) -> Job | None:
-        """What is running."""
+        """The job that is running."""
         return self.work.job if self.work.busy else None
 
     @property
     def free(self) -> bool:
-        """Whether a request is taken now: nothing runs, or trials that make way."""
+        """Whether a request is taken now: nothing runs, or a trial that can be stopped."""
         return self.job is None or self.job.name in _TRIALS
 
     def need(self, step: str) -> None:
-        """Begin what a step shows and nobody has made yet; one thing at a time."""
+        """Begin a job whose result a step shows and that is missing; one at a time."""
         with self._lock:
-            wanted = self._next or self._lacking(step)
-            if wanted is None:
+            request = self._next or self._missing(step)
+            if request is None:
                 return
             if self.job is None:
                 self._next = None
-                self._begin(*wanted)
-            elif self.free and wanted[0] not in _TRIALS and self.job is not self._dropped:
-                self._make_way()
+                self._begin(*request)
+            elif self.free and request[0] not in _TRIALS and self.job is not self._stopped_for:
+                self._stop_trial()
 
-    def _lacking(self, step: str) -> tuple[str, dict[str, Any], str] | None:
-        """What a step shows and nobody has made yet."""
-        if step in self.known.get("failed", {}):
+    def _missing(self, step: str) -> JobSpec | None:
+        """Return the next job whose result a step shows."""
+        results = self.results
+        if step in results.get("failed", {}):
             return None
-        if "methods" not in self.known and step in ("table", "protect"):
+        if "methods" not in results and step in ("table", "protect"):
             return "hello", {}, "table"
-        if "open" not in self.known or not self.ready:
+        if "open" not in results or not self.ready:
             return None
         if step == "risk":
-            found = self.known.get("today")
-            if found is None:
-                return "today", {"attacks": False}, step
-            if found["attacks"] is None and self.sensitive:
-                return "today", {"attacks": True}, step
+            today = results.get("today")
+            if today is None or (today["attacks"] is None and self.sensitive):
+                return "today", {"attacks": today is not None}, step
         elif step == "protect" and self.sensitive:
             k, caps = self._untried()
             if caps:
-                return "frontier", {"tried": [k, [c for c in caps if c is not _NONE]]}, step
-            if "carried" not in self.known and self.chosen()[0] is not None:
+                return "frontier", {"tried": [k, [c for c in caps if c is not _NO_CAP]]}, step
+            if "carried" not in results and self.chosen()[0] is not None:
                 return "carried", {}, step
-        elif step == "compare" and "measure" not in self.known:
+        elif step == "compare" and "measure" not in results:
             return "measure", {"attacks": False}, step
-        elif step == "release" and "script" not in self.known:
+        elif step == "release" and "script" not in results:
             return "say", {}, step
         return None
 
-    def _asked(self, name: str, more: dict[str, Any], step: str) -> bool:
-        """Begin what somebody asked for, as soon as trials have made way; not beside other work."""
+    def _request(self, name: str, more: dict[str, Any], step: str) -> bool:
+        """Begin a requested job as soon as trials are stopped; False while another one runs."""
         if not self.free:
             return False
         self._next = name, more, step
         self.need(step)
         return True
 
-    def _make_way(self) -> None:
-        """Stop what is running; what it is stopped for begins when it has ended."""
-        self._dropped = self.job
+    def _stop_trial(self) -> None:
+        """Stop a trial; the job that it is stopped for begins when it has ended."""
+        self._stopped_for = self.job
         self.work.stop()
 
     def _forget_next(self) -> None:
-        """What was asked for and has not begun is out of date, but for a table."""
+        """Drop a request that has not begun, but for that of a table."""
         if self._next is not None and self._next[-1] != "table":
             self._next = None
 
     @property
     def ready(self) -> bool:
-        """Whether the roles allow to go on."""
+        """Whether the roles allow the next steps."""
         return "quasi" in self.choices.roles.values()
 
     @property
@@ -235,99 +237,99 @@ class Desk:
         return [name for name, role in self.choices.roles.items() if role == "sensitive"]
 
     def _untried(self) -> tuple[int | None, list[Any]]:
-        """What is tried next: the chosen setting, its k with every cap, then other k."""
-        asked, (k, cap) = self._tried(), self.setting
-        line = [_NONE] if cap is _NONE else list(dict.fromkeys([cap, *CAPS]))
+        """Return k and caps to try next: the chosen setting, its k with every cap, then other k."""
+        tried, (k, cap) = self._tried(), self.setting
+        line = [_NO_CAP] if cap is _NO_CAP else list(dict.fromkeys([cap, *CAPS]))
         others = [] if k is None else [each for each in MORE if each != k]
         for each, caps in ((k, [cap]), (k, line), *((other, line) for other in others)):
-            if lacking := [c for c in caps if (each, c) not in asked]:
-                return each, lacking
+            if missing := [c for c in caps if (each, c) not in tried]:
+                return each, missing
         return None, []
 
     def _tried(self) -> set[tuple[int | None, Any]]:
-        """The k and caps that were tried of the method as chosen."""
-        found = self.known.get("frontier") or {"asked": ()}
-        return {(k, cap) for base, k, cap in found["asked"] if base == self._base}
+        """Return the k and caps that were tried of the method as chosen."""
+        frontier = self.results.get("frontier") or {"asked": ()}
+        return {(k, cap) for line, k, cap in frontier["asked"] if line == self.choices.line}
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The options of the chosen method, defaults included."""
+        defaults: dict[str, Any] = self.results["methods"][self.choices.method]["defaults"]
+        return defaults | dict(self.choices.options)
 
     @property
     def setting(self) -> tuple[int | None, Any]:
         """The chosen k and cap; nothing where the method has none."""
-        own = self.known["methods"][self.choices.method]["defaults"]
-        given = own | dict(self.choices.options)
-        return given.get("k"), given["max_disclosure"] if "max_disclosure" in own else _NONE
-
-    def _setting(self) -> Any:
-        made = self.choices
-        return made.picture, made.method, dict(made.options), self.path
-
-    @property
-    def _base(self) -> Any:
-        """What a line of points has in common beside k and cap."""
-        given = self.choices.options.items()
-        return self.choices.method, sorted((n, str(v)) for n, v in given if n not in _VARIED)
+        defaults = self.results["methods"][self.choices.method]["defaults"]
+        has_cap = "max_disclosure" in defaults
+        return self._options.get("k"), self._options["max_disclosure"] if has_cap else _NO_CAP
 
     @property
     def title(self) -> str:
-        """What the points of the chosen method are called."""
-        found = self.known.get("frontier") or {"base": {}}
-        own = [title for title, base in found["base"].items() if base == self._base]
-        told: str = own[0] if own else self.known["methods"][self.choices.method]["title"]
-        return told
+        """The name of the chosen method's points."""
+        lines = (self.results.get("frontier") or {"base": {}})["base"]
+        titles: list[str] = [title for title, line in lines.items() if line == self.choices.line]
+        return (titles or [self.results["methods"][self.choices.method]["title"]])[0]
+
+    def _points(self) -> dict[str, Any] | None:
+        """Return the frontier where it has points of the chosen method."""
+        frontier: dict[str, Any] | None = self.results.get("frontier")
+        if frontier is None or frontier["base"].get(self.title) != self.choices.line:
+            return None
+        return frontier
 
     def chosen(self) -> tuple[int | None, str | None]:
-        """Which point is the chosen setting; or why there is none."""
-        found = self.known.get("frontier")
-        if found is None or found["base"].get(self.title) != self._base:
+        """Return which point is the chosen setting, or why there is none."""
+        frontier = self._points()
+        if frontier is None:
             return None, None
-        given = self.known["methods"][self.choices.method]["defaults"] | dict(self.choices.options)
+        options = self._options
 
-        def same(each: Mapping[str, Any]) -> bool:
-            wanted = each["parameters"].items()
-            return each["method"] == self.title and all(given.get(n) == v for n, v in wanted)
+        def is_chosen(each: Mapping[str, Any]) -> bool:
+            params = each["parameters"].items()
+            return each["method"] == self.title and all(options.get(n) == v for n, v in params)
 
-        at = next((i for i, p in enumerate(found["points"]) if same(p)), None)
-        return at, next((f["reason"] for f in found["infeasible"] if same(f)), None)
+        at = next((i for i, p in enumerate(frontier["points"]) if is_chosen(p)), None)
+        return at, next((f["reason"] for f in frontier["infeasible"] if is_chosen(f)), None)
 
     def guess(self) -> Estimate | None:
-        """Where the chosen setting comes near to, while nobody tried it."""
-        found, (k, cap) = self.known.get("frontier"), self.setting
-        if k is None or not found or found["base"].get(self.title) != self._base:
+        """Return an estimate of the chosen setting while it was not tried."""
+        frontier, (k, cap) = self._points(), self.setting
+        if k is None or frontier is None or self.setting in self._tried():
             return None
-        if self.setting in self._tried():
-            return None
-        return estimated(found["points"], self.title, k, None if cap is _NONE else cap)
+        return estimated(frontier["points"], self.title, k, None if cap is _NO_CAP else cap)
 
     def again(self, step: str) -> None:
         """Do once more what was stopped or failed."""
         with self._lock:
-            self.known.get("failed", {}).pop(step, None)
+            self.results.get("failed", {}).pop(step, None)
             self.version += 1
 
     def attack(self) -> None:
         """Also try the attacks, and train models."""
         with self._lock:
-            self._asked("measure", {"attacks": True}, "compare")
+            self._request("measure", {"attacks": True}, "compare")
 
     def look_up(self, wanted: Mapping[str, str]) -> bool:
         """Look a person up; False while something else is running."""
         with self._lock:
-            self.known["wanted"] = dict(wanted)
-            self.known.pop("lookup", None)
-            return self._asked("lookup", {"wanted": dict(wanted)}, "compare")
+            self.results["wanted"] = dict(wanted)
+            self.results.pop("lookup", None)
+            return self._request("lookup", {"wanted": dict(wanted)}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
         """Check every promise, and write the release."""
         with self._lock:
             if self.free:
                 self.again("release")
-                self.known.pop("write", None)
-                self._asked("write", {"folder": folder, "force": force}, "release")
+                self.results.pop("write", None)
+                self._request("write", {"folder": folder, "force": force}, "release")
 
     def stop(self) -> None:
-        """Stop what is running, and what was to follow."""
+        """Stop the running job and the one that was to follow."""
         with self._lock:
             self._forget_next()
-            self._dropped = None
+            self._stopped_for = None
             self.work.stop()
 
     def close(self) -> None:
@@ -335,94 +337,84 @@ class Desk:
         self.work.close()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
-        read = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
-        told = {**read, **vars(self.choices), **more}
-        self._asked_for = self.turn, step, self._setting(), more
+        reading = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
+        self._requested = self.turn, step, self.choices, self.path, more
         self.version += 1
-        return self.work.ask(name, _TITLES[name], told)
+        return self.work.ask(name, _TITLES[name], {**reading, **vars(self.choices), **more})
 
-    def _heard(self, job: Job) -> None:
+    def _finished(self, job: Job) -> None:
         with self._lock:
-            turn, step, setting, more = self._asked_for
-            if job is not self.work.job or (job is self._dropped and job.error is not None):
+            turn, step, choices, path, more = self._requested
+            if job is not self.work.job or (job is self._stopped_for and job.error is not None):
                 return
             self.version += 1
-            if turn != self.turn and not self._of_use(job.name, setting):
+            if turn != self.turn and not (path == self.path and self._is_valid(job.name, choices)):
                 return  # the steward has gone on
-            if job.error is not None:
-                self._failed(job, step)
-            else:
+            if job.error is None:
                 assert job.result is not None
-                self._made(job.name, job.result, setting, more)
+                self._store(job.name, job.result, choices, more)
+                return
+            self.results.setdefault("failed", {})[step] = job.error
+            if job.name in ("open", "demo"):
+                self.path, self.refused = None, self.path
 
-    def _of_use(self, name: str, setting: Any) -> bool:
-        """Whether what was asked for an earlier choice is still true."""
-        picture, *_, path = setting
-        if path != self.path:
-            return False
-        table, now = picture[0], self.choices
-        same = {"today": table == now.table, "frontier": picture == now.picture}
-        return same.get(name, name == "hello")
+    def _is_valid(self, name: str, choices: Choices) -> bool:
+        """Return whether the result of a job for earlier choices is still true."""
+        if name == "today":
+            return choices.table == self.choices.table
+        return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
 
-    def _failed(self, job: Job, step: str) -> None:
-        failed = self.known.setdefault("failed", {})
-        failed[step] = job.error
-        if job.name in ("open", "demo"):
-            self.path, self.refused = None, self.path
-
-    def _made(
-        self, name: str, result: dict[str, Any], setting: Any, more: Mapping[str, Any]
+    def _store(
+        self, name: str, result: dict[str, Any], choices: Choices, more: Mapping[str, Any]
     ) -> None:
         if name == "hello":
-            self.known["methods"] = result["methods"]
+            self.results["methods"] = result["methods"]
             return
-        if "script" in result:  # what was uploaded has its own name, wherever it lies now
-            here, file = f"{self.folder}/", Path(self.path or "").name
-            there = "./" if file.startswith("-") else ""  # else it would be taken for an option
-            told = result.pop("script").items()
-            self.known["script"] = {n: text.replace(here, there) for n, text in told}
-            self.known["cautions"] = result.pop("cautions")
+        if "script" in result:  # an upload is called by its own name, wherever its copy lies
+            folder, file = f"{self.folder}/", Path(self.path or "").name
+            prefix = "./" if file.startswith("-") else ""  # else it would be taken for an option
+            texts = result.pop("script").items()
+            self.results["script"] = {n: text.replace(folder, prefix) for n, text in texts}
+            self.results["cautions"] = result.pop("cautions")
         if name in ("open", "demo"):
-            self.known["open"] = result
+            self.results["open"] = result
             roles = {c["column"]: c["role"] for c in result["columns"]}
             people = {name: result[name] for name in ("unit", "household", "weight")}
             self.choices = replace(self.choices, roles=roles, **people)
             return
         if name == "frontier":
-            _, method, options, *_ = setting
-            base = method, sorted((n, str(v)) for n, v in options.items() if n not in _VARIED)
             k, caps = more["tried"]
-            asked = [(base, k, cap) for cap in caps or [_NONE]]
-            result = _joined(self.known.get("frontier"), result, base, asked)
-        self.known[name] = result
+            tried = [(choices.line, k, cap) for cap in caps or [_NO_CAP]]
+            result = _joined(self.results.get("frontier"), result, choices.line, tried)
+        self.results[name] = result
 
 
 def _joined(
-    before: Mapping[str, Any] | None, found: dict[str, Any], base: Any, asked: list[Any]
+    before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]
 ) -> dict[str, Any]:
-    """What was found beside what was found before: a new worker knows nothing of that."""
-    title = found["title"]
+    """Return new points with the earlier ones, which a new worker does not know."""
+    title = after["title"]
     if before is None:
-        return {**found, "base": {title: base}, "asked": asked}
-    was = before["base"].get(title, base)
-    new = {_named(each) for each in (*found["points"], *found["infeasible"])}
-    kept = {
+        return {**after, "base": {title: line}, "asked": tried}
+    earlier_line = before["base"].get(title, line)
+    new = {_identity(each) for each in (*after["points"], *after["infeasible"])}
+    earlier = {
         part: [
             each
             for each in before[part]
             # one title stands for one method at a time
-            if (was == base or each["method"] != title) and _named(each) not in new
+            if (earlier_line == line or each["method"] != title) and _identity(each) not in new
         ]
         for part in ("points", "infeasible")
     }
-    tried = [each for each in before["asked"] if was == base or each[0] != was]
+    valid = [each for each in before["asked"] if earlier_line == line or each[0] != earlier_line]
     return {
-        **found,
-        **{part: [*kept[part], *found[part]] for part in kept},
-        "base": {**before["base"], title: base},
-        "asked": [*tried, *asked],
+        **after,
+        **{part: [*earlier[part], *after[part]] for part in earlier},
+        "base": {**before["base"], title: line},
+        "asked": [*valid, *tried],
     }
 
 
-def _named(each: Mapping[str, Any]) -> tuple[str, str]:
+def _identity(each: Mapping[str, Any]) -> tuple[str, str]:
     return each["method"], str(sorted(each["parameters"].items()))

@@ -13,6 +13,7 @@ import queue
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,59 +30,57 @@ from ..report.verdict import not_bounded, overall, verdicts
 from ..schema import UNSAID, Schema
 from ..workflow import methods
 from ..workflow.session import Session
-from .worker_client import told_of
+from .state import Choices
+from .worker_client import describe
 
 PREVIEW = 8
 """Records that the first step shows."""
 
-_CHOSEN = (
-    *("roles", "unit", "household", "weight", "kinds", "grid", "hierarchies"),
-    *("method", "options", "max_inference", "profile", "key", "pseudonyms"),
-)
-"""What a request says of the choice that it is about."""
+FIELDS = {"quasi": "quasi", "sensitive": "sensitive", "identifier": "identifiers", "other": "other"}
+"""The fields of a schema, by the roles of a page."""
 
 Ask = Mapping[str, Any]
-Tell = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any]], None]
 
 
 class Worker:
-    """A session, and what was asked of it last.
+    """A session, and the last request about it.
 
     Parameters
     ----------
-    tell : callable
+    send : callable
         Takes the progress that goes back.
     """
 
-    def __init__(self, tell: Tell) -> None:
-        self._tell = tell
+    def __init__(self, send: Send) -> None:
+        self._send = send
         self._session: Session | None = None
-        self._which: Any = None
-        self._chosen: Any = None
-        self._asked: Any = None
+        self._reading: Any = None
+        self._choices: Any = None
+        self._measures: Any = None
 
     def stop(self) -> None:
-        """Stop what is running at its next step."""
+        """Stop the running job at its next step."""
         if self._session is not None:
             self._session.cancel()
 
     def do(self, ask: Ask) -> dict[str, Any]:
-        """The answer to one request."""
-        made: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
+        """Return the answer to one request."""
+        answer: dict[str, Any] = getattr(self, f"_{ask['do']}")(ask)
         session = self._session
         if session is not None and session.result("choose") is not None:
-            made |= {"script": _script(session), "cautions": session.cautions}
-        return made
+            answer |= {"script": _script(session), "cautions": session.cautions}
+        return answer
 
     def _progress(self, step: str, share: float | None) -> None:
-        self._tell({"step": step, "share": share})
+        self._send({"step": step, "share": share})
 
     def _hello(self, ask: Ask) -> dict[str, Any]:
-        """What the methods are, for the page that offers them."""
+        """Describe the methods, for the page that offers them."""
         return {"methods": {name: _described(name) for name in methods.METHODS}}
 
     def _demo(self, ask: Ask) -> dict[str, Any]:
-        """Made people as a file; no real person stands behind any record."""
+        """Write a table of synthetic people to a file."""
         from ..datasets import make_people
         from ..io.write import write_table
 
@@ -92,11 +91,11 @@ class Worker:
         self._session = None
         session = self._opened(ask)
         self._progress("looking at the columns", None)
-        seen = session.inspect()
+        inspection = session.inspect()
         rows = session.table.arrow.slice(0, PREVIEW).to_pylist()
-        schema = seen.schema
+        schema = inspection.schema
         return {
-            **seen.to_dict(),
+            **inspection.to_dict(),
             "name": session.name,
             "kinds": dict(schema.kinds),
             "unit": "" if schema.unit is UNSAID else schema.person or "none",
@@ -107,26 +106,22 @@ class Worker:
 
     def _opened(self, ask: Ask) -> Session:
         session = self._session
-        which = ask["path"], ask["missing"], ask.get("encoding", "")
-        if session is None or which != self._which:
+        reading = ask["path"], ask["missing"], ask.get("encoding", "")
+        if session is None or reading != self._reading:
             self._progress("reading the table", None)
-            how = Schema(missing=which[1], encoding=which[2])
-            session = self._session = Session(ask["path"], schema=how)
-            self._which = which
-            self._chosen = self._asked = None
+            schema = Schema(missing=ask["missing"], encoding=ask.get("encoding", ""))
+            session = self._session = Session(ask["path"], schema=schema)
+            self._reading, self._choices, self._measures = reading, None, None
         return session
 
     def _schema(self, ask: Ask) -> Schema:
-        """The proposal with the roles as the steward has them."""
+        """Return the proposal with the roles as the steward chose them."""
         roles: Mapping[str, str] = ask["roles"]
-        named = {role: [n for n, r in roles.items() if r == role] for role in set(roles.values())}
+        names = {role: [n for n, r in roles.items() if r == role] for role in FIELDS}
         proposed = self._opened(ask).inspect().schema
         unit = {"": UNSAID, "none": None}.get(ask["unit"], ask["unit"])
         return proposed.replace(
-            quasi=named.get("quasi", []),
-            sensitive=named.get("sensitive", []),
-            identifiers=named.get("identifier", []),
-            other=named.get("other", []),
+            **{field: names[role] for role, field in FIELDS.items()},
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
@@ -136,43 +131,40 @@ class Worker:
             reasons={},
         )
 
-    def _method(self, ask: Ask) -> Any:
-        method = methods.make(ask["method"], ask["options"])
-        if ask["key"] and method.draws:
-            method.set_params(key=ask["key"])
-        return method
-
     def _choose(self, ask: Ask) -> Session:
         session = self._opened(ask)
-        wanted = {name: ask[name] for name in _CHOSEN}
+        # what use means matters to the frontier alone
+        names = (each.name for each in fields(Choices) if each.name != "utility")
+        choices = {name: ask[name] for name in names}
         if ask["profile"]:  # a file of one's own may have been changed since
-            wanted["profile"] = Profile.load(ask["profile"])
-        if wanted != self._chosen:
+            choices["profile"] = Profile.load(ask["profile"])
+        if choices != self._choices:
+            method = methods.make(ask["method"], ask["options"])
+            if ask["key"] and method.draws:
+                method.set_params(key=ask["key"])
             session.choose(
                 self._schema(ask),
-                self._method(ask),
+                method,
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
                 profile=ask["profile"] or None,
             )
-            self._chosen, self._asked = wanted, None
+            self._choices, self._measures = choices, None
         return session
 
     def _today(self, ask: Ask) -> dict[str, Any]:
-        session = self._opened(ask)
-        schema = self._schema(ask)
-        found = session.today(schema, attacks=ask["attacks"], progress=self._progress)
-        return found.to_dict()
+        session, schema = self._opened(ask), self._schema(ask)
+        return session.today(schema, attacks=ask["attacks"], progress=self._progress).to_dict()
 
     def _frontier(self, ask: Ask) -> dict[str, Any]:
-        """One k and the caps that are asked, beside whatever was tried before."""
+        """Try one k with some caps, and keep the points of earlier requests."""
         session = self._choose(ask)
         k, caps = ask["tried"]
-        found = session.frontier(
+        points = session.frontier(
             k=[] if k is None else [k], max_disclosure=caps, keep=True,
             utility=ask["utility"], progress=self._progress,
         )  # fmt: skip
-        return found.to_dict() | {"title": session.choice.method.title}
+        return points.to_dict() | {"title": session.choice.method.title}
 
     def _carried(self, ask: Ask) -> dict[str, Any]:
         return self._choose(ask).carried(progress=self._progress).to_dict()
@@ -184,26 +176,23 @@ class Worker:
         return session
 
     def _measure(self, ask: Ask) -> dict[str, Any]:
-        pass
-
         session = self._measured(ask, ask["attacks"])
         self._progress("drawing", None)
-        return compared(session)
+        return comparison(session)
 
     def _measured(self, ask: Ask, attacks: bool) -> Session:
-        """What the report shall hold; a standard may need the attacks as well."""
+        """Measure for the report; a standard may need the attacks as well."""
         session = self._protected(ask)
-        wanted: dict[str, Any] = {"attacks": attacks, "learning": attacks}
+        measures: dict[str, Any] = {"attacks": attacks, "learning": attacks}
         if ask["profile"]:
-            needed = needs_attacks(Profile.load(ask["profile"]))
-            wanted["attacks"] = attacks or needed
-        if session.result("measure") is None or self._asked != wanted:
-            session.measure(progress=self._progress, **wanted)
-            self._asked = wanted
+            measures["attacks"] = attacks or needs_attacks(Profile.load(ask["profile"]))
+        if session.result("measure") is None or self._measures != measures:
+            session.measure(progress=self._progress, **measures)
+            self._measures = measures
         return session
 
     def _say(self, ask: Ask) -> dict[str, Any]:
-        """Nothing but what every answer has: the command and the code."""
+        """Answer with the command and the code alone, which every answer has."""
         self._choose(ask)
         return {}
 
@@ -212,8 +201,6 @@ class Worker:
         return session.look_up(ask["wanted"]).to_dict()
 
     def _write(self, ask: Ask) -> dict[str, Any]:
-        from ..report.page import answers
-
         session = self._protected(ask)
         if session.result("measure") is None:
             session = self._measured(ask, attacks=False)
@@ -230,13 +217,13 @@ class Worker:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """A method for the page: what it is, which options it has, what they are without being given."""
+    """Return a method for the page: its title, what it is good for, its options and their defaults."""
     method = methods.make(name, {})
-    given = method.get_params(deep=False)
+    params = method.get_params(deep=False)
     return {
         "title": method.title,
         "why": (type(method).__doc__ or "").strip().partition("\n")[0],
-        "defaults": plain({o.name: given[o.name] for o in methods.OPTIONS if o.name in given}, other=str),
+        "defaults": plain({o.name: params[o.name] for o in methods.OPTIONS if o.name in params}, other=str),
         "yardstick": method.risk_model,
         "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
@@ -244,21 +231,21 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _script(session: Session) -> dict[str, str]:
-    """What repeats the choice; or why that cannot be said."""
-    made = {}
+    """Return the command and the code that repeat the choice, or why there are none."""
+    texts = {}
     for name, write in (("command", session.command_line), ("python", session.python)):
         try:
-            made[name] = write()
+            texts[name] = write()
         except HedgerowError as error:
-            made[name] = f"# {error.message}"
-    return made
+            texts[name] = f"# {error.message}"
+    return texts
 
 
 def main() -> None:
     """Answer requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    asked: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     lock, current, stopped = threading.Lock(), [0], set[int]()
 
     def send(message: dict[str, Any]) -> None:
@@ -276,13 +263,12 @@ def main() -> None:
                 if ask["cancel"] == current[0]:
                     worker.stop()
             else:
-                asked.put(ask)
+                requests.put(ask)
         os._exit(0)  # the studio is gone, and so is whatever it asked for
 
     threading.Thread(target=listen, daemon=True).start()
     while True:
-        ask = asked.get()
-        assert ask is not None
+        ask = requests.get()
         current[0] = ask["id"]
         try:
             if ask["id"] in stopped:  # before it began
@@ -294,7 +280,7 @@ def main() -> None:
                     raise
                 answer = {"result": worker.do(ask)}  # somebody stopped the one before when it was done
         except BaseException as error:
-            answer = {"error": told_of(error)}
+            answer = {"error": describe(error)}
         send({"id": ask["id"], **answer})
 
 
@@ -302,8 +288,8 @@ if __name__ == "__main__":
     main()
 
 
-def compared(session: Session) -> dict[str, Any]:
-    """The release beside the original, as data for a page; SVG for its pictures."""
+def comparison(session: Session) -> dict[str, Any]:
+    """Return the release and the original as data for a page; its pictures as SVG."""
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
     loud = not_bounded(audit, release.plan)

@@ -1,4 +1,4 @@
-"""The studio's side of its worker: one request at a time, progress, stopping, starting anew."""
+"""The worker process as the studio sees it: one job at a time, progress, stopping, errors for a page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,13 +21,13 @@ GRACE = 3.0
 
 @dataclass
 class Job:
-    """A request that is being answered.
+    """A job of the worker.
 
     Parameters
     ----------
     number : int
     name : str
-        What was asked.
+        A method of `Worker`.
     title : str
         The same for a reader.
     """
@@ -42,17 +43,17 @@ class Job:
     done: threading.Event = field(default_factory=threading.Event)
 
 
-class Work:
+class WorkerClient:
     """A worker process; another one is started when it is gone.
 
     Parameters
     ----------
-    heard : callable
+    finished : callable
         Called with a job that has ended, from a thread of its own.
     """
 
-    def __init__(self, heard: Callable[[Job], None]) -> None:
-        self._heard = heard
+    def __init__(self, finished: Callable[[Job], None]) -> None:
+        self._finished = finished
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
         self._number = 0
@@ -60,36 +61,30 @@ class Work:
 
     @property
     def busy(self) -> bool:
-        """Whether something is being answered."""
+        """Whether a job is running."""
         return self.job is not None and not self.job.done.is_set()
 
-    def ask(self, name: str, title: str, told: Mapping[str, Any]) -> Job:
-        """Ask for something; whoever asks makes sure that nothing else is running."""
+    def ask(self, name: str, title: str, request: Mapping[str, Any]) -> Job:
+        """Begin a job; the caller makes sure that none is running."""
         assert not self.busy
         with self._lock:
             process = self._started()
             self._number += 1
             job = self.job = Job(self._number, name, title)
         try:
-            assert process.stdin is not None
-            process.stdin.write(json.dumps({**told, "do": name, "id": job.number}) + "\n")
-            process.stdin.flush()
+            _send(process, {**request, "do": name, "id": job.number})
         except OSError:
-            process.kill()  # whoever reads from it tells the job
+            process.kill()  # whoever reads from it ends the job
         return job
 
     def stop(self) -> None:
-        """Stop what is running; a worker that does not listen is killed, and the table read again."""
+        """Stop the running job; a worker that does not listen is killed, and the table read again."""
         job, process = self.job, self._process
         if job is None or process is None or job.done.is_set():
             return
         job.stopped = True
-        try:
-            assert process.stdin is not None
-            process.stdin.write(json.dumps({"cancel": job.number}) + "\n")
-            process.stdin.flush()
-        except OSError:
-            pass
+        with suppress(OSError):
+            _send(process, {"cancel": job.number})
 
         def kill() -> None:
             if not job.done.wait(GRACE):
@@ -141,14 +136,20 @@ class Work:
             self._end(job)
 
     def _end(self, job: Job) -> None:
-        self._heard(job)
+        self._finished(job)
         job.done.set()
 
 
+def _send(process: subprocess.Popen[str], message: Mapping[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(message) + "\n")
+    process.stdin.flush()
+
+
 def _ended(code: int, stopped: bool) -> dict[str, Any]:
-    """Why a worker ended before it answered."""
+    """Return why a worker ended before it answered."""
     if stopped:
-        return told_of(Cancelled(""))
+        return describe(Cancelled(""))
     if code in (-9, 137):  # the system ends whoever takes the memory of all others
         return OUT_OF_MEMORY
     return {
@@ -158,8 +159,8 @@ def _ended(code: int, stopped: bool) -> dict[str, Any]:
     }
 
 
-def told_of(error: BaseException) -> dict[str, Any]:
-    """An error as a page may show it: a foreign one may quote a person's value, so its type alone."""
+def describe(error: BaseException) -> dict[str, Any]:
+    """Return an error as a page may show it; of others' errors the type alone, for they may quote a value."""
     if isinstance(error, Cancelled):
         return {"kind": "Cancelled", "message": "Stopped. Nothing was changed or written.", "hint": None}
     if isinstance(error, HedgerowError):
@@ -177,7 +178,7 @@ def told_of(error: BaseException) -> dict[str, Any]:
 
 
 def in_sentences(message: str, hint: str | None = None) -> str:
-    """A message and what to do, each as a sentence; a name that stands first stays as it is.
+    """Return a message and its hint, each as a sentence; a name at the beginning stays as it is.
 
     Examples
     --------
@@ -186,12 +187,12 @@ def in_sentences(message: str, hint: str | None = None) -> str:
     >>> in_sentences("people.csv is empty")
     'people.csv is empty.'
     """
-    made = []
+    sentences = []
     for text in filter(None, (message, hint)):
         first = text.split(maxsplit=1)[0]
         plain = first.isalpha() and len(first) > 1
-        made.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
-    return " ".join(made)
+        sentences.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
+    return " ".join(sentences)
 
 
 OUT_OF_MEMORY = {
