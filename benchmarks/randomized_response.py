@@ -20,10 +20,8 @@ import numpy as np
 
 from hedgerow.kernels.siphash import draw
 from hedgerow.methods.response.contingency import build
-from hedgerow.methods.response.estimators import em, projected
-from hedgerow.methods.response.optimum import optimize
-from hedgerow.methods.response.risk import Risk
-from hedgerow.methods.response.rr_matrix import Channel
+from hedgerow.methods.response.risk import Risk, optimize
+from hedgerow.methods.response.rr_matrix import Channel, em, projected
 
 
 def timed(label: str, allowed: float | None, work: Callable[[], Any]) -> Any:

@@ -18,10 +18,15 @@ from hedgerow.methods.anatomy import bucketize
 from hedgerow.methods.anatomy_tables import expected
 from hedgerow.methods.full_domain import Incognito
 from hedgerow.methods.response.contingency import Target, build
-from hedgerow.methods.response.estimators import clipped, cube_error, distances, em, uncertainty
-from hedgerow.methods.response.optimum import Optimum, optimize
-from hedgerow.methods.response.risk import Risk
-from hedgerow.methods.response.rr_matrix import Channel
+from hedgerow.methods.response.risk import Optimum, Risk, optimize
+from hedgerow.methods.response.rr_matrix import (
+    Channel,
+    clipped,
+    cube_error,
+    distances,
+    em,
+    uncertainty,
+)
 from hedgerow.schema import Schema
 
 from .curves import Line, Panel, curves

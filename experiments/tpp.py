@@ -21,10 +21,10 @@ from hedgerow.measures import Counts, group
 from hedgerow.measures.class_measures import frequency_l
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.settings import RpartSettings
 from hedgerow.methods.tpp.targets import RpartTree
+from hedgerow.methods.tpp.tree_settings import RpartSettings
 from hedgerow.notation import MISSING, split_concatenation
 from hedgerow.progress import Progress, telling
 

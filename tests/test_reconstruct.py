@@ -13,7 +13,8 @@ import hedgerow as hr
 from hedgerow.backends.randomize import original_codes
 from hedgerow.errors import InputError, ParameterError, PlanError
 from hedgerow.io.read import read
-from hedgerow.methods.response.estimators import (
+from hedgerow.methods.response.rr_matrix import (
+    Channel,
     clipped,
     cube_error,
     distances,
@@ -21,7 +22,6 @@ from hedgerow.methods.response.estimators import (
     projected,
     uncertainty,
 )
-from hedgerow.methods.response.rr_matrix import Channel
 from hedgerow.plan import Randomize, Randomized
 from hedgerow.release.reconstruct import Reconstruction, reconstruct
 

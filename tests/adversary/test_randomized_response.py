@@ -13,7 +13,7 @@ from scipy import stats
 import hedgerow as hr
 from hedgerow.backends.row_ids import Rows
 from hedgerow.io.read import read
-from hedgerow.methods.response.verify_response import likelihood_of_kept
+from hedgerow.methods.randomized_response import likelihood_of_kept
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

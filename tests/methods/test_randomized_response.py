@@ -25,7 +25,7 @@ from hedgerow.errors import (
     SchemaError,
 )
 from hedgerow.io.read import read
-from hedgerow.methods.response.verify_response import verify
+from hedgerow.methods.randomized_response import verify
 from hedgerow.plan import Plan
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -12,8 +12,7 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from hedgerow.methods.response.contingency import build
-from hedgerow.methods.response.optimum import optimize
-from hedgerow.methods.response.risk import Cells, Risk
+from hedgerow.methods.response.risk import CellSet, Risk, optimize
 from hedgerow.methods.response.rr_matrix import Channel, epsilon, to_p, to_t
 
 
@@ -305,6 +304,6 @@ def test_epsilon_is_the_likelihood_ratio():
 
 
 def test_cells_are_merged_without_doubles():
-    one = Cells(np.array([0, 0]), np.array([1, 2]), np.array([0, 0]))
-    two = Cells(np.array([0]), np.array([2]), np.array([0]))
+    one = CellSet(np.array([0, 0]), np.array([1, 2]), np.array([0, 0]))
+    two = CellSet(np.array([0]), np.array([2]), np.array([0]))
     assert len(one.merged(two)) == 2

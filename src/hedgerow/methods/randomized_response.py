@@ -10,20 +10,32 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..backends import Transformed, transform
+from ..backends.randomize import original_codes
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..key import Key
 from ..measures.guarantees import Check
+from ..notation import SIGNS, markdown, percent, signs
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Files, Method, RecipientNotes
-from .response.categories import DEFAULT_BINS, Bins, Coded, coded
-from .response.contingency import Setting, Target, build, cells_of, check_size, windows
-from .response.optimum import optimize
+from .response.contingency import (
+    DEFAULT_BINS,
+    Bins,
+    Coded,
+    Contingency,
+    Target,
+    build,
+    cells_of,
+    check_size,
+    coded,
+    windows,
+)
 from .response.request import (
     cautions,
     check_feasible,
@@ -32,7 +44,8 @@ from .response.request import (
     negations,
     with_caps,
 )
-from .response.risk import Bound, Risk
+from .response.risk import Bound, Risk, optimize
+from .response.rr_matrix import to_t
 
 _RECORD = 32
 """Bytes that a record takes while ids are told apart."""
@@ -228,8 +241,6 @@ class RandomizedResponse(Method):
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """The risk on the full original table, and the draws against their probabilities."""
-        from .response.verify_response import verify
-
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
         above = self.unprotected_ if self.relax or self.exempt else None
@@ -242,9 +253,7 @@ class RandomizedResponse(Method):
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """How to read a randomized table, and its distortion parameters."""
-        from .response.recipient_notes import told
-
-        return told(self.plan_)
+        return _notes(self.plan_)
 
     def _report(
         self,
@@ -254,12 +263,12 @@ class RandomizedResponse(Method):
         sensitive: Sequence[Coded],
         cap: float,
     ) -> None:
-        paper = Risk(risk.setting, self.target).full(t)
+        paper = Risk(risk.contingency, self.target).full(t)
         success = risk.success(t)
         self.risk_ = max(float(r.max()) for r in paper)
         self.success_ = max(float(s.max()) for s in success)
         ruling = paper if self.bound == "paper" else success
-        self.unprotected_ = _share_above(risk.setting, ruling, quasi, sensitive)
+        self.unprotected_ = _share_above(risk.contingency, ruling, quasi, sensitive)
         self.cautions_ = cautions(risk, quasi, sensitive, t, cap)
         for text in self.cautions_:
             caution(text)
@@ -299,17 +308,201 @@ def _column(table: Table, schema: Schema, name: str, bins: Bins) -> Coded:
 
 
 def _share_above(
-    setting: Setting, risks: Sequence[Any], quasi: Sequence[Coded], sensitive: Sequence[Coded]
+    contingency: Contingency,
+    risks: Sequence[Any],
+    quasi: Sequence[Coded],
+    sensitive: Sequence[Coded],
 ) -> float:
     """Share of records whose own cell lies above its requested cap in any view."""
-    over = [risk > view.cap * (1 + 1e-9) for view, risk in zip(setting.views, risks, strict=True)]
+    over = [
+        risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
+    ]
     above = 0
-    for here in windows(setting.n):
-        cell = cells_of([c.codes for c in quasi], setting.quasi, here)
-        row = np.searchsorted(setting.occupied, cell)
+    for here in windows(contingency.n):
+        cell = cells_of([c.codes for c in quasi], contingency.quasi, here)
+        row = np.searchsorted(contingency.occupied, cell)
         found = np.zeros(len(row), dtype=bool)
-        for view, each in zip(setting.views, over, strict=True):
+        for view, each in zip(contingency.views, over, strict=True):
             value = cells_of([sensitive[j].codes for j in view.attributes], view.dims, here)
             found |= each[row, value]
         above += int(np.count_nonzero(found))
-    return above / setting.n
+    return above / contingency.n
+
+
+_ALARM = 1e-12
+"""How seldom a column that was drawn rightly is called odd on either side."""
+
+
+def verify(
+    plan: Randomize, asked: Risk, original: Table, released: Table, above: float | None
+) -> list[Check]:
+    """Checks of a release: the capped risk, values in the domain, shares kept.
+
+    Parameters
+    ----------
+    plan : Randomize
+    asked : Risk
+        What was capped.
+    original, released : Table
+        Before and after, row by row.
+    above : float or None
+        The share of records that may stay above the cap, where that was asked for.
+    """
+    p = np.array([c.p for c in plan.columns])
+    t = to_t(p, np.array([c.d for c in plan.columns]))
+    views = asked.contingency.views
+    ratio = [risk / view.cap for risk, view in zip(asked.full(t), views, strict=True)]
+    over = max(float(r.max()) for r in ratio)
+    checks = [
+        Check(
+            f"disclosure risk over its cap ({plan.bound} bound)",
+            1.0,
+            over,
+            over <= 1 or above is not None,
+            f"{percent(above)} of the records stay above it, as asked for"
+            if above is not None
+            else "",
+        )
+    ]
+    strangers, odd, n = [], [], original.n_rows
+    drawn = None if released.drawn is None else released.drawn()
+    for column in plan.columns:
+        if drawn is None:
+            kept, strange = _compared(column, original, released)
+        else:
+            pairs = drawn[column.name]
+            kept, strange = int(np.trace(pairs)), bool(pairs[:, column.d].any())
+        if strange:
+            strangers.append(column.name)
+        if likelihood_of_kept(kept, n, column.p) < _ALARM:
+            odd.append(column.name)
+    told = f"columns at fault: {', '.join(strangers)}"
+    far = f"columns far from their p by the exact binomial distribution: {', '.join(odd)}"
+    return [
+        *checks,
+        Check.none("values in the domain", len(strangers), told),
+        Check.none("share of values kept", len(odd), far),
+    ]
+
+
+def _compared(column: Randomized, original: Table, released: Table) -> tuple[int, bool]:
+    """How many rows kept their category, and whether any is released with none of the domain."""
+    before, (lookup, codes) = original_codes(original, column), _released(released, column)
+    kept, strange = 0, False
+    for here in windows(len(before)):
+        after = lookup[codes[here]]
+        kept += int(np.count_nonzero(before[here] == after))
+        strange = strange or bool(np.any(after == column.d))
+    return kept, strange
+
+
+def likelihood_of_kept(kept: int, n: int, p: float) -> float:
+    """The chance that so few, or so many, of n values are kept with probability p: the smaller one.
+
+    Exact, for where n(1 - p) is small the normal distribution calls right draws wrong.
+    """
+    from scipy.special import bdtr, bdtrc
+
+    return min(float(bdtr(kept, n, p)), float(bdtrc(kept - 1, n, p)))
+
+
+def released_codes(table: Table, column: Randomized) -> NDArray[np.int64]:
+    """The categories of released values; d where a value is not in the domain."""
+    lookup, codes = _released(table, column)
+    return lookup[codes]
+
+
+def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """The category of each code of a released column, and its codes."""
+    numbers = any(isinstance(c, float) for c in column.categories)
+    coded = table.column(column.name, kind="numeric" if numbers else "categorical")
+    place = {c: i for i, c in enumerate(column.categories) if c is not None}
+    values = coded.values.tolist() if numbers else coded.values
+    missing = column.d - 1 if column.categories[-1] is None else column.d
+    found = [*(place.get(v, column.d) for v in values), missing]
+    return np.array(found, dtype=np.int64), coded.codes
+
+
+NOT_PROMISED = (
+    "Right guesses through other people's records. The bound caps guesses through a person's own "
+    "record alone; the chance of both together is the operational success, which the steward knows.",
+    "Guesses from reconstructed counts. Somebody who guesses the most frequent value of a person's "
+    "group is right as often as that value occurs there, whatever l is.",
+    "What somebody infers who knows more about a person than the quasi-identifiers.",
+)
+
+
+def _notes(plan: Plan) -> RecipientNotes:
+    """How to read a randomized table, and its distortion parameters."""
+    recoding = plan.recoding
+    assert isinstance(recoding, Randomize)
+    lines = [
+        "",
+        "## Distortion parameters",
+        "",
+        "| column | categories | kept with probability p | else each other category | local "
+        "epsilon |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    found: set[str] = set()
+    for c in recoding.columns:
+        other = (1 - c.p) / (c.d - 1) if c.d > 1 else 0.0
+        guarantee = "always kept" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
+        name = markdown(c.name)
+        lines.append(f"| {name} | {c.d:,} | {c.p:.6f} | {other:.6f} | {guarantee} |")
+        if c.kind in ("numeric", "date"):
+            found |= signs(c.categories, kind=c.kind)
+    first = recoding.columns[0].name.replace('"', '\\"')
+    lines += [
+        "",
+        "The categories of every column stand in `public.json`, in the order in which they "
+        "are drawn. An empty cell is one of them: missing.",
+        "",
+        *(f"- {SIGNS[sign]}." for sign in SIGNS if sign in found),
+        "",
+        "## How to use it",
+        "",
+        "    import hedgerow as hr",
+        '    found = hr.reconstruct(".")        # this folder: the table and public.json',
+        f'    found.group_by(["{first}"])            # counts with intervals',
+        "    found.table()                      # every cell, found.cube() for all cuboids",
+        "",
+        "`count` has no negative cells and adds up to the number of records; that makes rare cells too "
+        "large on average. `unbiased` is the estimate as it comes out, which may be negative: take it "
+        "to add up cells or to average over releases.",
+        "",
+        "or `hedgerow reconstruct .` on the command line. Without Hedgerow: with t = (d p - "
+        "1)/(d - 1), the "
+        "released shares q of a column become (q - (1 - t)/d)/t; for several columns do so "
+        "along each axis.",
+        "",
+        "Counting released records as they are is biased: do not.",
+    ]
+    loose = any(plan.parameters.get(name) for name in ("relax", "exempt", "caps"))
+    cap = (
+        f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, "
+        f"l = {plan.parameters['l']}, for every record"
+        + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
+    )
+    same = [c for c in recoding.columns if c.in_name_only or c.d < 2]
+    kept = ", ".join(markdown(c.name) for c in same)
+    least = percent(min((c.p for c in same), default=1.0))
+    if len(same) == len(recoding.columns):
+        about = f"Nothing was randomized: {least} of the cells of {kept} are the records' own."
+    else:
+        about = (
+            "Some columns were randomized to protect them: single records are not true, counts can be "
+            "estimated."
+            + (
+                f" Not randomized: {kept} ({least} of the cells are the records' own)."
+                if kept
+                else ""
+            )
+        )
+    return RecipientNotes(
+        about=about,
+        cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},
+        lines=lines,
+        promised=[f"{cap}."],
+        not_measured=NOT_PROMISED,
+    )

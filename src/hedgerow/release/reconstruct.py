@@ -17,9 +17,8 @@ from ..columns.column import quantile_bins
 from ..columns.table import Table
 from ..errors import InputError, ParameterError, PlanError
 from ..io.read import as_spelled, read
-from ..methods.response.estimators import clipped, em, projected
-from ..methods.response.rr_matrix import Channel
-from ..methods.response.verify_response import released_codes
+from ..methods.randomized_response import released_codes
+from ..methods.response.rr_matrix import Channel, clipped, em, projected
 from ..notation import number
 from ..plan import Plan, Randomize, Randomized
 from ..plan.records import parsed
@@ -39,7 +38,7 @@ _BINS = 8
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CountEstimate:
     """A count with its standard error and interval."""
 
     count: float
@@ -56,7 +55,7 @@ def reconstruct(
     columns: Sequence[str] | None = None,
     estimator: Estimator | None = None,
 ) -> Reconstruction:
-    """Estimate the original table of counts from a randomized release.
+    """CountEstimate the original table of counts from a randomized release.
 
     Parameters
     ----------
@@ -254,7 +253,7 @@ class Reconstruction:
     @takes(where=MAPPING, level=NUMBER)
     def count(
         self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
-    ) -> Estimate:
+    ) -> CountEstimate:
         """SELECT COUNT(*) WHERE every named column has one of the given values.
 
         Parameters
@@ -287,7 +286,7 @@ class Reconstruction:
         spread = float(second.sum()) - (estimate if about == "table" else estimate**2 / self.n)
         se = math.sqrt(max(spread, 0.0))
         z = _z(level)
-        return Estimate(
+        return CountEstimate(
             estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n))
         )
 

@@ -7,10 +7,10 @@ import pytest
 from tpp_paper import printed_step_3
 from tpp_tables import PREDICTORS, adult_columns, adult_frame
 
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import ColumnPlan, Sanitizer
-from hedgerow.methods.tpp.settings import ForestSettings, RpartSettings, TreeSettings
 from hedgerow.methods.tpp.targets import own_target
+from hedgerow.methods.tpp.tree_settings import ForestSettings, RpartSettings, TreeSettings
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import pytest
 from tpp_paper import Shortcut, printed_step_3
 
 from hedgerow.methods.tpp.builder import grow
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer, groups_of, release_column
-from hedgerow.methods.tpp.settings import TreeSettings
 from hedgerow.methods.tpp.targets import OwnTree
+from hedgerow.methods.tpp.tree_settings import TreeSettings
 
 
 def corrected(columns, response, settings):

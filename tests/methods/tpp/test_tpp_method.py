@@ -33,8 +33,7 @@ from hedgerow.methods.tpp import (
     verify_model,
 )
 from hedgerow.methods.tpp.builder import Node
-from hedgerow.methods.tpp.model import dumps
-from hedgerow.methods.tpp.picture import trees_svg
+from hedgerow.methods.tpp.model import dumps, trees_svg
 from hedgerow.methods.tpp.sanitize import Step, groups_of, keeps
 from hedgerow.plan.records import dumps as plan_dumps
 from hedgerow.plan.records import loads as plan_loads

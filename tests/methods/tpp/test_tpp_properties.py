@@ -7,13 +7,13 @@ import pytest
 from tpp_tables import random_columns, random_responses
 
 from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.settings import (
+from hedgerow.methods.tpp.targets import own_target
+from hedgerow.methods.tpp.tree_settings import (
     BoostingSettings,
     ForestSettings,
     RpartSettings,
     TreeSettings,
 )
-from hedgerow.methods.tpp.targets import own_target
 
 
 def random_tree(rng):

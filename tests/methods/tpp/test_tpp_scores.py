@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor, xlogx, xlogx_shift
-from hedgerow.methods.tpp.settings import TreeSettings
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor, xlogx, xlogx_shift
 from hedgerow.methods.tpp.split_scores import (
     CRITERIA,
     dense,
@@ -22,6 +21,7 @@ from hedgerow.methods.tpp.split_scores import (
     scan_subsets,
     split_rows,
 )
+from hedgerow.methods.tpp.tree_settings import TreeSettings
 
 
 def plain_gain(left, total, criterion):

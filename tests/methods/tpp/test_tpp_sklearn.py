@@ -12,9 +12,9 @@ from tpp_tables import PREDICTORS, adult_frame
 
 from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.sklearn_target import SklearnTree
+from hedgerow.methods.tpp.targets import SklearnTree
 
 
 def public_arrays(estimator):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from hedgerow.methods.tpp.builder import Builder, BuiltTree
-from hedgerow.methods.tpp.predictors import Predictor
+from hedgerow.methods.tpp.encoding import Predictor
 from hedgerow.methods.tpp.split_scores import gain_of
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.methods.tpp.predictors import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 
 NUMERIC = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 PREDICTORS = (

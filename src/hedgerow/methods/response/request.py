@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError
 from ...notation import figure, percent
-from .categories import Coded, find_value, label
-from .contingency import SensitiveView, Setting
+from .contingency import Coded, Contingency, SensitiveView, find_value, label
 from .risk import Risk
 
 Floats = NDArray[np.float64]
@@ -37,23 +36,26 @@ def negations(
 
 
 def with_caps(
-    setting: Setting, quasi: Sequence[Coded], sensitive: Sequence[Coded], caps: Mapping[str, float]
-) -> Setting:
+    contingency: Contingency,
+    quasi: Sequence[Coded],
+    sensitive: Sequence[Coded],
+    caps: Mapping[str, float],
+) -> Contingency:
     """Put caps of single values or groups in place of 1/l; the lowest that fits a cell counts.
 
     A key is a sensitive value, or conditions ``column=value`` joined by commas on
     quasi-identifiers, sensitive attributes or both.
     """
     if not caps:
-        return setting
+        return contingency
     names = {c.name for c in (*quasi, *sensitive)}
-    cells = np.unravel_index(setting.occupied, setting.quasi)
-    chosen = [np.full(v.cap.shape, np.inf) for v in setting.views]
+    cells = np.unravel_index(contingency.occupied, contingency.quasi)
+    chosen = [np.full(v.cap.shape, np.inf) for v in contingency.views]
     for key, cap in caps.items():
         if not 0 < float(cap) <= 1:
             raise ParameterError("a cap must be a probability in (0, 1]")
         parts = key.split(",") if any(key.partition("=")[0] == name for name in names) else [key]
-        rows = np.ones(len(setting.occupied), dtype=bool)
+        rows = np.ones(len(contingency.occupied), dtype=bool)
         values: list[tuple[int, int]] = []
         for part in parts:
             if part.partition("=")[0] in {c.name for c in quasi}:
@@ -61,16 +63,16 @@ def with_caps(
                 rows &= cells[number] == value
             else:
                 values.append(find_value(sensitive, part))
-        for view, out in zip(setting.views, chosen, strict=True):
+        for view, out in zip(contingency.views, chosen, strict=True):
             columns = _columns(view, values)
             if columns is not None:
                 at = rows[:, None] & columns
                 out[at] = np.minimum(out[at], float(cap))
     views = tuple(
         replace(v, cap=np.where(np.isinf(c), v.cap, c))
-        for v, c in zip(setting.views, chosen, strict=True)
+        for v, c in zip(contingency.views, chosen, strict=True)
     )
-    return replace(setting, views=views)
+    return replace(contingency, views=views)
 
 
 def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
@@ -85,26 +87,28 @@ def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[
     return keep
 
 
-def exempted(setting: Setting, sensitive: Sequence[Coded], names: Sequence[str]) -> Setting:
+def exempted(
+    contingency: Contingency, sensitive: Sequence[Coded], names: Sequence[str]
+) -> Contingency:
     """Promise nothing about the named sensitive values."""
-    views = list(setting.views)
+    views = list(contingency.views)
     for text in [names] if isinstance(names, str) else names:
         value = find_value(sensitive, text)
         for i, view in enumerate(views):
             columns = _columns(view, [value])
             if columns is not None:
                 views[i] = replace(view, cap=np.where(columns[None, :], np.inf, view.cap))
-    return replace(setting, views=tuple(views))
+    return replace(contingency, views=tuple(views))
 
 
-def halfway(risk: Risk) -> Setting:
+def halfway(risk: Risk) -> Contingency:
     """Where a cap cannot be met, half the way from the risk as it is to its floor."""
     whole = risk.full(np.ones(len(risk.dims)))
     views = []
-    for view, floor, now in zip(risk.setting.views, risk.floors(), whole, strict=True):
+    for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
         reachable = (floor + (now - floor) / 2) * _SLACK
         views.append(replace(view, cap=np.maximum(view.cap, reachable)))
-    return replace(risk.setting, views=tuple(views))
+    return replace(risk.contingency, views=tuple(views))
 
 
 def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
@@ -113,9 +117,9 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
     The message names the worst groups by description and count, the floor and the
     largest l that could be kept; groups of few records are counted only.
     """
-    setting, worst, reachable = risk.setting, 0.0, 0.0
+    contingency, worst, reachable = risk.contingency, 0.0, 0.0
     groups: dict[int, float] = {}
-    for view, floor in zip(setting.views, risk.floors(), strict=True):
+    for view, floor in zip(contingency.views, risk.floors(), strict=True):
         finite = np.isfinite(view.cap)
         reachable = max(reachable, float(floor[finite].max(initial=0.0)))
         bad = floor >= view.cap * (1 - 1e-12)
@@ -125,17 +129,18 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
                 groups[row] = max(groups.get(row, 0.0), float(floor[row][bad[row]].max()))
     if not groups:
         return
-    counts = np.round(setting.mass * setting.n).astype(int)
+    counts = np.round(contingency.mass * contingency.n).astype(int)
     order = sorted(groups, key=lambda row: (-groups[row], -counts[row], row))
     large = [row for row in order if counts[row] >= DESCRIBED]
-    cells = np.unravel_index(setting.occupied, setting.quasi)
+    cells = np.unravel_index(contingency.occupied, contingency.quasi)
 
     def described(row: int) -> str:
         values = (c.categories[at[row]] for c, at in zip(quasi, cells, strict=True))
         return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
 
     told = [
-        f"{described(row)} ({counts[row]:,} records, floor {figure(groups[row])})" for row in large[:5]
+        f"{described(row)} ({counts[row]:,} records, floor {figure(groups[row])})"
+        for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
     message = (
@@ -169,9 +174,9 @@ def cautions(
     risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
 ) -> list[str]:
     """What the steward must know about this request."""
-    setting, said = risk.setting, []
-    for view, column in zip(setting.views, sensitive, strict=False):
-        largest = float((setting.mass @ view.share).max())
+    contingency, said = risk.contingency, []
+    for view, column in zip(contingency.views, sensitive, strict=False):
+        largest = float((contingency.mass @ view.share).max())
         if largest > cap:
             said.append(
                 f"the cap {cap:.4f} lies below the share of the most frequent value of "
@@ -187,22 +192,25 @@ def cautions(
             + " (t < 0.1): coarsen it, leave it out, or lower l"
         )
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
-    if setting.n < cells:
+    if contingency.n < cells:
         said.append(
-            f"{setting.n:,} records are spread over {cells:,} combinations of values, so "
+            f"{contingency.n:,} records are spread over {cells:,} combinations of values, so "
             "reconstructed counts will be imprecise"
         )
-    large = setting.mass * setting.n >= DESCRIBED
-    over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in setting.views], axis=0)
+    large = contingency.mass * contingency.n >= DESCRIBED
+    over = large & np.any([(v.share > v.cap * _SLACK).any(1) for v in contingency.views], axis=0)
     if over.any():
-        best = np.max([v.share.max(axis=1) for v in setting.views], axis=0)
-        right, people = float(best[over] @ setting.mass[over]), float(setting.mass[over].sum())
+        best = np.max([v.share.max(axis=1) for v in contingency.views], axis=0)
+        right, people = (
+            float(best[over] @ contingency.mass[over]),
+            float(contingency.mass[over].sum()),
+        )
         said.append(
             f"the {risk.bound} bound caps what one released record tells about its person, and not "
             "what the table tells: every reader can reconstruct its counts and guess the most "
             f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
             f"{DESCRIBED} records that guess is right for {percent(right / people, 0)} of "
-            f"{round(people * setting.n):,} people; the cap is {percent(round(cap, 4), None)}"
+            f"{round(people * contingency.n):,} people; the cap is {percent(round(cap, 4), None)}"
         )
     if risk.target == "quasi":
         said.append(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .contingency import SensitiveView, Setting, Target
-from .rr_matrix import Channel
+from .contingency import Contingency, SensitiveView, Target
+from .rr_matrix import Channel, to_p, to_t
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -17,7 +17,7 @@ Bound = Literal["paper", "operational"]
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellSet:
     """Chosen (view, occupied cell, value) triples: the constraints of a working set."""
 
     view: Ints
@@ -27,7 +27,7 @@ class Cells:
     def __len__(self) -> int:
         return len(self.row)
 
-    def merged(self, other: Cells) -> Cells:
+    def merged(self, other: CellSet) -> CellSet:
         """Both sets, each triple once, in order."""
         keys = np.stack(
             [
@@ -37,15 +37,15 @@ class Cells:
             axis=1,
         )
         keys = np.unique(keys, axis=0)
-        return Cells(keys[:, 0], keys[:, 1], keys[:, 2])
+        return CellSet(keys[:, 0], keys[:, 1], keys[:, 2])
 
 
 class Risk:
-    """Risk of a setting as a function of t, one t per randomized attribute.
+    """Risk of a contingency as a function of t, one t per randomized attribute.
 
     Parameters
     ----------
-    setting : Setting
+    contingency : Contingency
     target : {"quasi", "sensitive", "both"}
     bound : {"paper", "operational"}
         What is capped: Pr(S|QI) of Result 1, or the operational success.
@@ -56,18 +56,18 @@ class Risk:
     `target` is "sensitive", then the sensitive ones unless it is "quasi".
     """
 
-    def __init__(self, setting: Setting, target: Target, bound: Bound = "paper") -> None:
-        self.setting, self.target, self.bound = setting, target, bound
-        self.n_quasi = 0 if target == "sensitive" else len(setting.quasi)
-        self.n_sensitive = 0 if target == "quasi" else len(setting.sensitive)
-        self.dims = (setting.quasi if self.n_quasi else ()) + (
-            setting.sensitive if self.n_sensitive else ()
+    def __init__(self, contingency: Contingency, target: Target, bound: Bound = "paper") -> None:
+        self.contingency, self.target, self.bound = contingency, target, bound
+        self.n_quasi = 0 if target == "sensitive" else len(contingency.quasi)
+        self.n_sensitive = 0 if target == "quasi" else len(contingency.sensitive)
+        self.dims = (contingency.quasi if self.n_quasi else ()) + (
+            contingency.sensitive if self.n_sensitive else ()
         )
 
     def quasi_channel(self, t: Floats) -> Channel:
         """The quasi-identifiers' randomization."""
-        keep = np.ones(len(self.setting.quasi))
-        return Channel(self.setting.quasi, t[: self.n_quasi] if self.n_quasi else keep)
+        keep = np.ones(len(self.contingency.quasi))
+        return Channel(self.contingency.quasi, t[: self.n_quasi] if self.n_quasi else keep)
 
     def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
         """A view's randomization; None when the sensitive attributes stay as they are."""
@@ -81,11 +81,11 @@ class Risk:
         """Risk of every occupied cell and value, one (cells x values) array per view."""
         if self.bound == "operational":
             return self.success(t)
-        setting = self.setting
+        contingency = self.contingency
         eta = self.eta(t)[:, None]
         out = []
-        for view in setting.views:
-            risk = eta * setting.sharpened(view)
+        for view in contingency.views:
+            risk = eta * contingency.sharpened(view)
             channel = self.view_channel(view, t)
             if channel is not None:
                 risk = risk * self._zeta(view, channel)
@@ -94,18 +94,18 @@ class Risk:
 
     def eta(self, t: Floats) -> Floats:
         """Pr(the quasi-identifiers are reconstructed) of the occupied cells."""
-        setting = self.setting
+        contingency = self.contingency
         if not self.n_quasi:
-            return np.ones(len(setting.occupied))
-        return self.quasi_channel(t).reconstruction(setting.pi)[setting.occupied]
+            return np.ones(len(contingency.occupied))
+        return self.quasi_channel(t).reconstruction(contingency.pi)[contingency.occupied]
 
     def _zeta(self, view: SensitiveView, channel: Channel) -> Floats:
-        setting = self.setting
-        if setting.negations == 0:
+        contingency = self.contingency
+        if contingency.negations == 0:
             return channel.reconstruction(view.share)
         return np.stack(
             [
-                channel.reconstruction(setting.known(view, u))[:, u]
+                channel.reconstruction(contingency.known(view, u))[:, u]
                 for u in range(view.share.shape[1])
             ],
             axis=1,
@@ -117,32 +117,32 @@ class Risk:
         Right guesses made through other people's records count. It does not depend on
         how S is randomized: the attacker can reconstruct the proportions.
         """
-        setting = self.setting
+        contingency = self.contingency
         channel = self.quasi_channel(t)
-        lam = channel.forward(setting.pi)
+        lam = channel.forward(contingency.pi)
         out = []
-        for view in setting.views:
+        for view in contingency.views:
             table = np.empty_like(view.share)
             for u in range(view.share.shape[1]):
-                column = np.zeros_like(setting.pi)
-                column[setting.occupied] = setting.mass * view.share[:, u]
+                column = np.zeros_like(contingency.pi)
+                column[contingency.occupied] = contingency.mass * view.share[:, u]
                 column = channel.forward(column)
                 np.divide(column, lam, out=column, where=lam > 0)
-                table[:, u] = channel.forward(column)[setting.occupied]
+                table[:, u] = channel.forward(column)[contingency.occupied]
             out.append(np.where(view.share > 0, table, 0.0))
         return out
 
     def ratios(self, t: Floats) -> list[Floats]:
         """Risk over cap, per view; at most 1 everywhere when the request is met."""
         return [
-            risk / view.cap for risk, view in zip(self.full(t), self.setting.views, strict=True)
+            risk / view.cap for risk, view in zip(self.full(t), self.contingency.views, strict=True)
         ]
 
     def worst(self, t: Floats) -> float:
         """The largest risk over cap."""
         return max(float(r.max()) for r in self.ratios(t))
 
-    def largest(self, ratios: list[Floats], count: int, least: float = 0.0) -> Cells:
+    def largest(self, ratios: list[Floats], count: int, least: float = 0.0) -> CellSet:
         """The cells of the `count` largest ratios above `least`.
 
         Where S stays as it is one value per cell binds, so only that one is taken.
@@ -160,36 +160,36 @@ class Risk:
         view, row, value, score = (np.concatenate(part) for part in zip(*found, strict=True))
         order = np.lexsort((value, row, view, -score))[:count]
         order = order[score[order] > least]
-        return Cells(view[order], row[order], value[order])
+        return CellSet(view[order], row[order], value[order])
 
     # --- a working set, with gradients
 
-    def log_ratio(self, t: Floats, cells: Cells) -> tuple[Floats, Floats]:
+    def log_ratio(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
         """log(risk / cap) of some cells and its derivative by t: shapes (k,), (k, len(t))."""
         value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(
             t, cells
         )
         cap = np.empty(len(cells))
-        for number, view in enumerate(self.setting.views):
+        for number, view in enumerate(self.contingency.views):
             at = cells.view == number
             cap[at] = view.cap[cells.row[at], cells.value[at]]
         return np.log(value / cap), gradient / value[:, None]
 
-    def _paper_at(self, t: Floats, cells: Cells) -> tuple[Floats, Floats]:
-        setting = self.setting
+    def _paper_at(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
+        contingency = self.contingency
         k = len(cells)
         value, slope = np.ones(k), np.zeros((k, len(t)))  # slope of the logarithm
         if self.n_quasi:
-            eta, gradient = self.quasi_channel(t).reconstruction_gradient(setting.pi)
-            cell = setting.occupied[cells.row]
+            eta, gradient = self.quasi_channel(t).reconstruction_gradient(contingency.pi)
+            cell = contingency.occupied[cells.row]
             value *= eta[cell]
             slope[:, : self.n_quasi] = (gradient[:, cell] / eta[cell]).T
-        for number, view in enumerate(setting.views):
+        for number, view in enumerate(contingency.views):
             at = np.flatnonzero(cells.view == number)
             if not len(at):
                 continue
             rows, values = cells.row[at], cells.value[at]
-            share = _known_rows(setting, view, rows, values)
+            share = _known_rows(contingency, view, rows, values)
             pick = np.arange(len(at)), values
             value[at] *= share[pick]
             channel = self.view_channel(view, t)
@@ -200,18 +200,18 @@ class Risk:
                     slope[at, self.n_quasi + attribute] = gradient[i][pick] / zeta[pick]
         return value, slope * value[:, None]
 
-    def _success_at(self, t: Floats, cells: Cells) -> tuple[Floats, Floats]:
-        setting = self.setting
+    def _success_at(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
+        contingency = self.contingency
         channel = self.quasi_channel(t)
-        lam = channel.forward(setting.pi)
+        lam = channel.forward(contingency.pi)
         inverse = np.divide(1.0, lam, out=np.zeros_like(lam), where=lam > 0)
         slopes = [channel.forward_gradient(lam, i) for i in range(self.n_quasi)]
         value, gradient = np.zeros(len(cells)), np.zeros((len(cells), len(t)))
         for number, u in sorted(set(zip(cells.view.tolist(), cells.value.tolist(), strict=True))):
             at = np.flatnonzero((cells.view == number) & (cells.value == u))
-            cell = setting.occupied[cells.row[at]]
-            column = np.zeros_like(setting.pi)
-            column[setting.occupied] = setting.mass * setting.views[number].share[:, u]
+            cell = contingency.occupied[cells.row[at]]
+            column = np.zeros_like(contingency.pi)
+            column[contingency.occupied] = contingency.mass * contingency.views[number].share[:, u]
             mixed = channel.forward(column)
             guess = mixed * inverse
             outer = channel.forward(guess)
@@ -227,25 +227,184 @@ class Risk:
 
     def floors(self) -> list[Floats]:
         """The risk that full randomization (t -> 0) leaves, per view."""
-        setting = self.setting
+        contingency = self.contingency
         out = []
-        for view in setting.views:
-            share = setting.sharpened(view)
+        for view in contingency.views:
+            share = contingency.sharpened(view)
             if self.bound == "operational":
-                whole = setting.mass @ view.share
+                whole = contingency.mass @ view.share
                 floor = np.broadcast_to(whole, share.shape) if self.n_quasi else view.share
             else:
-                floor = share * (setting.mass[:, None] if self.n_quasi else 1.0)
+                floor = share * (contingency.mass[:, None] if self.n_quasi else 1.0)
                 floor = floor * (share if self.n_sensitive else 1.0)
             out.append(np.where(view.share > 0, floor, 0.0))
         return out
 
 
-def _known_rows(setting: Setting, view: SensitiveView, rows: Ints, values: Ints) -> Floats:
-    if setting.negations == 0:
+def _known_rows(contingency: Contingency, view: SensitiveView, rows: Ints, values: Ints) -> Floats:
+    if contingency.negations == 0:
         return view.share[rows]
     out = np.empty((len(rows), view.share.shape[1]))
     for u in np.unique(values):
         at = values == u
-        out[at] = setting.known(view, int(u))[rows[at]]
+        out[at] = contingency.known(view, int(u))[rows[at]]
     return out
+
+
+WORKING_SET = 50
+SMALLEST = 1e-4
+"""Smallest t searched: below it nothing can be reconstructed from any table of real size."""
+_LARGEST = 1 - 1e-6  # lambda has empty cells at t = 1, where its derivative jumps
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The result of the search.
+
+    Parameters
+    ----------
+    t, p : arrays, one entry per randomized attribute
+    worst : float
+        Largest risk over cap on the full table, at most 1.
+    rounds : int
+        Working sets solved; 0 when nothing had to be randomized.
+    """
+
+    t: Floats
+    p: Floats
+    worst: float
+    rounds: int
+
+
+def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
+    """Minimise sum_i log(1 + (d_i - 1)/t_i^2) subject to every cell's cap.
+
+    Parameters
+    ----------
+    risk : Risk
+    start : array, optional
+        First t instead of the largest feasible common t.
+
+    Returns
+    -------
+    Optimum, or None when no t of at least `SMALLEST` meets the caps
+    """
+    d = np.asarray(risk.dims, dtype=np.int64)
+    free = np.flatnonzero(d > 1)
+    whole = np.ones(len(d))
+    worst = risk.worst(whole)
+    if worst <= 1:
+        return Optimum(whole, whole.copy(), worst, 0)
+    if not len(free):
+        return None
+    common = _ray(risk, np.full(len(d), _LARGEST), free)
+    if common is None:
+        return None
+    t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
+    cells = risk.largest(risk.ratios(t), WORKING_SET)
+    rounds = 0
+    while rounds < 30:
+        t = _solve(risk, cells, t, free)
+        rounds += 1
+        ratios = risk.ratios(t)
+        if max(float(r.max()) for r in ratios) <= 1 + 1e-7:
+            break
+        more = cells.merged(risk.largest(ratios, 20, 1 + 1e-7))
+        if len(more) == len(cells):
+            break
+        cells = more
+    return _finish(risk, t, common, d, free, rounds)
+
+
+def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Floats:
+    from scipy import optimize as scipy_optimize
+
+    minimize: Any = scipy_optimize.minimize
+
+    others = np.asarray(risk.dims, dtype=float)[free] - 1
+    cache: dict[bytes, tuple[Floats, Floats]] = {}
+
+    def at(x: Floats) -> Floats:
+        out = np.ones(len(risk.dims))
+        out[free] = np.exp(x)
+        return out
+
+    def evaluate(x: Floats) -> tuple[Floats, Floats]:
+        key = x.tobytes()
+        if key not in cache:
+            cache.clear()
+            here = at(x)
+            value, gradient = risk.log_ratio(here, cells)
+            cache[key] = -value, -gradient[:, free] * here[free]
+        return cache[key]
+
+    def loss(x: Floats) -> tuple[float, Floats]:
+        spread = others * np.exp(-2 * x)
+        return float(np.log1p(spread).sum()), -2 * spread / (1 + spread)
+
+    found = minimize(
+        loss,
+        np.log(t[free]),
+        jac=True,
+        method="SLSQP",
+        bounds=[(np.log(SMALLEST), np.log(_LARGEST))] * len(free),
+        constraints={
+            "type": "ineq",
+            "fun": lambda x: evaluate(x)[0],
+            "jac": lambda x: evaluate(x)[1],
+        },
+        options={"maxiter": 200, "ftol": 1e-10},
+    )
+    x = np.clip(found.x, np.log(SMALLEST), np.log(_LARGEST))
+    return at(x) if np.all(np.isfinite(x)) else t
+
+
+def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
+    """The largest feasible point on the ray from 0 to t; None when there is none."""
+
+    def point(scale: float) -> Floats:
+        out = np.ones(len(t))
+        out[free] = np.maximum(t[free] * scale, SMALLEST)
+        return out
+
+    if risk.worst(point(1.0)) <= 1:
+        return point(1.0)
+    low, high = SMALLEST, 1.0
+    if risk.worst(point(low)) > 1:
+        return None
+    while high - low > 1e-9 * high + 1e-12:
+        middle = (low + high) / 2
+        if risk.worst(point(middle)) <= 1:
+            low = middle
+        else:
+            high = middle
+        if high / low < 1 + 1e-7:
+            break
+    return point(low)
+
+
+def _finish(
+    risk: Risk,
+    t: Floats,
+    common: Floats,
+    d: NDArray[np.int64],
+    free: NDArray[np.int64],
+    rounds: int,
+) -> Optimum:
+    # Shrink to strict feasibility, release p with six digits, look at the full table again.
+    feasible = _ray(risk, t, free)
+    t = common if feasible is None else feasible
+    snapped = np.where(t > 1 - 1e-4, 1.0, t)
+    if risk.worst(snapped) <= 1:
+        t = snapped
+    scale = 10.0**_DIGITS
+    p = np.where(t < 1, np.floor(to_p(t, d) * scale) / scale, 1.0)
+    p = np.maximum(p, to_p(SMALLEST, d))
+    t = to_t(p, d)
+    worst = risk.worst(t)
+    while worst > 1 and np.any(t[free] > SMALLEST):
+        p = np.where(d > 1, np.maximum(p - 2 / scale, to_p(SMALLEST / 2, d)), 1.0)
+        t = to_t(p, d)
+        worst = risk.worst(t)
+    return Optimum(t, p, worst, rounds)

@@ -1,14 +1,14 @@
-"""BuiltTree-pattern-preserving sanitization (Fu et al. 2010), corrected.
+"""Tree-pattern-preserving sanitization (Fu et al. 2010), corrected.
 
-Read the files in this order: `columns` (ranks and integer responses), `scores` and
-`builder` (the exact builder), `representatives` (what is released),
-`targets`, `sklearn_target` (what is preserved), `sanitize` (the loop),
-`model` (the published file and its verification), `method` (the public class).
+Read the files in this order: `encoding` (ranks and integer responses), `split_scores` and
+`builder` (the exact builder), `representatives` (what is released), `tree_settings` and
+`targets` (what is preserved), `sanitize` (the loop), `model` (the published file, its
+picture and its verification), `method` (the public class).
 """
 
 from .method import TreePatternPreserving
 from .model import Verification, verify_model
-from .settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
+from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
 
 __all__ = [
     "BoostingSettings",

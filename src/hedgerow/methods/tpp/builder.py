@@ -17,8 +17,7 @@ from math import fsum
 import numpy as np
 from numpy.typing import NDArray
 
-from .predictors import PredictedColumn, Predictor, xlogx, xlogx_shift
-from .settings import TreeSettings
+from .encoding import PredictedColumn, Predictor, xlogx, xlogx_shift
 from .split_scores import (
     CRITERIA,
     RATIO,
@@ -31,6 +30,7 @@ from .split_scores import (
     scan_subsets,
     split_rows,
 )
+from .tree_settings import TreeSettings
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def leaf_of(node: Node) -> Node:
 
 
 @dataclass(frozen=True)
-class Split:
+class CandidateSplit:
     """A candidate split of one node."""
 
     gain: float
@@ -182,11 +182,11 @@ class Builder:
 
     def best_split(
         self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]
-    ) -> Split | None:
+    ) -> CandidateSplit | None:
         """The best admissible split of a node; None when there is none."""
         y = self.response.codes[rows]
         w = self.ones[: len(rows)] if self.weights is None else self.weights[rows]
-        best: Split | None = None
+        best: CandidateSplit | None = None
         for feature in self.choose(path):
             column = self.columns[feature]
             if column.n_values < 2:
@@ -206,7 +206,7 @@ class Builder:
         y: NDArray[np.int64],
         w: NDArray[np.int64],
         total: NDArray[np.int64],
-    ) -> Split | None:
+    ) -> CandidateSplit | None:
         d, least = column.n_values, self.settings.min_leaf
         present: NDArray[np.int32] | None = None
         if column.numeric:
@@ -219,7 +219,7 @@ class Builder:
                 return None
             if present is not None:
                 lo, hi = int(present[lo]), int(present[hi])
-            return Split(gain, feature, int(lo), int(hi))
+            return CandidateSplit(gain, feature, int(lo), int(hi))
         hist = histogram(codes, y, w, d, self.width, self.criterion)
         sizes = hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1)
         ranks = np.flatnonzero(sizes)
@@ -244,7 +244,7 @@ class Builder:
         if found is None:
             return None
         gain, left, tied = found
-        return Split(
+        return CandidateSplit(
             gain,
             feature,
             left_set=tuple(map(int, ranks[left])),
@@ -304,7 +304,7 @@ class Builder:
         total = self.totals(self.rows)
         nodes = [self.node("", self.rows, total)]
         held = {0: (self.rows, total)}
-        queue: list[tuple[float, int, Split]] = []
+        queue: list[tuple[float, int, CandidateSplit]] = []
 
         def offer(at: int) -> None:
             rows, total = held[at]

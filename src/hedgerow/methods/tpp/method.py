@@ -21,17 +21,15 @@ from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Files, Method, RecipientNotes, as_array, check_people
 from .encoding import (
     check_numbers,
-    column_map,
     encode_predictor,
     encode_response,
     exact_in_single,
     sensitive_codes,
 )
-from .model import dumps, model_to_json, verify_model
-from .recipient_notes import recipient_lines, shrunk
-from .sanitize import Sanitizer, Step, release_column
-from .settings import Settings, TreeSettings, parse
-from .targets import own_target
+from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
+from .sanitize import Sanitizer, Step, column_map, release_column, shrunk
+from .targets import SklearnTree, is_estimator, own_target
+from .tree_settings import Settings, TreeSettings, parse
 
 _RECORD = 180
 """Bytes that a record takes while a tree is grown (measured on seven predictors)."""
@@ -350,8 +348,6 @@ class TreePatternPreserving(Method):
 
     def release_files(self, release: Any) -> Files:
         """The published model and its picture, by file name."""
-        from .picture import trees_svg
-
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
@@ -371,8 +367,6 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
 def _target(tree: Any, classes: bool) -> Any:
     if isinstance(tree, get_args(Settings)):
         return own_target(tree.said(classes))
-    from .sklearn_target import SklearnTree, is_estimator
-
     if is_estimator(tree):
         return SklearnTree(tree)
     raise ParameterError(

@@ -6,7 +6,8 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from html import escape
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,15 @@ from numpy.typing import NDArray
 from ...columns.table import Table
 from ...errors import HedgerowError, PlanError, SchemaError
 from ...files import read_text
+from ...io.file_format import Dialect
 from ...io.read import as_spelled, read
-from ...notation import MISSING
+from ...notation import MISSING, markdown, percent
 from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes
 from .builder import BuiltTree
-from .predictors import PredictedColumn, Predictor
-from .settings import from_json
-from .targets import own_target
+from .encoding import PredictedColumn, Predictor
+from .targets import own_target, rebuild_from
+from .tree_settings import from_json
 
 VERSION = 1
 
@@ -287,8 +289,6 @@ class _Found:
     def _rebuild(self, model: Mapping[str, Any]) -> Sequence[BuiltTree]:
         settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
         if model["builder"] == "scikit-learn":
-            from .sklearn_target import rebuild_from
-
             response = self.response(model["kind"] == "decision_tree_classifier")
             return [rebuild_from(dict(model), self.columns, response)]
         if model["builder"] not in ("hedgerow", "rpart"):
@@ -347,3 +347,230 @@ def _first(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -
     if len(old) != len(new):
         return f"{len(new)} nodes rebuilt, {len(old)} published"
     return ""
+
+
+BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
+MOST_TREES = 12
+"""Trees that are drawn; the rest is counted in a line of text."""
+
+
+def trees_svg(model: Mapping[str, Any]) -> str:
+    """The first trees of a model, one below the other; the same text for the same model.
+
+    Parameters
+    ----------
+    model : mapping
+        The data of ``model.json``.
+    """
+    labels = model["response"].get("classes")
+    trees = [
+        (m, t, tree["nodes"], own)
+        for m, own in enumerate(model["models"], 1)
+        for t, tree in enumerate(own["trees"], 1)
+    ]
+    parts: list[str] = []
+    top, width = float(MARGIN), 0.0
+    for m, t, nodes, own in trees[:MOST_TREES]:
+        title = f"Model {m} ({own['builder']}), tree {t}: {len(nodes) // 2} splits"
+        told = labels if own["kind"] != "boosting" else None
+        sign = "\u2264" if own["builder"] == "scikit-learn" else "<"
+        drawn, wide, high = _tree(nodes, told, sign, top + 22)
+        parts += [f'<text x="{MARGIN}" y="{top + 12:g}" class="t">{escape(title)}</text>', *drawn]
+        width, top = max(width, wide), top + high + 36
+    if len(trees) > MOST_TREES:
+        parts.append(
+            f'<text x="{MARGIN}" y="{top + 12:g}" class="t">'
+            f"and {len(trees) - MOST_TREES} more trees</text>"
+        )
+        top += 30
+    style = (
+        "text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.e{font-size:11px;fill:#555}"
+        "rect{fill:#eef3ea;stroke:#5b7f4a}.l{fill:#fff}line{stroke:#888}"
+    )
+    width = max(width + MARGIN, 360)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" '
+        f'width="{width:g}" height="{top:g}" role="img"><style>{style}</style>\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def _tree(
+    nodes: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, sign: str, top: float
+) -> tuple[list[str], float, float]:
+    by_path = {node["path"]: node for node in nodes}
+    place: dict[str, float] = {}
+    leaves = 0
+
+    def settle(path: str) -> float:
+        nonlocal leaves
+        if "attribute" in by_path[path]:
+            place[path] = (settle(path + "L") + settle(path + "R")) / 2
+        else:
+            place[path] = MARGIN + BOX / 2 + leaves * (BOX + GAP)
+            leaves += 1
+        return place[path]
+
+    settle("")
+    parts, deepest = [], 0
+    for node in nodes:
+        path = node["path"]
+        x, y = place[path], top + LEVEL * len(path)
+        deepest = max(deepest, len(path))
+        if path:
+            above = place[path[:-1]]
+            parts.append(f'<line x1="{above:g}" y1="{y - LEVEL + 46:g}" x2="{x:g}" y2="{y:g}"/>')
+            parts.append(
+                f'<text x="{(above + x) / 2:g}" y="{y - 18:g}" class="e" text-anchor="middle">'
+                f"{'yes' if path[-1] == 'L' else 'no'}</text>"
+            )
+        leaf = "attribute" not in node
+        lines = [_value(node, labels) if leaf else _test(node, sign), f"n = {node['n']:,}"]
+        look = ' class="l"' if leaf else ""
+        parts.append(
+            f'<rect x="{x - BOX / 2:g}" y="{y:g}" width="{BOX}" height="46" rx="5"{look}/>'
+        )
+        whole = (
+            ""
+            if leaf or "left" not in node
+            else f"<title>{escape(', '.join(node['left']))}</title>"
+        )
+        parts += [
+            f'<text x="{x:g}" y="{y + 19 + 17 * i:g}" text-anchor="middle">{escape(_short(line))}'
+            f"{whole if i == 0 else ''}</text>"
+            for i, line in enumerate(lines)
+        ]
+    return parts, 2 * MARGIN + leaves * (BOX + GAP), LEVEL * deepest + 46
+
+
+def _test(node: Mapping[str, Any], sign: str) -> str:
+    if "threshold" in node:
+        return f"{node['attribute']} {sign} {node['threshold']:.6g}"
+    return f"{node['attribute']} in {', '.join(node['left'])}"
+
+
+def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
+    value = node["value"]
+    if labels is None or len(value) != len(labels):
+        return f"{value[0]:.5g}"
+    best = max(range(len(value)), key=lambda i: (value[i], -i))
+    share = value[best] / sum(value) if sum(value) else 0.0
+    return f"{labels[best]}: {percent(share)}"
+
+
+def _short(text: str, most: int = 26) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def recipient_lines(
+    model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
+) -> list[str]:
+    """A section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
+    response = model["response"]["name"]
+    lines = [
+        "",
+        "## The published model",
+        "",
+        f"`model.json` holds the trees that predict `{response}`; `trees.svg` shows them. The same "
+        f"trees are built from `{file}`: splits, thresholds and counts to the last bit, means of "
+        "leaves to 1e-12 (their sums depend on the order of the records). To check that:",
+        "",
+        f"    hedgerow verify-model model.json {file}",
+        "",
+        "It prints `identical`, or the first node that differs.",
+        "",
+        "The trees were built with these settings; without the stated size a builder may grow on:",
+        "",
+    ]
+    for number, own in enumerate(model["models"], 1):
+        settings = {k: v for k, v in own.items() if k not in ("trees", "n_splits")}
+        lines.append(f"- model {number}, {own['n_splits']} splits: `{json.dumps(settings)}`")
+        if own["builder"] == "rpart":
+            lines += ["", *_rpart(own, model, file, dialect), ""]
+        if own["builder"] == "scikit-learn":
+            lines += ["", *_sklearn(own, model, file, dialect), ""]
+        if own["kind"] == "forest" and own.get("bootstrap"):
+            lines.append(
+                "  Its bootstrap rows are counted by position: keep the order of the records."
+            )
+    if l is not None:
+        lines += [
+            "",
+            f"In every group less than {percent(round(1 / l, 4), None)} of the records share one value of "
+            f"{' or of '.join(map(markdown, model['reached']['sensitive']))}.",
+        ]
+    lines += [
+        "",
+        "Numbers that a tree tests were replaced by representatives between its thresholds, and "
+        "categories that all trees treat alike were joined; a column that no tree tests has one "
+        "value (its mean, or `ALL`). So the table says nothing about columns outside the trees. "
+        "Accuracy measured by cross-validation on this table is too good: the sanitizing saw "
+        "every response.",
+    ]
+    return lines
+
+
+_READERS = {
+    ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
+    ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
+    ".jsonl": ("jsonlite::stream_in(file({}))", "pd.read_json({}, lines=True)"),
+    ".xlsx": ("readxl::read_excel({})", "pd.read_excel({})"),
+    ".sav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
+    ".zsav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
+    ".dta": ("haven::as_factor(haven::read_dta({}))", "pd.read_stata({})"),
+    ".xpt": ("haven::read_xpt({})", 'pd.read_sas({}, encoding="utf-8")'),
+}
+"""What reads a file in R and in Python, by its ending."""
+
+
+def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
+    """The call that reads a file as it is written."""
+    name = json.dumps(file)
+    if file.endswith(".csv"):
+        apart = {"sep": dialect.delimiter, "dec" if r else "decimal": dialect.decimal}
+        equals = " = " if r else "="
+        odd = "".join(
+            f", {key}{equals}{json.dumps(sign)}"
+            for (key, sign), usual in zip(apart.items(), ",.", strict=True)
+            if sign != usual
+        )
+        if r:
+            return f"read.csv({name}{odd}, check.names = FALSE, stringsAsFactors = TRUE)"
+        return f"pd.read_csv({name}{odd})"
+    in_r, in_python = _READERS[PurePath(file).suffix]
+    return in_r.format(name) if r else in_python.format(name)
+
+
+def _rpart(
+    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+) -> list[str]:
+    names = " + ".join(f"`{p['name']}`" for p in model["predictors"])
+    split = f', parms = list(split = "{own["parms"]}")' if own["method"] == "class" else ""
+    return [
+        "    library(rpart)",
+        f"    d <- {_reader(file, dialect, r=True)}",
+        f"    rpart(`{model['response']['name']}` ~ {names},",
+        f'          data = d, method = "{own["method"]}"{split},',
+        f"          control = rpart.control(cp = -1, xval = 0, minsplit = {own['minsplit']}, "
+        f"minbucket = {own['minbucket']},",
+        f"                                  maxdepth = {own['maxdepth']}, maxsurrogate = 0,",
+        "                                  maxcompete = 0))",
+    ]
+
+
+def _sklearn(
+    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+) -> list[str]:
+    made = {
+        "decision_tree_classifier": "DecisionTreeClassifier",
+        "decision_tree_regressor": "DecisionTreeRegressor",
+    }[own["kind"]]
+    arguments = ", ".join(f"{k}={v!r}" for k, v in own["parameters"].items() if v is not None)
+    names = [p["name"] for p in model["predictors"]]
+    return [
+        "    import pandas as pd",
+        f"    from sklearn.tree import {made}   # version {own['version']}",
+        f"    d = {_reader(file, dialect)}",
+        f"    {made}({arguments}).fit(d[{names!r}], d[{model['response']['name']!r}])",
+    ]

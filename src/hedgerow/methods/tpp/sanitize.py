@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InfeasibleError, ParameterError
+from ...errors import InfeasibleError, ParameterError, PromiseError
 from ...measures import Counts, Groups, Persons, group
 from ...measures.class_measures import frequency_l
 from ...notation import concatenation
+from ...plan import ColumnMap
 from .builder import BuiltTree, Node
+from .encoding import EncodedPredictor, PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
-from .predictors import PredictedColumn, Predictor
 from .representatives import Boundary, plan_blocks, unused_value
 
 ALL = "ALL"
@@ -57,7 +58,7 @@ class Sanitizer:
     columns : sequence of Predictor
     response : sequence of PredictedColumn
         The response as each target sees it.
-    targets : sequence of Target
+    targets : sequence of PreservedModel
     sensitive : sequence of int arrays
         Codes of the sensitive columns that L is measured on.
     rounded : sequence of bool
@@ -262,3 +263,76 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
         names = [column.labels[m] for m in members if m < known]
         labels.append(concatenation(names, missing=len(members) - len(names)))
     return tuple(labels)
+
+
+def column_map(
+    encoded: EncodedPredictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
+) -> ColumnMap:
+    """The recoding of one predictor as a plan record."""
+    column, predictor = encoded.column, encoded.predictor
+    name = predictor.name
+    if not predictor.numeric:
+        labels = group_labels(predictor, plan)
+        released = [labels[g] for g in plan.group]
+        missing = released.pop() if predictor.missing else None
+        default = labels[0] if plan.n_groups == 1 else "*"
+        return ColumnMap(
+            name,
+            "quasi",
+            column.kind,
+            column.unit,
+            categories=tuple(column.values),
+            labels=tuple(released),
+            default=default,
+            missing=missing,
+        )
+    values = np.asarray(column.values, dtype=np.float64)
+    block = plan.group[encoded.rank]
+    first = np.flatnonzero(np.diff(block)) + 1
+    cuts = sorted(
+        {
+            np.nextafter(n.threshold, np.inf) if t.closed_left else n.threshold
+            for t in trees
+            for n in t.nodes
+            if n.feature == feature
+        }
+    )
+    between = []
+    for at in first:
+        a, b = float(values[at - 1]), float(values[at])
+        inside = [c for c in cuts if a < c <= b]
+        middle = a / 2 + b / 2
+        between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
+    if not np.array_equal(np.searchsorted(between, values, side="right"), block):
+        raise PromiseError(f"the plan of column {name!r} does not lead to its sanitized values")
+    return ColumnMap(
+        name,
+        "quasi",
+        column.kind,
+        column.unit,
+        cuts=tuple(between),
+        labels=plan.values,
+        default=None,
+    )
+
+
+def shrunk(
+    targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None
+) -> Iterator[str]:
+    """What the steward must hear of models that are published smaller than they were asked for."""
+    for number, target in enumerate(targets, 1):
+        step = min(best.step, target.n_steps)
+        if step >= target.asked:
+            continue
+        which = "the tree" if len(targets) == 1 and not target.ensemble else f"model {number}"
+        why = "its settings allow no further split"
+        if step < target.n_steps:
+            larger = path[best.step]
+            reached = f"K = {larger.k}" + ("" if larger.l is None else f" and L = {larger.l:.3g}")
+            kept = keeps(larger, k, l)
+            found = "cannot be rebuilt from a sanitized table" if kept else f"reach {reached} alone"
+            why = f"{target.size_in_words(larger.step)} {found}"
+        yield (
+            f"{which} was to have {target.size_in_words(target.asked)} and is published with "
+            f"{target.size_in_words(step)}: {why}"
+        )
