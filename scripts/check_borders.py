@@ -1,4 +1,4 @@
-"""Check that no room imports a later one: the table in docs/architecture.md as code."""
+"""Check that no folder imports a later one: the table in docs/architecture.md as code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-# Rooms in the order in which data flows; a room may import itself and any earlier one.
+# Folders and files in the order in which data flows; each may import itself and any earlier one.
 ORDER = (
     "errors",
     "validation",
@@ -38,7 +38,7 @@ ORDER = (
 # Files and folders that belong to a layer of another name: a table is columns that were read.
 PART_OF = {"__main__": "cli", "io": "columns"}
 
-# Third-party packages that only some rooms may import (anywhere in a file).
+# Third-party packages that only some folders may import (anywhere in a file).
 ALLOWED = {
     "numba": {"kernels", "trees", "backends", "methods", "audit"},
     "llvmlite": {"kernels"},
@@ -57,7 +57,7 @@ ALLOWED = {
     "openpyxl": {"columns"},
 }
 
-# Rooms that hold nothing but the standard library.
+# Folders and files that need nothing but the standard library.
 PLAIN = {
     "errors",
     "validation",
