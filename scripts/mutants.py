@@ -430,7 +430,7 @@ MUTANTS = (
     M("the control has seen its people", "audit/attacks/regression.py", "np.flatnonzero(fold != f)",
       "np.arange(sides.n_rows)", f"{ATTACKS}test_a_tree_recalls_an_unprotected_table_exactly_and_its_control_does_not"),
     M("learners see one dealt value of a record", "audit/attacks/learners.py",
-      "counts = cells.expected() if separate else", "counts = cells.expected() if False else",
+      "            if cells.separate\n", "            if False\n",
       GROUPS + "test_learners_get_every_record_with_all_values_of_its_group"),
     M("what a person's group says is not tried", "audit/attacks/learners.py", '{"group": grouped,',
       '{"group": False,', GROUPS + "test_number_two_never_lies_below_what_groups_say"),

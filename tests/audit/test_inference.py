@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow.audit import inference
 from hedgerow.audit import inference as room
 from hedgerow.audit.attacks import learners as learning
-from hedgerow.audit.attacks.learners import Lesson
+from hedgerow.audit.attacks.learners import TrainingSet
 from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
 from hedgerow.errors import ParameterError
@@ -174,7 +174,7 @@ def test_ten_neighbours_by_hand():
     counts = Counts.from_codes(groups, column.codes, 4)
     values = np.array([0.0, 2.0, 7.0, np.nan])
     asked = known_rows(pair.released_quasi, np.arange(90))
-    lessons = [Lesson(pair.released_quasi, groups.first, counts, values, n) for n in (False, True)]
+    lessons = [TrainingSet(pair.released_quasi, groups.first, counts, values, n) for n in (False, True)]
     share, mean = (lesson.forecast("nearest", asked) for lesson in lessons)
     for i, own in enumerate(people.age):
         away = np.maximum(np.maximum(least - own, own - most), 0).to_numpy()
@@ -189,7 +189,7 @@ def test_shares_of_categories_are_chances():
     pair = align(people, people, SCHEMA)
     counts = Counts.from_codes(pair.classes, pair.sensitive[0].codes, 4)
     asked = known_rows(pair.released_quasi, pair.classes.first)
-    lesson = Lesson(pair.released_quasi, pair.classes.first, counts, np.zeros(4), False)
+    lesson = TrainingSet(pair.released_quasi, pair.classes.first, counts, np.zeros(4), False)
     for learner in ("tree", "gradient boosting", "linear"):
         made = lesson.forecast(learner, asked)
         assert made.shape == (pair.classes.n_groups, 4)
@@ -224,9 +224,9 @@ def test_large_tables_are_asked_and_learnt_in_part_with_whole_classes(monkeypatc
     monkeypatch.setattr(room, "MOST_CLASSES", 60)
     monkeypatch.setattr(learning, "MOST_CLASSES", 60)
     asked = pair.canonical[::40]
-    own, rows = pair.sensitive[0], np.arange(pair.n_rows)
+    own = pair.sensitive[0]
     target = (own.codes, own.by_code)
-    lesson = Lesson.of(pair.released_quasi, pair.classes, rows, target, True, asked)
+    lesson = TrainingSet.from_tables(pair, pair.released_quasi, 0, target, True, asked)
     taught = set(pair.classes.labels[lesson.first[lesson.taught]])
     assert set(pair.classes.labels[asked]) <= taught
     assert len(taught) == 60 < pair.classes.n_groups

@@ -28,12 +28,12 @@ from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
-from .attacks.group_learners import corrected, sums_of
+from .attacks.group_learners import corrected
 from .attacks.learners import (
     CORRECTING,
     LEARNERS,
     MOST_CLASSES,
-    Lesson,
+    TrainingSet,
     applicable,
     check_learners,
     nearest_of,
@@ -267,7 +267,7 @@ def infer(
 
     `without` are its `left_out`, where somebody made them before; `promises` are those of its plan.
     """
-    trial = _Trial(attackers(sides, learners), random_state, telling(progress))
+    trial = _Losses(attackers(sides, learners), random_state, telling(progress))
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     thinned = evenly if sides.is_paired else spread
@@ -303,12 +303,12 @@ def infer(
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
     columns, silent, everybody = {}, [], Asked.joined(asked)
     for j, own in enumerate(sides.sensitive):
-        lesson = lesson_of(sides, j, np.concatenate(near))
+        training = training_set(sides, j, np.concatenate(near))
         truth = [people.values[j] for people in asked]
         base = [public_loss(own, each) for each in truth]
         there = [np.flatnonzero(np.isfinite(each)) for each in base]
         ends = np.cumsum([len(each) for each in truth])[:-1]
-        losses = trial.losses(lesson, own, everybody, everybody.values[j])
+        losses = trial.losses(training, own, everybody, everybody.values[j])
         by_people = [
             {name: np.split(every, ends)[i][some] for name, every in losses.items()}
             for i, some in enumerate(there)
@@ -329,9 +329,9 @@ def infer(
             None if left is not None or theirs is None else base[1][there[1]],
         )
         columns[own.name]["corrected"] = None
-        if "group corrected" in trial.learners and lesson is not None:
+        if "group corrected" in trial.learners and training is not None:
             columns[own.name]["corrected"] = worst_corrected(
-                lesson, own, asked[0].released, cap_of(promises, own.name), random_state
+                training, own, asked[0].released, cap_of(promises, own.name), random_state
             )
     if silent:
         notes.append(f"Nobody who took no part has a value of {', '.join(silent)}.")
@@ -361,26 +361,18 @@ def attackers(sides: TablePair, learners: Sequence[str]) -> tuple[str, ...]:
     )
 
 
-def lesson_of(sides: TablePair, j: int, members: IntArray) -> Lesson | None:
+def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | None:
     """Return the training data that a release gives for one column; None where it shows no value."""
     own = sides.sensitive[j]
-    lesson = Lesson.of(
-        sides.released_quasi,
-        sides.classes,
-        np.arange(sides.n_rows),
-        shown_values(own, sides.released_sensitive[j]),
-        own.is_number,
-        members,
-        sides.value_groups,
-        own.name == sides.by_group,
-        sides.everybody,
-        sides.risk_model == "linkage",
+    target = shown_values(own, sides.released_sensitive[j])
+    training = TrainingSet.from_tables(
+        sides, sides.released_quasi, j, target, own.is_number, members
     )
-    return lesson if lesson.counts.n_groups else None
+    return training if training.counts.n_groups else None
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _Losses:
     """The learners that are tried, by one random state."""
 
     learners: tuple[str, ...]
@@ -388,15 +380,15 @@ class _Trial:
     tell: Tell
 
     def losses(
-        self, lesson: Lesson | None, own: Column, asked: Asked, truth: Any
+        self, training: TrainingSet | None, own: Column, asked: Asked, truth: Any
     ) -> dict[str, FloatArray]:
         """Return the squared error or Brier score of each learner on each person."""
-        if lesson is None:
+        if training is None:
             return {learner: np.asarray(_alone(own, truth)) for learner in self.learners}
         out = {}
         for learner in self.learners:
             self.tell(f"inference of {own.name}: {learner}")
-            guess = lesson.forecast(learner, asked.known, self.random_state, asked.released)
+            guess = training.forecast(learner, asked.known, self.random_state, asked.released)
             if own.is_number:
                 out[learner] = (truth - guess) ** 2
             else:
@@ -425,9 +417,9 @@ class _Trial:
                 people.known(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
             )
             for j, own in enumerate(part.sensitive):
-                lesson = lesson_of(part, j, np.zeros(0, np.int64))
+                training = training_set(part, j, np.zeros(0, np.int64))
                 truth = true_values(people.sensitive[j], rows)
-                losses = self.losses(lesson, own, asked, truth)
+                losses = self.losses(training, own, asked, truth)
                 for learner, each in losses.items():
                     out[own.name][learner][place[outside.left[rows]]] = each
         return out
@@ -568,7 +560,7 @@ SHUFFLES = 20
 
 
 def worst_corrected(
-    lesson: Lesson, own: Column, members: IntArray, cap: float | None, random_state: int
+    training: TrainingSet, own: Column, members: IntArray, cap: float | None, random_state: int
 ) -> dict[str, Any] | None:
     """Measure every group with its members' forecasts corrected, by the score and floor of the cap.
 
@@ -579,7 +571,7 @@ def worst_corrected(
 
     Parameters
     ----------
-    lesson : Lesson
+    training : TrainingSet
         With `everybody`.
     own : Column
         The sensitive column, one code a released row.
@@ -599,7 +591,7 @@ def worst_corrected(
         ``shuffled``: the mean of the worst, and of groups and people above. None where nothing
         is known of any group.
     """
-    cells = lesson.cells
+    cells = training.cells
     assert cells is not None
     at = cells.of_row[members]
     groups = np.unique(cells.group_of[at[at >= 0]])
@@ -610,13 +602,11 @@ def worst_corrected(
     public = counts @ vectors / counts.sum()
     loss = ((vectors - public) ** 2).sum(axis=1)
     floored = np.maximum(loss, loss @ counts / counts.sum() / 4)
-    shares = lesson.of_published(groups)
+    shares = training.published_means(groups)
     rng = np.random.default_rng(random_state)
     gains, against, sizes = np.zeros((2 + SHUFFLES, len(groups))), *np.zeros((2, len(groups)))
-    for places, rows, forecast in lesson.corrections(groups, random_state):
-        rows_in = np.bincount(places, minlength=len(groups))
-        means = sums_of(places, forecast, len(groups)) / np.maximum(rows_in, 1)[:, None]
-        change = forecast - means[places]
+    for places, rows, forecast, sums, n_rows in training.corrections(groups, random_state):
+        change = forecast - (sums / np.maximum(n_rows, 1)[:, None])[places]
         code = own.codes[rows].astype(np.int64)
         known = code < own.n_values
         code, inside = code[known], places[known]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import fsum
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -202,7 +203,7 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
     (0.944, 0.996)
     """
     each = [_beaten(np.sort(mine), np.sort(theirs)) for mine, theirs in scores]
-    value = fsum(a for a, _ in each) / len(each)
+    value = fmean(a for a, _ in each)
     variance = fsum(v for _, v in each) / len(each) ** 2
     sizes = [(len(mine), len(theirs)) for mine, theirs in scores]
     worth = value * (1 - value) / variance if variance > 0 else float(sum(map(min, sizes)))
@@ -217,7 +218,7 @@ def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, fl
     under = (np.searchsorted(mine, theirs, "left") + np.searchsorted(mine, theirs, "right")) / 2
     over, under = over / len(theirs), 1 - under / len(mine)
     spread = sum(float(v.var(ddof=1)) / len(v) for v in (over, under) if len(v) > 1)
-    return fsum(over.tolist()) / len(over), spread
+    return fmean(over.tolist()), spread
 
 
 def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rate:
@@ -289,8 +290,8 @@ def attack_record(
     control: Rate | None,
     original: Rate | None,
     public_guess: float,
-    public_best: float,
-    random_row: float,
+    public_best: float | None = None,
+    random_row: float | None = None,
     controlled: bool = True,
 ) -> dict[str, Any]:
     """An attack as plain data, under the names that every attack shares.
@@ -306,10 +307,12 @@ def attack_record(
         where nobody is at hand to ask, or nothing to compare with.
     public_guess, public_best, random_row : float
         What needs no attack: the usual guess from public totals, the best such guess,
-        a released row taken at random.
+        a released row taken at random; by default these are the usual guess as well.
     controlled : bool
         Whether the control says what the attack would have found without the release.
     """
+    public_best = public_guess if public_best is None else public_best
+    random_row = public_guess if random_row is None else random_row
     over = gained(success, control) if controlled and control is not None else None
     return {
         "attack": attack,

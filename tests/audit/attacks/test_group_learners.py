@@ -13,7 +13,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.attacks import group_learners
 from hedgerow.audit.attacks.learners import LEARNERS
-from hedgerow.audit.inference import SHUFFLES, lesson_of, worst_corrected
+from hedgerow.audit.inference import SHUFFLES, training_set, worst_corrected
 from hedgerow.audit.inference_bound import InferenceBound
 from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.subject import of_release
@@ -165,7 +165,7 @@ def test_learners_get_every_record_with_all_values_of_its_group():
     """The weighted join, by hand: the expected counts of each class, whatever was dealt."""
     people = ill_people(120)
     release, pair = anatomy_of(people)
-    lesson = lesson_of(pair, 0, np.arange(120))
+    lesson = training_set(pair, 0, np.arange(120))
     second = release.method.second_table().to_pandas()
     second["group"] = second["group"].astype(str)
     frame = release.table.rename(columns={"ill": "group"}).astype({"group": str})
@@ -189,7 +189,7 @@ def test_group_counts_equal_the_plain_reference():
         people = ill_people(90, seed)
         people.loc[people.index % 11 == 3, "sex"] = None
         release, pair = anatomy_of(people)
-        lesson = lesson_of(pair, 0, np.arange(90))
+        lesson = training_set(pair, 0, np.arange(90))
         rows = np.arange(90)
         made = lesson.forecast("group counts", pair.everybody.known, 0, rows)
         second = release.method.second_table().to_pandas()
@@ -212,9 +212,9 @@ def test_more_rows_than_are_learnt_from_are_forecast_all_the_same(monkeypatch):
     people, rows = ill_people(1600), np.arange(1600)
     _, pair = anatomy_of(people)
     known = pair.everybody.known
-    whole = lesson_of(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
+    whole = training_set(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
     monkeypatch.setattr(group_learners, "MOST_ROWS", 800)
-    part = lesson_of(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
+    part = training_set(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
     assert part.sum(axis=1) == pytest.approx(1)
     truth = pair.sensitive[0].codes
     right = [(each[:, :-1].argmax(axis=1) == truth).mean() for each in (whole, part)]
@@ -275,7 +275,7 @@ def test_the_worst_corrected_group_by_hand():
     schema = hr.Schema(quasi=["age", "job", "hours"], sensitive=["pay"])
     release = hr.protect(people, schema, hr.Hedge(k=20, max_disclosure=0.3))
     pair = pair_up(release.original, of_release(release))
-    lesson = lesson_of(pair, 0, np.arange(500))
+    lesson = training_set(pair, 0, np.arange(500))
     f = lesson.forecast("gradient boosting", pair.everybody.known)
     wanted = corrected_by_hand(pair, f)
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(500), 0.3, 0)
@@ -390,6 +390,6 @@ def test_a_table_as_it_is_leaves_nothing_to_correct():
     pair = align(
         people.drop_duplicates(["age", "sex"]), people.drop_duplicates(["age", "sex"]), SCHEMA
     )
-    lesson = lesson_of(pair, 0, np.arange(pair.n_rows))
+    lesson = training_set(pair, 0, np.arange(pair.n_rows))
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(pair.n_rows), None, 0)
     assert (found["worst"], found["records"], found["above"]["people"]) == (1.0, 1, 0)

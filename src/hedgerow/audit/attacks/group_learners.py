@@ -299,11 +299,6 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
     return np.asarray(changed / changed.sum(axis=1, keepdims=True))
 
 
-def sums_of(places: IntArray, amounts: FloatArray, n: int) -> FloatArray:
-    """Sum the rows of a matrix by group, shape (n, n_columns); `places` says the group of each row."""
-    return np.stack([np.bincount(places, column, n) for column in amounts.T], axis=1)
-
-
 def rows_by_group(
     cells: GroupRows, groups: IntArray, order: IntArray, width: int
 ) -> Iterator[tuple[IntArray, IntArray]]:

@@ -21,6 +21,7 @@ from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_rele
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
 from ..success import Tolerance
+from ..table_pair import TablePair
 from .group_learners import (
     GroupCounts,
     GroupRows,
@@ -28,7 +29,6 @@ from .group_learners import (
     entries_of,
     kinds_of,
     rows_by_group,
-    sums_of,
 )
 
 TRAINED = ("tree", "gradient boosting", "nearest", "linear")
@@ -113,7 +113,7 @@ def estimator(
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
+class TrainingSet:
     """What an intruder learns from: released rows of equal cells, with the values of their records.
 
     Parameters
@@ -149,45 +149,64 @@ class Lesson:
     altered: bool = False
 
     @classmethod
-    def of(
+    def from_tables(
         cls,
+        tables: TablePair,
         released: Sequence[ReleasedColumn],
-        classes: Groups,
-        rows: IntArray,
+        j: int,
         target: tuple[npt.NDArray[Any], FloatArray],
         number: bool,
         members: IntArray,
-        told: Groups | None = None,
-        separate: bool = False,
-        everybody: Everybody | None = None,
-        altered: bool = False,
-    ) -> Lesson:
-        """Learn from the rows with a known value; of many classes, those of `members` before others.
+        rows: IntArray | None = None,
+    ) -> TrainingSet:
+        """Take the rows with a known value; of many classes, those of `members` before others.
 
         Parameters
         ----------
+        tables : TablePair
+        released : sequence of ReleasedColumn
+            The quasi-identifiers, in the order in which they become features.
+        j : int
+            The sensitive column.
         target : tuple of int array and float array
             The codes of all rows, and the number behind each code; of categories the last
             code is a missing value.
+        number : bool
+            Whether the target is a number.
         members : int array
             Rows of the people who will be asked about.
-        told : Groups, optional
-            The groups by which values are published; by default the classes.
-        separate : bool
-            Whether they are published by group alone: then every row has all values of its
-            group, by their shares, and not the one that its code says.
+        rows : int array, optional
+            The rows to learn from; all by default.
         """
-        codes, values = target
+        (codes, values), classes = target, tables.classes
         known = np.isfinite(values) if number else np.arange(len(values)) < len(values) - 1
-        cells = GroupRows(classes, told or classes, rows, codes, known, members, separate)
+        cells = GroupRows(
+            classes,
+            tables.value_groups,
+            np.arange(tables.n_rows) if rows is None else rows,
+            codes,
+            known,
+            members,
+            separate=tables.sensitive[j].name == tables.by_group,
+        )
         rows = cells.usable
         groups = group([classes.labels[rows]])
-        counts = cells.expected() if separate else Counts.from_codes(groups, codes[rows], len(values))
         first = rows[groups.first]
         asked = np.zeros(classes.n_groups, np.bool_)
         asked[classes.labels[members]] = True
-        taught = _taught(asked[classes.labels[first]])
-        return cls(released, first, counts, values, number, taught, cells, everybody, altered)
+        return cls(
+            released,
+            first,
+            cells.expected()
+            if cells.separate
+            else Counts.from_codes(groups, codes[rows], len(values)),
+            values,
+            number,
+            _taught(asked[classes.labels[first]]),
+            cells,
+            tables.everybody,
+            tables.risk_model == "linkage",
+        )
 
     def attack(
         self,
@@ -203,15 +222,15 @@ class Lesson:
         if learner not in TRAINED:
             forecast = self.forecast(learner, people, random_state, rows)
             guess = forecast if self.number else forecast.argmax(axis=1)
-            return Guesses.same(guess, tolerances, self._lesson.n_groups)
-        classes = len(np.unique(self._lesson.values))
+            return Guesses.same(guess, tolerances, self._taught_counts.n_groups)
+        classes = len(np.unique(self._taught_counts.values))
         if not self.number and classes == 1:
-            made = np.full(len(people), self._lesson.values[0])
+            made = np.full(len(people), self._taught_counts.values[0])
         else:
             model = self._trained(estimator(learner, self.number, classes, random_state))
             with quiet():
                 made = np.asarray(model.predict(design_known(self.released, people)))
-        return Guesses.same(made, tolerances, self._lesson.n_groups)
+        return Guesses.same(made, tolerances, self._taught_counts.n_groups)
 
     def forecast(
         self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
@@ -261,7 +280,7 @@ class Lesson:
     @cached_property
     def _kinds(self) -> IntArray:
         """The codes that are taught."""
-        return np.unique(self._lesson.values)
+        return np.unique(self._taught_counts.values)
 
     @cached_property
     def _numbers(self) -> FloatArray:
@@ -275,7 +294,7 @@ class Lesson:
     def _model(self, learner: str, random_state: int) -> Any:
         """Train a learner for forecasts, once."""
         if (learner, random_state) not in self._models:
-            counts = self._lesson
+            counts = self._taught_counts
             # a training row stands for several records
             rows = counts.n_groups if self.number else len(counts.counts)
             leaf = max(1, round(LEAF * rows / max(float(counts.counts.sum()), 1.0)))
@@ -306,7 +325,7 @@ class Lesson:
         if learner == "group corrected":
             groups = self.cells.group_of
             groups = np.unique(groups if len(outside) else groups[places.indices])
-            means, sizes = self.means_of(groups, random_state)
+            means, sizes = self.mean_forecasts(groups, random_state)
             at = np.minimum(np.searchsorted(groups, self.cells.group_of), len(groups) - 1)
             average = places @ means[at]
             average[outside] = sizes @ means / sizes.sum()
@@ -320,8 +339,8 @@ class Lesson:
 
     def corrections(
         self, groups: IntArray, random_state: int
-    ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-        """What a learner forecasts of the rows of some groups, whole groups at a time.
+    ) -> Iterator[tuple[IntArray, IntArray, FloatArray, Any, Any]]:
+        """Forecast the rows of some groups by a learner, whole groups at a time.
 
         Yields
         ------
@@ -330,24 +349,32 @@ class Lesson:
         rows : int array
         forecasts : float array, shape (n_rows, 1 or n_values)
             At the true quasi-identifiers.
+        sums : float array, shape (n_groups, 1 or n_values)
+            Of the forecasts by group; 0 for groups of another turn.
+        sizes : int array, shape (n_groups,)
+            Rows of each group; 0 likewise.
         """
         assert self.cells is not None
         assert self.everybody is not None
-        width = 1 if self.number else len(self.values)
+        width, n = 1 if self.number else len(self.values), len(groups)
         width += self._design.shape[1]
         for places, rows in rows_by_group(self.cells, groups, self.everybody.order, width):
-            yield places, rows, self._change(self.everybody.known.part(rows), random_state)
+            forecasts = self._change(self.everybody.known.part(rows), random_state)
+            sums = np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
+            yield places, rows, forecasts, sums, np.bincount(places, minlength=n)
 
-    def means_of(self, groups: IntArray, random_state: int) -> tuple[FloatArray, FloatArray]:
-        """The mean forecast over the rows of each group, and its rows."""
+    def mean_forecasts(
+        self, groups: IntArray, random_state: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the mean forecast over the rows of each group, and its rows."""
         width = 1 if self.number else len(self.values)
         sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
-        for places, _, forecast in self.corrections(groups, random_state):
-            sums += sums_of(places, forecast, len(groups))
-            sizes += np.bincount(places, minlength=len(groups))
+        for *_, some, rows in self.corrections(groups, random_state):
+            sums += some
+            sizes += rows
         return sums / np.maximum(sizes, 1.0)[:, None], sizes
 
-    def of_published(self, groups: IntArray) -> FloatArray:
+    def published_means(self, groups: IntArray) -> FloatArray:
         """The means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
         known = self.cells.known
@@ -361,7 +388,7 @@ class Lesson:
         return GroupCounts(self.cells, self.released, kinds)
 
     @cached_property
-    def _lesson(self) -> Counts:
+    def _taught_counts(self) -> Counts:
         """The counts of the classes that are taught."""
         if self.taught is None:
             return self.counts
@@ -382,7 +409,7 @@ class Lesson:
 
     def _trained(self, model: Any) -> Any:
         """Identical released rows are one training row, or one for each of their categories."""
-        x, counts = self._design, self._lesson
+        x, counts = self._design, self._taught_counts
         with quiet():
             if self.number:
                 weight = counts.sizes.astype(np.float64)
@@ -464,7 +491,7 @@ class Lesson:
         """
         if id(people) in self._reached:
             return self._reached[id(people)][1:]
-        reach, sizes = Reach(self.released, self._rows), self._lesson.sizes
+        reach, sizes = Reach(self.released, self._rows), self._taught_counts.sizes
         tenth: list[Any] = [None] * len(people)
         first: list[Any] = [None] * len(people)
 

@@ -75,8 +75,6 @@ def linking_attacks(
                 control=rate_of(agree),
                 original=rate_of(unprotected),
                 public_guess=1 / n,
-                public_best=1 / n,
-                random_row=1 / n,
                 controlled=False,
             )
         )
@@ -264,7 +262,7 @@ def matching_attacks(
         out.append(_best(tables, mine, theirs, rows))
     if halves(tables)[1]:
         success, control = rate_of(mine.joined), None if theirs is None else rate_of(theirs.joined)
-        one, alike = 1 / tables.n_rows, tables.unchanged.classes
+        alike = tables.unchanged.classes
         out.append(
             attack_record(
                 "linking",
@@ -274,9 +272,7 @@ def matching_attacks(
                 success=success,
                 control=control,
                 original=rate_of(1 / alike.sizes[alike.labels[rows]]),
-                public_guess=one,
-                public_best=one,
-                random_row=one,
+                public_guess=1 / tables.n_rows,
             )
         )
     return out, _near(mine, theirs)
@@ -299,7 +295,6 @@ def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: I
         control=None if theirs is None else rate_of(theirs.own),
         original=rate_of(original),
         public_guess=commonest,
-        public_best=commonest,
         random_row=float(mine.chance.mean()),
     )
 

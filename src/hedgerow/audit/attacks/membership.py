@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -315,7 +315,7 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
     members = sum(len(s.members) for s in scores)
     strangers = sum(len(s.strangers) for s in scores)
     success = _area_of(scores)
-    variance = _mean([_by_chance(s) for s in scores]) / len(scores)
+    variance = fmean(_by_chance(s) for s in scores) / len(scores)
     chance = 0.25 / variance
     null = wilson(chance / 2, chance)  # type: ignore[arg-type]
     return attack_record(
@@ -327,8 +327,6 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
         control=Rate(0.5, null.low, null.high, strangers),
         original=_area_of(before),
         public_guess=0.5,
-        public_best=0.5,
-        random_row=0.5,
     ) | {
         "people": members,
         "strangers": strangers,
@@ -373,8 +371,4 @@ def _caught(scores: Sequence[Scores], alarms: float) -> float:
         tied = upto > above
         part = np.divide(alarms - above, upto - above, out=np.zeros(len(above)), where=tied)
         caught += np.where(tied, np.clip(part, 0, 1), above <= alarms).tolist()
-    return fsum(caught) / len(caught)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
+    return fmean(caught)

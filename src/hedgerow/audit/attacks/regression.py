@@ -25,8 +25,8 @@ from ..design_matrix import (
 )
 from ..non_members import FOLDS
 from ..success import Target, attack_record, bootstrap, rate_of
-from ..table_pair import Asked, Pair, TablePair, by_name, spread
-from .learners import LEARNERS, TRAINED, Guesses, Lesson, nearest_of
+from ..table_pair import Asked, TablePair, by_name, spread
+from .learners import LEARNERS, TRAINED, Guesses, TrainingSet, nearest_of
 
 
 def regression(
@@ -91,42 +91,34 @@ def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | No
     if sides.is_paired and not len(orders[0]):
         return None
     members = spread(orders[0], most, random_state)
-    target = shown_as(own, sides.released_sensitive[j], aim)
-
-    def lesson(rows: IntArray) -> Lesson:
-        return attack_lesson(sides, j, rows, target, np.concatenate(near))
-
+    before = sides.unchanged
+    target, nearby = shown_as(own, sides.released_sensitive[j], aim), np.concatenate(near)
+    release = _training(sides, j, target, nearby)
+    if not release.counts.n_groups:
+        return None
     withheld = None
     if sides.is_paired and sides.strangers is None:
         fold = np.full(sides.n_rows, -1)
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
-        withheld = [lesson(np.flatnonzero(fold != f)) for f in range(FOLDS)], fold[members]
-    release = lesson(np.arange(sides.n_rows))
-    if not release.counts.n_groups:
-        return None
-    before = unprotected(sides.unchanged, j, sides.original_rows(members))
-    return OnColumn(own, aim, asked, release, before, sides.classes.n_groups, withheld)
+        parts = (np.flatnonzero(fold != f) for f in range(FOLDS))
+        withheld = [_training(sides, j, target, nearby, rows) for rows in parts], fold[members]
+    original = _training(
+        before, j, shown_as(before.sensitive[j], before.sensitive[j], aim), sides.original_rows(members)
+    )
+    return OnColumn(own, aim, asked, release, original, sides.classes.n_groups, withheld)
 
 
-def attack_lesson(
-    sides: TablePair,
+def _training(
+    tables: TablePair,
     j: int,
-    rows: IntArray,
     target: tuple[npt.NDArray[Any], FloatArray],
     near: IntArray,
-) -> Lesson:
+    rows: IntArray | None = None,
+) -> TrainingSet:
     """Return what some rows of a release teach of one column, as it is attacked."""
-    name = sides.sensitive[j].name
-    quasi, number = by_name(sides.released_quasi), sides.targets[name].is_number
-    separate = name == sides.by_group
-    return Lesson.of(quasi, sides.classes, rows, target, number, near, sides.value_groups, separate)
-
-
-def unprotected(whole: Pair, j: int, asked: IntArray) -> Lesson:
-    """What the whole original teaches of one column, with the rows that a release left out."""
-    own = whole.sensitive[j]
-    aim = whole.targets[own.name]
-    return attack_lesson(whole, j, np.arange(whole.n_rows), shown_as(own, own, aim), asked)
+    number = tables.targets[tables.sensitive[j].name].is_number
+    quasi = by_name(tables.released_quasi)
+    return TrainingSet.from_tables(tables, quasi, j, target, number, near, rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,11 +131,11 @@ class OnColumn:
     aim : Target
     asked : sequence of Asked
         The members, with their values of this column alone; behind them people who took no part.
-    release, before : Lesson
+    release, before : TrainingSet
         What the release teaches, and the original.
     classes : int
         Different released rows.
-    withheld : (sequence of Lesson, int array), optional
+    withheld : (sequence of TrainingSet, int array), optional
         Lessons without one part of the rows each, and the part of each member: the control where
         there is nobody else.
     """
@@ -151,27 +143,27 @@ class OnColumn:
     own: Column
     aim: Target
     asked: Sequence[Asked]
-    release: Lesson
-    before: Lesson
+    release: TrainingSet
+    before: TrainingSet
     classes: int
-    withheld: tuple[Sequence[Lesson], IntArray] | None = None
+    withheld: tuple[Sequence[TrainingSet], IntArray] | None = None
 
     def by(
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
         """What each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, lesson, known = self.aim, self.release, self.asked[0].known
+        aim, training, known = self.aim, self.release, self.asked[0].known
         truth = self.asked[0].values[0]
-        if not len(truth) or lesson.cells is None:
+        if not len(truth) or training.cells is None:
             return []
-        base, out = baselines(lesson.cells.totals, lesson.values, truth, aim), []
+        base, out = baselines(training.cells.totals, training.values, truth, aim), []
         # the nearest record names what a group says of its members
-        tried = (*TRAINED, "group counts") if lesson.cells.separate else TRAINED
+        tried = (*TRAINED, "group counts") if training.cells.separate else TRAINED
         for learner in [name for name in learners if name in tried]:
             if progress:
                 progress(f"regression attack on {self.own.name}: {learner}")
             made = [
-                lesson.attack(learner, who.known, aim.tolerances, random_state, who.released)
+                training.attack(learner, who.known, aim.tolerances, random_state, who.released)
                 for who in self.asked
             ]
             members, *others = (
@@ -191,17 +183,17 @@ class OnColumn:
         """The attack on people whose rows it did not see; None where nobody is at hand."""
         if self.withheld is None:
             return None
-        (lessons, part), aim = self.withheld, self.aim
+        (trainings, part), aim = self.withheld, self.aim
         known, truth = self.asked[0].known, self.asked[0].values[0]
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
-        for f, lesson in enumerate(lessons):
+        for f, training in enumerate(trainings):
             mine = part == f
-            if not mine.any() or not lesson.counts.n_groups:
+            if not mine.any() or not training.counts.n_groups:
                 continue
             outside = np.full(int(mine.sum()), OUTSIDE)
-            made = lesson.attack(learner, known.part(mine), aim.tolerances, random_state, outside)
+            made = training.attack(learner, known.part(mine), aim.tolerances, random_state, outside)
             values[mine] = made.values
             for key, guess in made.named.items():
                 named[key][mine] = guess

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import fsum
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,7 @@ def predicate_singling_out(
                 success=_share(found, asked),
                 control=_luck_of_strangers(others, learner),
                 original=_share(before, before.by(learner)),
-                public_guess=fsum(_luck(d.weight, n) for d in asked) / len(asked),
+                public_guess=fmean(_luck(d.weight, n) for d in asked),
                 public_best=_luck(1 / n, n),
                 random_row=random.value,
             )
@@ -179,7 +180,7 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
         asked += len(made)
     if not asked:
         return None
-    value, low, high = (fsum(r) / len(rates) for r in zip(*rates, strict=True))
+    value, low, high = (fmean(r) for r in zip(*rates, strict=True))
     return Rate(value, low, high, asked)
 
 
@@ -328,8 +329,6 @@ def singling_out(
                 control=exchanged(fits, theirs[0], mine.n, others[0].n) if others else None,
                 original=wilson(float(alone), alone),
                 public_guess=guess,
-                public_best=guess,
-                random_row=guess,
             )
         )
     return out
