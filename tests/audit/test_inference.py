@@ -231,7 +231,7 @@ def test_large_tables_are_asked_and_learnt_in_part_with_whole_classes(monkeypatc
     assert set(pair.classes.labels[asked]) <= taught
     assert len(taught) == 60 < pair.classes.n_groups
     # every record of each class
-    assert lesson._lesson.sizes.sum() == np.isin(pair.classes.labels, list(taught)).sum()
+    assert lesson._taught_counts.sizes.sum() == np.isin(pair.classes.labels, list(taught)).sum()
     found = room.infer(pair)
     assert (found.asked, found.trained) == (30, 60)
     assert "30 of 1,200 people asked about, 60 of" in str(found)
