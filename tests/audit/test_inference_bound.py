@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.inference import inference
-from hedgerow.audit.inference_bound import InferenceBound
+from hedgerow.audit.inference import InferenceBound, inference
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError
 from hedgerow.methods.estimator import RUNGS, rungs
 

@@ -31,7 +31,7 @@ from ..validation import (
     takes,
     whole,
 )
-from .inference_bound import InferenceBound
+from .inference import InferenceBound
 from .pairing import align
 from .points import Frontier, Point, mark_dominated
 from .settings import CAP, Setting, methods_by_name, settings_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..audit.inference_bound import InferenceBound
+from ..audit.inference import InferenceBound
 from ..audit.profile_check import audit_against
 from ..audit.profile_result import FAILS, MEETS, TOLD, check_met, unmet
 from ..backends.select import chosen

@@ -13,8 +13,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.attacks import group_learners
 from hedgerow.audit.attacks.learners import LEARNERS
-from hedgerow.audit.inference import SHUFFLES, training_set, worst_corrected
-from hedgerow.audit.inference_bound import InferenceBound
+from hedgerow.audit.inference import SHUFFLES, InferenceBound, training_set, worst_corrected
 from hedgerow.audit.pairing import align, pair_up
 from hedgerow.audit.subject import of_release
 from hedgerow.errors import InfeasibleError, ParameterError, PromiseError

@@ -343,6 +343,22 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     return p
 
 
+def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntArray:
+    """Return in each group the records whose value the best guess names; NaN is nobody's.
+
+    Parameters
+    ----------
+    counts : Counts
+    values : float array, shape (n_values,)
+        The number behind each code.
+    tolerance : Tolerance
+    """
+    y = values[counts.values]
+    known = np.isfinite(y)
+    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
+    return np.asarray(tolerance.best(starts, y[known], counts.counts[known])[0], np.int64)
+
+
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
     """The share of people whose value the best guess hits, against the public's best guess.
 
@@ -360,17 +376,11 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
         ``gain``: (release - public) / (1 - public).
     """
     known = np.isfinite(values[counts.values])
-    y = values[counts.values][known]
-    weight = counts.counts[known]
-    total = int(weight.sum())
-    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
-    code = counts.values[known]
-    public = np.bincount(code, weight, counts.n_values).astype(np.int64)
-    used = np.flatnonzero(public)
+    total = int(counts.counts[known].sum())
+    public = Counts.dense(np.bincount(counts.values, counts.counts, counts.n_values)[None])
     out = {}
     for tolerance in tolerances:
-        hits = int(tolerance.best(starts, y, weight)[0].sum())
-        base = int(tolerance.best(np.array([0, len(used)]), values[used], public[used])[0].sum())
+        hits, base = (int(best_hits(c, values, tolerance).sum()) for c in (counts, public))
         release, open_ = hits / max(total, 1), base / max(total, 1)
         out[tolerance.key] = {
             "means": tolerance.words,

@@ -22,6 +22,7 @@ from ..subject import of_release, plan_of, subject
 from ..success import attack_record, rate_of
 from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
+from .group_learners import entries_of
 
 MOST_ASKED = 5_000
 """People who are asked about; of more as many, spread evenly over their sorted values."""
@@ -253,12 +254,10 @@ class _Left:
     def alone(cls, groups: _Groups, at: IntArray) -> _Left:
         """What one release leaves of the people in some of its rows; -1: not in it."""
         counts, people = groups.counts, np.flatnonzero(at >= 0)
-        own = groups.labels.labels[at[people]].astype(np.int64)
-        begin, size = counts.starts[own], np.diff(counts.starts)[own]
-        cells = np.repeat(begin - np.cumsum(size) + size, size) + np.arange(size.sum())
+        which, cells = entries_of(counts, groups.labels.labels[at[people]].astype(np.int64))
         values, number = counts.values[cells], counts.counts[cells]
-        mine = values == np.repeat(groups.codes[at[people]], size)
-        keys = np.repeat(people, size) * counts.n_values + values
+        mine = values == groups.codes[at[people]][which]
+        keys = people[which] * counts.n_values + values
         return cls(counts.n_values, keys, number, number - mine, at >= 0)
 
     def and_by(self, other: _Left) -> _Left:

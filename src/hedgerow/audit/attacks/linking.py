@@ -24,7 +24,7 @@ from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
 from ..success import Target, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
-from .class_risk import twentieths
+from .class_risk import best_hits, twentieths
 
 
 def linking_attacks(
@@ -433,8 +433,5 @@ def _right(groups: Groups, column: Column, target: Target) -> FloatArray:
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)
-    y = np.append(column.doubles, np.nan)[counts.values]
-    known = np.isfinite(y)
-    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
-    hits = target.headline.best(starts, y[known], counts.counts[known])[0]
+    hits = best_hits(counts, np.append(column.doubles, np.nan), target.headline)
     return np.asarray(hits / groups.sizes, np.float64)
