@@ -24,7 +24,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.backends import duckdb as engine
-from hedgerow.backends import release_order
+from hedgerow.backends import partitions, release_order
 from hedgerow.cli.app import run
 from hedgerow.columns.workspace import Workspace, memory_of
 from hedgerow.errors import (
@@ -638,13 +638,13 @@ def test_a_changed_file_does_not_leave(file: Path, tmp_path: Path, home: Path) -
 
 
 def test_a_wrong_recoding_is_found(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = engine.labels_of
+    before = partitions.labels_of
 
     def shifted(recoded: Any) -> Any:
         values, place = before(recoded)
         return values, (place + 1) % len(values)
 
-    monkeypatch.setattr(engine, "labels_of", shifted)
+    monkeypatch.setattr(partitions, "labels_of", shifted)
     with pytest.raises(PromiseError, match="mapped"):
         hr.protect(file, SCHEMA, METHOD, engine="duckdb")
 

@@ -60,12 +60,12 @@ from ..errors import ParameterError, PlanError, UnsupportedError
 from ..key import Key
 from ..plan import Plan
 from ..schema import Schema
-from .release_order import ReleasedColumn
+from .release_order import ReleasedCodes
 
 ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
 """Engines by name, and the file of this folder that holds each."""
 
-Released = Mapping[str, pa.Array | ReleasedColumn]
+Released = Mapping[str, pa.Array | ReleasedCodes]
 """Released columns: values, or what stands for them where rows are too many."""
 
 
@@ -74,7 +74,7 @@ class Transformed:
 
     Parameters
     ----------
-    columns : dict of str to pyarrow array, or ReleasedColumn
+    columns : dict of str to pyarrow array, or ReleasedCodes
         The released columns, one value per row.
     outside : int, or callable that counts it
         Cells whose original value is not covered by the released cell; counted when asked for.
@@ -92,6 +92,15 @@ class Transformed:
         self.columns = columns
         self._outside = outside
         self._hidden = hidden
+
+    def mapped(self, function: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Transformed:
+        """Return the same with columns as a function makes them."""
+        hidden = self._hidden
+        return Transformed(
+            function(self.columns),
+            lambda: self.outside,
+            None if hidden is None else lambda: function(hidden()),
+        )
 
     def without_outside(self) -> Mapping[str, Any]:
         """The released columns, with what is not covered hidden."""

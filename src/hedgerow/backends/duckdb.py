@@ -7,14 +7,12 @@ of all rows are in arrays, in files where they are many; rows stream past.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..columns.chunked_table import ChunkedTable
@@ -26,19 +24,12 @@ from ..files import private_handle
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..io.write import ROW_GROUP, parquet_writer
-from ..key import Key
-from ..plan import Partition
 from ..schema import Schema
-from . import column_maps, randomize
-from .base import Capabilities, Executors, Released, Transformed
-from .partitions import Router, labels_of, uncovered, with_star
-from .release_order import Ordered, ReleasedColumn
+from .base import Capabilities, Released
+from .memory import EXECUTORS
+from .release_order import Ordered, ReleasedCodes
 
-_executors = Executors()
-_executors.register("maps")(column_maps.recode_streaming)
-_executors.register("randomize")(randomize.execute_streaming)
-execute = _executors.execute
-_TEXT = pa.dictionary(pa.int32(), pa.string())
+execute = EXECUTORS.execute
 
 
 def open(
@@ -87,45 +78,9 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     return {name: table.column(name) for name in names}
 
 
-@_executors.register("partition")
-def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Transformed:
-    """Every row routed to its leaf; a leaf stands for the released cells of all columns."""
-    columns = [table.like(c) for c in recoding.columns]
-    leaf = table.allocate((table.n_rows,), np.uint32)
-    Router(recoding, columns).into(leaf)
-    made = {}
-    for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
-        entries, place = labels_of(recoded)
-        kind = _TEXT if pa.types.is_string(entries.type) else entries.type
-        at = place[np.asarray(cells)]
-        made[recoded.name] = ReleasedColumn(recoded.name, kind, entries, leaf, at)
-
-    def outside(j: int) -> Iterator[tuple[slice, NDArray[np.bool_]]]:
-        cells = np.asarray(recoding.leaf_cells[j])
-        for a in range(0, table.n_rows, ROW_GROUP):
-            here = slice(a, a + ROW_GROUP)
-            yield here, uncovered(recoding.columns[j], cells[leaf[here]], columns[j], here)
-
-    def starred(j: int, column: ReleasedColumn) -> ReleasedColumn:
-        entries, star = with_star(column.entries)
-        numbers = table.allocate((table.n_rows,), np.uint32)
-        for here, gone in outside(j):
-            numbers[here] = np.where(gone, len(column.place), leaf[here])
-        place = np.append(column.place, star)
-        return replace(column, entries=entries, numbers=numbers, place=place)
-
-    return Transformed(
-        made,
-        lambda: sum(
-            int(np.count_nonzero(gone)) for j in range(len(made)) for _, gone in outside(j)
-        ),
-        lambda: {name: starred(j, column) for j, (name, column) in enumerate(made.items())},
-    )
-
-
 capabilities = Capabilities(
     sources="Parquet and CSV files, folders and patterns of them, DuckDB relations and tables",
-    recodings=_executors.kinds,
+    recodings=EXECUTORS.kinds,
     streams=True,
     nested=False,
     resumes=True,
@@ -198,10 +153,10 @@ def _written(
     return made
 
 
-def _as_it_is(table: ChunkedTable, name: str) -> ReleasedColumn:
+def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:
     coding = table.coding(name)
     place = np.arange(len(coding.entries))
-    return ReleasedColumn(name, table.types.field(name).type, coding.entries, coding.codes, place)
+    return ReleasedCodes(name, table.types.field(name).type, coding.entries, coding.codes, place)
 
 
 def read_back(released: Any) -> Table:

@@ -19,19 +19,23 @@ from ..io.file_sets import format_of, is_many, parts_of
 from ..io.frames import ArrowSource
 from ..io.parquet_reader import Scan
 from ..io.read import read
+from ..kernels.threads import side_by_side
+from ..key import Key
+from ..plan import Plan
 from ..schema import Schema
 from . import column_maps, partitions, randomize
-from .base import Capabilities, Executors, Released
+from .base import Capabilities, Executors, Released, Transformed
+from .release_order import ReleasedCodes
 
-_executors = Executors()
-_executors.register("partition")(partitions.partition)
-_executors.register("maps")(column_maps.recode)
-_executors.register("randomize")(randomize.execute)
-execute = _executors.execute
+EXECUTORS = Executors()
+"""The code that recodes rows of this machine, wherever their codes lie."""
+EXECUTORS.register("partition")(partitions.recode)
+EXECUTORS.register("maps")(column_maps.recode)
+EXECUTORS.register("randomize")(randomize.execute)
 
 capabilities = Capabilities(
     sources="files, frames of any library, DuckDB relations; folders and patterns of Parquet files",
-    recodings=_executors.kinds,
+    recodings=EXECUTORS.kinds,
     streams=False,
     nested=True,
 )
@@ -90,6 +94,24 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     return {name: table.column(name) for name in names}
 
 
+def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
+    """Recode a table's columns by a plan."""
+    return as_arrays(EXECUTORS.execute(plan, table, key))
+
+
+def as_arrays(recoded: Transformed) -> Transformed:
+    """Return recoded columns as arrays of their cells."""
+    return recoded.mapped(
+        lambda columns: dict(
+            zip(
+                columns,
+                side_by_side(ReleasedCodes.cells, columns.values(), sum(len(c.numbers) for c in columns.values())),
+                strict=True,
+            )
+        )
+    )
+
+
 def release(
     table: Table,
     columns: Released,
@@ -99,7 +121,8 @@ def release(
     parts: bool = False,
 ) -> tuple[Any, NDArray[Any] | None]:
     """The kind of frame that came in, in the order of its content."""
-    return table.release(columns, drop=drop, keep_order=keep_order)
+    arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
+    return table.release(arrays, drop=drop, keep_order=keep_order)
 
 
 def read_back(released: Any) -> Table:

@@ -1,6 +1,9 @@
-"""Partitions executed in memory: every row is routed to its leaf."""
+"""Partitions: every row is routed to its leaf, and released as the cells of its group."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,9 +15,9 @@ from ..columns.cover import Cover
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..kernels.compiled import checked
-from ..kernels.threads import side_by_side
 from ..plan import Partition, Recoded
 from .base import Transformed
+from .release_order import TEXT, ReleasedCodes
 
 
 @checked
@@ -100,35 +103,37 @@ def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
     return Router(recoding, columns).into(np.empty(len(columns[0].codes), np.uint32))
 
 
-def partition(recoding: Partition, table: Table) -> Transformed:
-    """The released cells of the leaf that each row comes to."""
+def recode(recoding: Partition, table: Table) -> Transformed:
+    """Return the released columns: every row is routed to its leaf, which has a cell a column."""
     columns = [table.like(c) for c in recoding.columns]
-    leaf = route(recoding, columns)
-    places = range(len(columns))
+    leaf = Router(recoding, columns).into(table.allocate((table.n_rows,), np.uint32))
+    released = {}
+    for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
+        entries, place = labels_of(recoded)
+        kind = TEXT if pa.types.is_string(entries.type) else entries.type
+        at = place[np.asarray(cells)]
+        released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, at)
 
-    def released(j: int) -> pa.Array:
-        return released_column(recoding.columns[j], np.asarray(recoding.leaf_cells[j]), leaf)
+    def outside(j: int) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
+        cells = np.asarray(recoding.leaf_cells[j])
+        for a in range(0, table.n_rows, _WINDOW):
+            rows = slice(a, a + _WINDOW)
+            yield rows, uncovered(recoding.columns[j], cells[leaf[rows]], columns[j], rows)
 
-    def outside(j: int) -> npt.NDArray[np.bool_]:
-        cell = np.asarray(recoding.leaf_cells[j])[leaf]
-        return uncovered(recoding.columns[j], cell, columns[j])
+    def suppressed(j: int, column: ReleasedCodes) -> ReleasedCodes:
+        entries, star = with_star(column.entries)
+        codes = table.allocate((table.n_rows,), np.uint32)
+        for rows, where in outside(j):
+            codes[rows] = np.where(where, len(column.place), leaf[rows])
+        return replace(column, entries=entries, numbers=codes, place=np.append(column.place, star))
 
-    made = side_by_side(released, places, table.n_rows * len(columns))
-    names = [c.name for c in recoding.columns]
     return Transformed(
-        dict(zip(names, made, strict=True)),
-        lambda: sum(int(np.count_nonzero(outside(j))) for j in places),
-        lambda: {name: _starred(made[j], outside(j)) for j, name in enumerate(names)},
+        released,
+        lambda: sum(
+            int(np.count_nonzero(where)) for j in range(len(columns)) for _, where in outside(j)
+        ),
+        lambda: {name: suppressed(j, column) for j, (name, column) in enumerate(released.items())},
     )
-
-
-def _starred(cells: pa.Array, where: npt.NDArray[np.bool_]) -> pa.Array:
-    """Cells that tell nothing in some rows: `*`, or no number."""
-    if not pa.types.is_dictionary(cells.type):
-        return pc.if_else(where, pa.scalar(None, cells.type), cells)
-    entries, at = with_star(cells.dictionary)
-    codes = pc.if_else(where, pa.scalar(at, pa.int32()), cells.indices.cast(pa.int32()))
-    return pa.DictionaryArray.from_arrays(codes, entries)
 
 
 def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
@@ -153,28 +158,6 @@ def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
         kind, made = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
     place = {label: i for i, label in enumerate(dict.fromkeys(made))}
     return pa.array(list(place), kind), np.array([place[label] for label in made], np.int32)
-
-
-def released_column(
-    recoded: Recoded, cells: npt.NDArray[np.int32], leaf: npt.NDArray[np.uint32]
-) -> pa.Array:
-    """The released values of rows, given the cell of each leaf and the leaf of each row.
-
-    Text comes as dictionary codes.
-    """
-    values, place = labels_of(recoded)
-    if not pa.types.is_string(values.type):
-        numbers = values.to_numpy(zero_copy_only=False)[place[cells]][leaf]
-        return pa.array(numbers, mask=np.isnan(numbers))
-    # entries of this very table alone: a file shows its whole dictionary
-    used = np.bincount(leaf, minlength=len(cells)) > 0
-    held = np.bincount(place[cells[used]], minlength=len(values)) > 0
-    known = held & values.is_valid().to_numpy(zero_copy_only=False)
-    index = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
-    codes = index[place[cells]][leaf]
-    missing = codes < 0 if (held & ~known).any() else None
-    entries = values.take(pa.array(np.flatnonzero(known)))
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), entries, safe=False)
 
 
 def uncovered(

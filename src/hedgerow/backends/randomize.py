@@ -17,7 +17,7 @@ from ..key import Key
 from ..plan.fields import plain
 from ..plan.recodings import Randomize, Randomized
 from .base import Transformed
-from .release_order import ReleasedColumn
+from .release_order import ReleasedCodes
 from .row_ids import Rows
 
 _WINDOW = 1 << 20
@@ -27,12 +27,6 @@ PURPOSE = "column "
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
     """Randomize under a key, by default one that is made for this once and forgotten."""
-    made, outside = randomize(table, plan, key or Key.new())
-    return Transformed({name: column.cells() for name, column in made.items()}, outside)
-
-
-def execute_streaming(plan: Randomize, table: Table, key: Key | None) -> Transformed:
-    """The same of a table that streams past."""
     return Transformed(*randomize(table, plan, key or Key.new()))
 
 
@@ -65,7 +59,7 @@ def bound_to(plan: Randomize) -> dict[str, Any]:
     return {"columns": told, "row_id": plan.row_id, "bound": plan.bound}
 
 
-def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedColumn], int]:
+def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedCodes], int]:
     """The randomized columns, and how many cells held a value that the plan does not know.
 
     Parameters
@@ -90,7 +84,7 @@ def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, Releas
         table.put_aside()
         values = released_values(column, table.types.field(column.name).type)
         place = np.arange(len(values))
-        made[column.name] = ReleasedColumn(column.name, values.type, values, codes, place)
+        made[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)
     return made, outside
 
 

@@ -28,6 +28,8 @@ from ..measures import group
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
+TEXT = pa.dictionary(pa.int32(), pa.string())
+"""The type of recoded text: its distinct values stand once in a file."""
 _WINDOW = 1 << 20
 _SAMPLE = 1 << 17
 """Rows that are looked at to deal all of them evenly."""
@@ -39,8 +41,8 @@ _FILES = 512
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedColumn:
-    """A column of a release as numbers of rows, and what each number is released as.
+class ReleasedCodes:
+    """A released column as a code for each row, and the value that each code is released as.
 
     Parameters
     ----------
@@ -62,8 +64,18 @@ class ReleasedColumn:
     place: NDArray[Any]
 
     def cells(self) -> pa.Array:
-        """The released cells of all rows."""
-        return self.entries.take(pa.array(self.place[self.numbers]))
+        """Return the released cells of all rows; dictionaries hold the values that occur."""
+        if not pa.types.is_dictionary(self.type):
+            return self.entries.take(pa.array(self.place[self.numbers]))
+        # entries of this very table alone: a file shows its whole dictionary
+        used = np.bincount(self.numbers, minlength=len(self.place))[: len(self.place)] > 0
+        occurs = np.bincount(self.place[used], minlength=len(self.entries)) > 0
+        known = occurs & self.entries.is_valid().to_numpy(zero_copy_only=False)
+        index = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
+        codes = index[self.place][self.numbers]
+        missing = codes < 0 if (occurs & ~known).any() else None
+        values = self.entries.take(pa.array(np.flatnonzero(known)))
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), values, safe=False)
 
 
 class Ordered:
@@ -71,14 +83,14 @@ class Ordered:
 
     Parameters
     ----------
-    columns : sequence of ReleasedColumn
+    columns : sequence of ReleasedCodes
     workspace : Workspace
     keep_order : bool
         Leave the rows where they stand.
     """
 
     def __init__(
-        self, columns: Sequence[ReleasedColumn], workspace: Workspace, keep_order: bool = False
+        self, columns: Sequence[ReleasedCodes], workspace: Workspace, keep_order: bool = False
     ) -> None:
         self._columns, self._workspace, self._keep = columns, workspace, keep_order
         sources = {id(c.numbers): c.numbers for c in columns}
@@ -126,7 +138,7 @@ class Ordered:
             ]
             yield pa.Table.from_arrays(made, schema=self.schema)
 
-    def _shown(self, column: ReleasedColumn) -> tuple[pa.Array, NDArray[Any]]:
+    def _shown(self, column: ReleasedCodes) -> tuple[pa.Array, NDArray[Any]]:
         """The values of a column as its file holds them, and each number's place among them."""
         if not pa.types.is_dictionary(column.type):
             return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
@@ -154,7 +166,7 @@ class Ordered:
         return [tally(numbers, n) for numbers, n in zip(self._sources, sizes, strict=True)]
 
     def _released(
-        self, column: ReleasedColumn, table: tuple[pa.Array, NDArray[Any]], numbers: NDArray[Any]
+        self, column: ReleasedCodes, table: tuple[pa.Array, NDArray[Any]], numbers: NDArray[Any]
     ) -> pa.Array:
         values, place = table
         codes = place[numbers]

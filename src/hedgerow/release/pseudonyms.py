@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ..backends import engine
-from ..backends.release_order import ReleasedColumn
+from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import ParameterError
 from ..key import Secret
@@ -14,7 +13,7 @@ from ..key import Secret
 _BYTES = 8
 
 
-def pseudonyms(table: Table, name: str, key: Secret) -> pa.Array | ReleasedColumn:
+def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
     """An identifier column as pseudonyms: the first 64 bits of HMAC-SHA256, in hexadecimal.
 
     Parameters
@@ -34,10 +33,5 @@ def pseudonyms(table: Table, name: str, key: Secret) -> pa.Array | ReleasedColum
             f"two values of {name!r} get the same pseudonym under this key",
             hint="choose another key",
         )
-    if engine(table.engine).capabilities.streams:
-        entries, places = pa.array([*made, None], pa.string()), np.arange(len(made) + 1)
-        return ReleasedColumn(name, pa.string(), entries, column.codes, places)
-    mask = column.codes == column.n_values if column.has_missing else None
-    return pa.DictionaryArray.from_arrays(
-        pa.array(column.codes, mask=mask), pa.array(made, pa.string())
-    ).dictionary_decode()
+    entries = pa.array([*made, None], pa.string())
+    return ReleasedCodes(name, entries.type, entries, column.codes, np.arange(len(entries)))

@@ -19,8 +19,10 @@ from ...plan import Maps, Partition
 from ...plan.recodings import Randomize, Released
 from .. import partitions
 from ..base import Transformed
-from ..column_maps import reads, suppressed
+from ..column_maps import coded_maps, suppressed
+from ..memory import as_arrays
 from ..randomize import PURPOSE, bound_to, category_of_code, released_values
+from ..release_order import TEXT
 from ..row_ids import NUMBER, check_row_id, numbered, refuse_ids, release_key
 from .cell_values import codes_of, reading
 from .cluster import AT_ONCE, binaries, collected, over_parts, run
@@ -30,7 +32,6 @@ from .spark_table import SparkTable
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 _HASH = "hash"
-_TEXT = pa.dictionary(pa.int32(), pa.string())
 
 
 class Maker(Protocol):
@@ -98,7 +99,7 @@ class ByLeaves(_InPlace):
 
     def made(self, part: pa.Table) -> Transformed:
         """Some rows, as the engine in memory recodes them."""
-        return partitions.partition(self.recoding, Table(part))
+        return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """The released columns of some rows."""
@@ -117,7 +118,7 @@ def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
-            kind = _TEXT if pa.types.is_string(entries.type) else entries.type
+            kind = TEXT if pa.types.is_string(entries.type) else entries.type
             made[column.name] = Recoded(maker, column.name, entries, kind)
         return made
 
@@ -203,23 +204,23 @@ class ByMaps(_InPlace):
 
 def by_maps(maps: Maps, table: SparkTable) -> Transformed:
     """The columns of maps, which are made when the release is."""
-    read, outside = reads(maps, table)
+    columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
     kinds: dict[str, Any] = {}
-    for each in read:
-        coded, told = each.coded, each.released(maps, table)
+    for column in columns:
+        coded, released = column.coded, column.released(maps, table)
         assert isinstance(coded, CountedColumn)
-        kind, released, place = (None, None, np.zeros(0, np.int64)) if told is None else told
+        kind, values, place = released or (None, None, np.zeros(0, np.int64))
         kinds[coded.name] = kind
         looked.append(
             _Looked(
                 coded.name,
                 table.entries(coded.name),
                 coded.lookup,
-                released,
+                values,
                 place,
-                each.by_code,
-                each.listed,
+                column.by_code,
+                column.numbers,
             )
         )
     maker = ByMaps(maps, looked)
