@@ -68,7 +68,7 @@ def test_a_relation_without_room_streams(home: Path, monkeypatch: pytest.MonkeyP
         monkeypatch.setattr(select, "_CELL", 1 << 20)  # 3,000 rows of 4 columns: 12.6 GB
         release = hr.protect(relation, SCHEMA, METHOD, memory="8GB")
         assert release.original.engine == "duckdb"
-        assert release.original.because == (
+        assert release.original.engine_reason == (
             "reading it whole takes some 12.6 GB, and 8.0 GB are allowed"
         )
         plan = release.plan

@@ -85,14 +85,14 @@ def test_what_is_finished_is_not_done_again(
         raise AssertionError("this was done before")
 
     session = hr.Session(file, engine="duckdb", resume=True)
-    words = session.table.gone_on or ""
+    words = session.table.resumed_from or ""
     assert told in words
     assert ("a copy of the table" in words) == (file.suffix == ".csv")
     session.choose(SCHEMA, METHOD)
     if file.suffix == ".parquet":
         before = ChunkedTable.values_of
         monkeypatch.setattr(
-            ChunkedTable, "values_of", lambda self, n: refuse() if self.keeps else before(self, n)
+            ChunkedTable, "values_of", lambda self, n: refuse() if self.saves_codes else before(self, n)
         )
     if step == "verifying":
         monkeypatch.setattr("hedgerow.backends.duckdb.parquet_writer", refuse)
@@ -134,7 +134,7 @@ def test_a_file_that_changed_is_begun_anew(file: Path, home: Path, tmp_path: Pat
     os.utime(file, (1, 1))
     wanted = released(file, tmp_path / "wanted")
     session = hr.Session(file, engine="duckdb", resume=True)
-    assert session.table.gone_on is None
+    assert session.table.resumed_from is None
     del session
     assert released(file, tmp_path / "found", resume=True) == wanted
 
@@ -164,7 +164,7 @@ def test_nothing_is_taken_from_before_the_machine_was_started(
         os.truncate(path, 0)
     monkeypatch.setattr(workspace, "_since_start", lambda: "another")
     session = hr.Session(file, engine="duckdb", resume=True)
-    assert session.table.gone_on is None
+    assert session.table.resumed_from is None
     session.choose(SCHEMA, METHOD)
     session.protect()
 
@@ -187,9 +187,9 @@ def test_two_at_once_and_what_nobody_goes_on_with(
 ) -> None:
     one = hr.Session(file, engine="duckdb", resume=True)
     two = hr.Session(file, engine="duckdb", resume=True)  # keeps nothing, and takes nothing
-    assert one.table.workspace.kept is not None
-    assert two.table.workspace.kept is None
-    assert (one.table.not_kept, two.table.not_kept) == (
+    assert one.table.workspace.checkpoint is not None
+    assert two.table.workspace.checkpoint is None
+    assert (one.table.resume_obstacle, two.table.resume_obstacle) == (
         None,
         "another process is at the same work",
     )
@@ -208,8 +208,8 @@ def test_a_folder_of_somebody_else_is_not_taken(file: Path, home: Path) -> None:
     (folder,) = left(home)
     folder.chmod(0o755)
     session = hr.Session(file, engine="duckdb", resume=True)
-    assert session.table.workspace.kept is None
-    assert session.table.not_kept == (
+    assert session.table.workspace.checkpoint is None
+    assert session.table.resume_obstacle == (
         f"its folder in {home} cannot be used (somebody else made the folder)"
     )
     del session
@@ -218,9 +218,9 @@ def test_a_folder_of_somebody_else_is_not_taken(file: Path, home: Path) -> None:
     folder.rename(home / "aside")
     folder.symlink_to(elsewhere)
     session = hr.Session(file, engine="duckdb", resume=True)
-    assert "cannot be used" in str(session.table.not_kept)
+    assert "cannot be used" in str(session.table.resume_obstacle)
     assert not list(elsewhere.iterdir())
-    assert session.table.gone_on is None
+    assert session.table.resumed_from is None
 
 
 def test_the_command_goes_on_after_kills_at_any_moment(

@@ -301,7 +301,7 @@ def test_whole_numbers_that_share_a_double_have_codes_of_their_own():
     assert found.values.tolist() == [float(2**62)] * 9 + [float(2**62 + 1024)]
     assert found.codes.tolist() == list(range(10))
     assert found.exact == tuple(given)
-    assert found.value_counts.apart.tolist() == [*range(9), 1024]
+    assert found.value_counts.deviations.tolist() == [*range(9), 1024]
     cut = quantile_bins(found.value_counts)
     assert (cut.n_bins, cut.lookup.tolist()) == (2, [0] * 9 + [1, 2])
     assert quantile_bins(found.value_counts, max_bins=2).lookup.tolist() == [0] * 9 + [1, 2]

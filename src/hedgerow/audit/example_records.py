@@ -75,7 +75,7 @@ def shown(pair: Pair) -> Shown:
 
 
 def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
-    found = [table.taken(name, rows).to_pylist() for name in names]
+    found = [table.take(name, rows).to_pylist() for name in names]
     return [list(map(cell, row)) for row in zip(*found, strict=True)]
 
 

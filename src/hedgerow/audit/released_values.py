@@ -157,8 +157,8 @@ class ReleasedColumn:
         Codes equal to the number of values are missing values.
         """
         if self.is_number:
-            return self.cover.numbers(self.original.by_code[values], cells)
-        return self.cover.categories(values, cells)
+            return self.cover.covers_numbers(self.original.by_code[values], cells)
+        return self.cover.covers_codes(values, cells)
 
 
 def unchanged(column: Column) -> ReleasedColumn:

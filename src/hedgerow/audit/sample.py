@@ -148,4 +148,4 @@ def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
 
 def _table(table: Table, names: Sequence[str], rows: IntArray) -> Table:
     held = [name for name in names if name in table.names]
-    return Table(pa.table({name: table.taken(name, rows) for name in held}), layout=table.layout)
+    return Table(pa.table({name: table.take(name, rows) for name in held}), layout=table.layout)

@@ -41,7 +41,7 @@ counts              one pass over codes               pairs of group and value w
 
 Measured times of these are in `docs/benchmarks.md` and `docs/spark.md`.
 So nothing above asks an engine for a row. Methods that ask for codes record by record name their
-columns (`Method.joint_columns`): a cluster counts the combinations and brings these (`Table.gathered`).
+columns (`Method.joint_columns`): a cluster counts the combinations and brings these (`Table.with_local_codes`).
 """
 
 from __future__ import annotations

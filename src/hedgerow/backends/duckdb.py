@@ -110,7 +110,7 @@ def release(
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
     paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
     where = None if parts else paths[0]
-    return ChunkedTable(Scan.of(paths), table.workspace, FileFormat(), where), rows
+    return ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where), rows
 
 
 def _written(
@@ -120,7 +120,7 @@ def _written(
 
     `rows` is filled with the row behind each released one.
     """
-    workspace, own = table.workspace, f".{ordered.digest()}" if table.keeps else ""
+    workspace, own = table.workspace, f".{ordered.digest()}" if table.saves_codes else ""
     starts = range(0, table.n_rows, size)
     made: list[Path] = []
 
@@ -130,22 +130,22 @@ def _written(
     def finished(i: int) -> Path | None:
         mine = None if rows is None else rows[starts[i] : starts[i] + size]
         if mine is not None:
-            there = workspace.held(behind(i), mine.shape, mine.dtype)
+            there = workspace.finished_array(behind(i), mine.shape, mine.dtype)
             if there is None:
                 return None
             mine[:] = there
         return workspace.finished(f"release{own}.{size}.{i}.parquet")
 
-    while table.keeps and len(made) < len(starts) and (path := finished(len(made))) is not None:
+    while table.saves_codes and len(made) < len(starts) and (path := finished(len(made))) is not None:
         made.append(path)
     tables = ordered.tables(ROW_GROUP, rows, len(made) * size)
     for i in range(len(made), len(starts)):
-        target = workspace.place(name := f"release{own}.{size}.{i}.parquet")
+        target = workspace.path_to_write(name := f"release{own}.{size}.{i}.parquet")
         groups = islice(tables, -(-min(size, table.n_rows - starts[i]) // ROW_GROUP))
-        with workspace.room(), private_handle(target) as file, parquet_writer(ordered.schema, file) as put:
+        with workspace.disk_errors(), private_handle(target) as file, parquet_writer(ordered.schema, file) as put:
             for part in groups:
                 put(part)
-        if table.keeps and rows is not None:
+        if table.saves_codes and rows is not None:
             mine = rows[starts[i] : starts[i] + size]
             workspace.allocate(mine.shape, mine.dtype, behind(i))[:] = mine
             workspace.finish(behind(i), target)

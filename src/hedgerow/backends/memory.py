@@ -73,7 +73,7 @@ def _joined(path: Path) -> Table:
             hint='protect, audit and apply put text files together by engine="duckdb" '
             "(--engine duckdb); put others together first",
         )
-    scan = Scan.of(parts)
+    scan = Scan.from_files(parts)
     tables = []
     for part in parts:
         with pq.ParquetFile(part, read_dictionary=scan.repeating) as file:

@@ -168,7 +168,7 @@ def uncovered(
 ) -> npt.NDArray[np.bool_]:
     """Whether the released cells of some rows do not cover their original values."""
     codes = column.codes[rows]
-    cover = Cover.of(recoded.cells, () if column.is_number else column.values, column.exact)
+    cover = Cover.from_cells(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:
-        return ~cover.numbers(column.places[codes], cell)
-    return ~cover.categories(codes, cell)
+        return ~cover.covers_numbers(column.places[codes], cell)
+    return ~cover.covers_codes(codes, cell)

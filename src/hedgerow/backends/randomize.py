@@ -81,7 +81,7 @@ def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, Releas
             words = mine.words(PURPOSE + column.name)
             for here in _windows(table):
                 codes[here] = draw(codes[here], rows.ids[here], words, column.p, column.d)
-        table.put_aside()
+        table.spill()
         values = released_values(column, table.types.field(column.name).type)
         place = np.arange(len(values))
         made[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)

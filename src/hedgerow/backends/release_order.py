@@ -112,7 +112,7 @@ class Ordered:
         for numbers in self._sources:
             for a in range(0, self.n_rows, _WINDOW):
                 found.update(numbers[a : a + _WINDOW].tobytes())
-            self._workspace.give_back()
+            self._workspace.release_memory()
         return found.hexdigest()[:24]
 
     @property
@@ -131,7 +131,7 @@ class Ordered:
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
-            self._workspace.give_back()
+            self._workspace.release_memory()
             made = [
                 self._released(column, table, numbers[1 + self._at[id(column.numbers)]])
                 for column, table in zip(self._columns, self._tables, strict=True)
@@ -253,7 +253,7 @@ class Ordered:
                     for i, numbers in enumerate(sources):
                         made[f"s{i}"] = numbers[order]
                     if a // _WINDOW % 8 == 0:
-                        self._workspace.give_back()
+                        self._workspace.release_memory()
                     ends = np.cumsum(np.bincount(file, minlength=len(files)))
                     for i, (c, d) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
                         if d > c:

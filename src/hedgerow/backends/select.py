@@ -36,7 +36,7 @@ def opened(
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
-    databases, and `Table.because` says why; frames, and what does not run on an engine that
+    databases, and `Table.engine_reason` says why; frames, and what does not run on an engine that
     streams, are read into memory.
 
     Parameters
@@ -69,7 +69,7 @@ def opened(
     more: dict[str, Any] = {"resume": resume} if found.capabilities.resumes else {}
     table = found.open(source, schema=schema, memory=memory, **more)
     if asked_for == "auto" and name == "duckdb":
-        table.because = too_large(source, memory)
+        table.engine_reason = too_large(source, memory)
     return table
 
 

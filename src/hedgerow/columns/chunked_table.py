@@ -108,7 +108,7 @@ class ChunkedTable(Table):
     """
 
     engine: ClassVar[str] = "duckdb"
-    relational = False
+    is_relation = False
     """Whether it came as a relation of DuckDB, as which it is given back."""
 
     def __init__(
@@ -120,7 +120,7 @@ class ChunkedTable(Table):
         *,
         keeps: bool = False,
     ) -> None:
-        self.keeps = keeps and workspace.kept is not None
+        self.saves_codes = keeps and workspace.checkpoint is not None
         self.scan, self.workspace = scan, workspace
         self.layout, self.path = layout, path
         self._columns = {}
@@ -150,16 +150,16 @@ class ChunkedTable(Table):
         return self.scan.n_rows
 
     @property
-    def not_kept(self) -> str | None:
+    def resume_obstacle(self) -> str | None:
         """Why nothing is kept for a killed run to go on from, where that was asked for."""
-        return self.workspace.not_kept
+        return self.workspace.resume_obstacle
 
     @property
-    def gone_on(self) -> str | None:
+    def resumed_from(self) -> str | None:
         """What a killed run left that is gone on from, in words; None where there is nothing."""
-        kept = self.workspace.kept
+        kept = self.workspace.checkpoint
         found = (
-            Counter(name.partition(".")[0].partition("-")[0] for name in kept.found) if kept else {}
+            Counter(name.partition(".")[0].partition("-")[0] for name in kept.file_names) if kept else {}
         )
         told = ["a copy of the table"] if found.get("text") or found.get("people") else []
         told += [f"the codes of {n} columns"] if (n := found.get("values")) else []
@@ -179,14 +179,14 @@ class ChunkedTable(Table):
             yield Window(slice(start, end), cells)
             start = end
         if start != self.n_rows:
-            raise self._changed()
+            raise self._changed_error()
 
-    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Some cells of a column, from its codes."""
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
-    def check_room(self, n_columns: int, besides: int = 0) -> None:
+    def check_memory(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError where working on so many columns takes more memory than is allowed.
 
         `besides` are bytes that a method takes for its own.
@@ -221,7 +221,7 @@ class ChunkedTable(Table):
                 f"columns hold nested values: {', '.join(map(repr, nested))}",
                 hint="leave them out, flatten them, or use the engine that works in memory",
             )
-        names = [n for n in names if not (self.keeps and self._go_on(n))]
+        names = [n for n in names if not (self.saves_codes and self._go_on(n))]
         if not names:
             return
         try:
@@ -242,7 +242,7 @@ class ChunkedTable(Table):
                     if table.null_count:
                         used = np.bincount(places.to_numpy(), minlength=len(own)) > 0
                         if used[table.is_null().to_numpy(zero_copy_only=False)].any():
-                            raise self._changed()
+                            raise self._changed_error()
                         table = table.fill_null(0)
                     mine = table.to_numpy().astype(codes[name].dtype)[places.to_numpy()]
                     codes[name][window.rows] = mine
@@ -253,7 +253,7 @@ class ChunkedTable(Table):
                 for name, each in found.items():
                     counts[name] += each
                 if i % _OFTEN == 0:
-                    self.put_aside()
+                    self.spill()
         except pa.ArrowNotImplementedError:
             kinds = ", ".join(f"{n!r} ({self._field(n).type})" for n in names)
             raise UnsupportedError(
@@ -262,22 +262,22 @@ class ChunkedTable(Table):
             ) from None
         for name in names:
             self._codings[name] = Coding(entries[name], codes[name], counts[name])
-            if self.keeps:
+            if self.saves_codes:
                 self._keep(name)
 
     def _code_file(self, name: str) -> str | None:
-        return f"codes.{_digest(name)}" if self.keeps else None
+        return f"codes.{_digest(name)}" if self.saves_codes else None
 
     def _keep(self, name: str) -> None:
         """Have the codes of a column for the same work to go on from."""
-        coding, kept, file = self._codings[name], self.workspace.kept, self._code_file(name)
+        coding, kept, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
         assert kept is not None
         assert file is not None
         self.workspace.finish(file, kept.folder)
         values = f"values.{_digest(name)}"
         table = pa.table({"value": coding.entries, "count": coding.counts})
         with (
-            self.workspace.room(),
+            self.workspace.disk_errors(),
             private_handle(kept.unfinished(values)) as target,
             pa.ipc.new_file(target, table.schema) as writer,
         ):
@@ -292,7 +292,7 @@ class ChunkedTable(Table):
         with pa.OSFile(str(path)) as source:
             table = pa.ipc.open_file(source).read_all().combine_chunks()
         entries, counts = table.column("value").combine_chunks(), table.column("count").to_numpy()
-        codes = self.workspace.held(file, (self.n_rows,), smallest(len(entries)))
+        codes = self.workspace.finished_array(file, (self.n_rows,), smallest(len(entries)))
         if codes is None:
             return False
         self._codings[name] = Coding(entries, codes, counts)
@@ -332,7 +332,7 @@ class ChunkedTable(Table):
             merge(name)
         return {name: _in_order(name, lists[name][0]) for name in names}
 
-    def _changed(self) -> InputError:
+    def _changed_error(self) -> InputError:
         where = "the table" if self.path is None else self.path.name
         return InputError(f"{where} changed while it was read", hint="run it again")
 
@@ -368,20 +368,20 @@ class ChunkedTable(Table):
         """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return beyond_doubles(self.coding(name).entries)
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Give memory back to the system, that of mapped files as well."""
-        super().give_back()
-        self.put_aside()
+        super().release_memory()
+        self.spill()
 
-    def put_aside(self) -> None:
+    def spill(self) -> None:
         """Let the system take pages of mapped files out of memory; what they hold stays."""
-        self.workspace.give_back()
+        self.workspace.release_memory()
 
-    def alike(self, name: str) -> NDArray[Any]:
+    def equality_codes(self, name: str) -> NDArray[Any]:
         """Codes of a column that are equal where its cells read alike."""
         return self.column(name, kind="categorical").codes
 
-    def has_empty(self, name: str) -> bool:
+    def has_missing(self, name: str) -> bool:
         """Whether a cell of a column is missing or no number."""
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
@@ -394,7 +394,7 @@ class ChunkedTable(Table):
         found, there = self.scan.distinct(name, self.workspace.folder, memory)
         return found / there if there else math.nan
 
-    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """The distinct cells of a column, and how many rows have each."""
         coding = self.coding(name)
         return coding.entries.to_pylist(), coding.counts
@@ -427,15 +427,15 @@ class ReorderedTable(ChunkedTable):
         codes = self.allocate((self.n_rows,), found.codes.dtype)
         for a in range(0, self.n_rows, _WINDOW):
             codes[a : a + _WINDOW] = found.codes[self._rows[a : a + _WINDOW]]
-        self.put_aside()
+        self.spill()
         return replace(found, codes=codes)
 
-    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Some cells of a column."""
-        return self._table.taken(name, self._rows[rows])
+        return self._table.take(name, self._rows[rows])
 
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
         """The rows in this order, from their codes."""
         for a in range(0, self.n_rows, size):
             rows = slice(a, min(a + size, self.n_rows))
-            yield Window(rows, {name: self.taken(name, rows) for name in names})
+            yield Window(rows, {name: self.take(name, rows) for name in names})

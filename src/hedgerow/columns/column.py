@@ -47,7 +47,7 @@ class Dictionary:
         return self.is_number or self.kind == "ordinal"
 
     @property
-    def apart(self) -> NDArray[np.float64]:
+    def deviations(self) -> NDArray[np.float64]:
         """The numbers, for whoever looks at their differences alone: exact ones less the least."""
         values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
         return np.asarray(values, np.float64)
@@ -243,9 +243,9 @@ class Column(Dictionary):
     @cached_property
     def value_counts(self) -> ValueCounts:
         """The values and how often each occurs; counted once, then kept."""
-        return self.counted(tally(self.codes, self.n_values + 1))
+        return self.with_counts(tally(self.codes, self.n_values + 1))
 
-    def counted(self, counts: NDArray[np.int64]) -> ValueCounts:
+    def with_counts(self, counts: NDArray[np.int64]) -> ValueCounts:
         """The values with how often each occurs, the missing ones last."""
         return ValueCounts(
             self.name,

@@ -45,7 +45,7 @@ class Cover:
     n_values: int
 
     @classmethod
-    def of(
+    def from_cells(
         cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()
     ) -> Cover:
         """The cells of a plan.
@@ -60,11 +60,11 @@ class Cover:
 
         Examples
         --------
-        >>> ages = Cover.of([Cell("[20-29]", 20, 29), Cell("*", anything=True)])
-        >>> ages.numbers(np.array([25.0, 30.0, np.nan, 30.0]), np.array([0, 0, 0, 1])).tolist()
+        >>> ages = Cover.from_cells([Cell("[20-29]", 20, 29), Cell("*", anything=True)])
+        >>> ages.covers_numbers(np.array([25.0, 30.0, np.nan, 30.0]), np.array([0, 0, 0, 1])).tolist()
         [True, False, False, True]
-        >>> jobs = Cover.of([Cell("a+b", categories=("a", "b"))], ["a", "b", "c"])
-        >>> jobs.categories(np.array([0, 2, 3]), np.array([0, 0, 0])).tolist()
+        >>> jobs = Cover.from_cells([Cell("a+b", categories=("a", "b"))], ["a", "b", "c"])
+        >>> jobs.covers_codes(np.array([0, 2, 3]), np.array([0, 0, 0])).tolist()
         [True, False, False]
         """
         place = {name: code for code, name in enumerate(categories)}
@@ -101,7 +101,7 @@ class Cover:
 
         Examples
         --------
-        >>> Cover.of([Cell("[20-29]", 20, 29), Cell("*", anything=True)]).widths((20, 38)).tolist()
+        >>> Cover.from_cells([Cell("[20-29]", 20, 29), Cell("*", anything=True)]).widths((20, 38)).tolist()
         [0.5, 1.0]
         """
         if ends is None:
@@ -116,12 +116,12 @@ class Cover:
             return np.zeros(len(width))
         return np.where(self.anything, 1.0, np.clip(np.nan_to_num(width / wide), 0.0, 1.0))
 
-    def numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
+    def covers_numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
         """Whether each number (NaN: missing) is covered by the cell beside it."""
         inside = (self.low[cells] <= values) & (values <= self.high[cells])
         return inside | (np.isnan(values) & self.missing[cells]) | self.anything[cells]
 
-    def categories(self, codes: NDArray[Any], cells: NDArray[Any]) -> Bools:
+    def covers_codes(self, codes: NDArray[Any], cells: NDArray[Any]) -> Bools:
         """Whether each category (`n_values`: missing) is covered by the cell beside it."""
         codes, cells = np.asarray(codes, np.int64), np.asarray(cells, np.int64)
         if self._table is not None:

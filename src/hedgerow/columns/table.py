@@ -89,15 +89,15 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     """The engine that holds it (`hedgerow.backends`)."""
-    because: str | None = None
+    engine_reason: str | None = None
     """Why the engine was chosen, where nobody named one and it is not the one in memory."""
-    elsewhere: Any = None
+    record_source: Any = None
     """What makes records to grow over where the rows are not here; None where they are."""
 
-    drawn: Any = None
+    drawn_counts: Any = None
     """Of a released table whose rows are elsewhere: what counts categories before and after draws."""
 
-    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
         """The table with the codes of some columns here, for whoever asks for them row by row.
 
         `besides` are bytes that a method takes for its own.
@@ -105,12 +105,12 @@ class Table:
         return self
 
     @property
-    def not_kept(self) -> str | None:
+    def resume_obstacle(self) -> str | None:
         """Why nothing is kept for a killed run to go on from, where that was asked for."""
         return None
 
     @property
-    def gone_on(self) -> str | None:
+    def resumed_from(self) -> str | None:
         """What a killed run left that is gone on from, in words; None where there is nothing."""
         return None
 
@@ -137,9 +137,9 @@ class Table:
         """The rows in their order, so many at a time, with the cells of some columns."""
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
-            yield Window(rows, {name: self.taken(name, rows) for name in names})
+            yield Window(rows, {name: self.take(name, rows) for name in names})
 
-    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Some cells of a column as one array; a slice of one chunk is not copied."""
         column = self.arrow.column(name)
         if isinstance(rows, slice):
@@ -154,7 +154,7 @@ class Table:
         """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return beyond_doubles(self.arrow.column(name))
 
-    def alike(self, name: str) -> NDArray[Any]:
+    def equality_codes(self, name: str) -> NDArray[Any]:
         """Codes of a column that are equal where its cells read alike."""
         array = self.arrow.column(name)
         if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
@@ -167,7 +167,7 @@ class Table:
                 return codes
         return self.column(name, kind="categorical").codes
 
-    def has_empty(self, name: str) -> bool:
+    def has_missing(self, name: str) -> bool:
         """Whether a cell of a column is missing or no number."""
         return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
 
@@ -179,7 +179,7 @@ class Table:
             return math.nan
         return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
 
-    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """The distinct cells of a column, and how many rows have each."""
         cells = self.arrow.column(name)
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
@@ -263,11 +263,11 @@ class Table:
             )
         self._field(name)
         if found == "numeric":
-            return self._kept((name, found), lambda: self._encoded(name, "numeric"))
+            return self._cached((name, found), lambda: self._encoded(name, "numeric"))
         if found == "date":
-            return self._kept((name, found, unit), lambda: self._dates(name, unit))
+            return self._cached((name, found, unit), lambda: self._dates(name, unit))
         order = tuple(categories) if categories else self.declared(name)
-        return self._kept(
+        return self._cached(
             (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
         )
 
@@ -293,24 +293,24 @@ class Table:
         )
         return column.with_events(known.events)
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
-    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+    def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
         """The first rows of some columns, to be shown."""
-        return [self.taken(name, slice(0, n)) for name in names]
+        return [self.take(name, slice(0, n)) for name in names]
 
-    def abandon(self) -> None:
+    def discard_work(self) -> None:
         """Let go of what was put aside elsewhere for work that did not end."""
 
-    def check_room(self, n_columns: int, besides: int = 0) -> None:
+    def check_memory(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError where working on so many columns takes more memory than is allowed."""
 
-    def put_aside(self) -> None:
+    def spill(self) -> None:
         """Let the system take pages of mapped files out of memory, where there are any."""
 
-    def share(self, other: Table) -> None:
+    def reuse_codes(self, other: Table) -> None:
         """Take over what another table encoded of columns that are the same memory here."""
         for name in self.names:
             if name in other.names and same_memory(
@@ -318,7 +318,7 @@ class Table:
             ):
                 self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
-    def _kept(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
+    def _cached(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
         """What was encoded under this key, made when nobody asked for it before."""
         if key not in self._columns:
             self._columns[key] = make()
@@ -343,7 +343,7 @@ class Table:
                 return as_categories(self.column(name, kind="numeric"))
             return self._encoded(name, "categorical")  # decimals keep their zeros
 
-        return self._kept((name, "categories"), make)
+        return self._cached((name, "categories"), make)
 
     def replaced(
         self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
@@ -371,7 +371,7 @@ class Table:
         made._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
         return made
 
-    def reread(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
+    def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
         """The table of the same file with some columns read in another way."""
         made = self.replaced(columns)
         made.path = self.path

@@ -66,7 +66,7 @@ def spooled(
     if is_relation(source):
         told = "the DuckDB relation cannot be read"
         table = _copied(source, workspace, lambda: InputError(told))
-        table.relational = True
+        table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
         raise UnsupportedError(
@@ -80,7 +80,7 @@ def spooled(
     parts = parts_of(path)
     layout = format_of(parts)
     if layout.suffix == ".parquet":
-        return ChunkedTable(Scan.of(parts), workspace, layout, path, keeps=True)
+        return ChunkedTable(Scan.from_files(parts), workspace, layout, path, keeps=True)
     if layout.suffix == ".csv":
         return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
     raise UnsupportedError(
@@ -175,8 +175,8 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
         check_names(list(relation.columns))
         batches = in_batches(relation, _BATCH)
         if (kept := workspace.finished(_COPY)) is not None:
-            return ChunkedTable(Scan.of([kept]), workspace, FileFormat(), keeps=True)
-        target = workspace.place(_COPY)
+            return ChunkedTable(Scan.from_files([kept]), workspace, FileFormat(), keeps=True)
+        target = workspace.path_to_write(_COPY)
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         n_rows = _write(target, tables, workspace)
     except duckdb.Error as error:
@@ -186,7 +186,7 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     if not n_rows:
         raise InputError("the table has no rows", hint="give a table with at least one record")
     copy = workspace.finish(_COPY, target)
-    return ChunkedTable(Scan.of([copy]), workspace, FileFormat(), keeps=True)
+    return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), keeps=True)
 
 
 def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
@@ -194,7 +194,7 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
     import pyarrow.parquet as pq
 
     writer, n_rows = None, 0
-    with workspace.room():
+    with workspace.disk_errors():
         private_handle(path).close()
         try:
             for table in tables:
@@ -227,7 +227,7 @@ def _of_text(
             copies.append(kept)
             continue
         names, batches = read_csv_batches(part, _BATCH, dialect.encoding)
-        copy = workspace.place(name)
+        copy = workspace.path_to_write(name)
         tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
         if not _write(copy, tables, workspace):
             raise InputError(
@@ -251,7 +251,7 @@ def _of_text(
         types[name] = column.type
         if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
             readers[name] = _reader(whole, column.combine_chunks())
-    scan = Scan.of(copies)
+    scan = Scan.from_files(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
     return ChunkedTable(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
 
@@ -262,7 +262,7 @@ def _text(names: Sequence[str]) -> pa.Schema:
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
     """The distinct texts of every column of a copied part."""
-    table = ChunkedTable(Scan.of([copy]), workspace, FileFormat(), copy)
+    table = ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 
 

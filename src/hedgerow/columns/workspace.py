@@ -74,8 +74,8 @@ class Workspace:
 
     def __init__(self, memory: int, job: str | None = None) -> None:
         self.memory = memory
-        self.kept: Checkpoint | None = None
-        self.not_kept: str | None = None
+        self.checkpoint: Checkpoint | None = None
+        self.resume_obstacle: str | None = None
         self._used = self._names = 0
         keep_small()
         self._maps: list[weakref.ref[mmap.mmap]] = []
@@ -86,12 +86,12 @@ class Workspace:
         try:
             if job is not None:
                 try:
-                    self.kept = Checkpoint(home, job)
-                    stack.callback(self.kept.close)
+                    self.checkpoint = Checkpoint(home, job)
+                    stack.callback(self.checkpoint.close)
                 except BlockingIOError:
-                    self.not_kept = "another process is at the same work"
+                    self.resume_obstacle = "another process is at the same work"
                 except OSError as error:
-                    self.not_kept = f"its folder in {home} cannot be used ({error.strerror or error})"
+                    self.resume_obstacle = f"its folder in {home} cannot be used ({error.strerror or error})"
             self.folder = stack.enter_context(temporary_folder())
         except OSError as error:
             raise OutputError(
@@ -109,8 +109,8 @@ class Workspace:
         """
         kind = np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
-        if self.kept is not None and name is not None:
-            with private_handle(self.kept.unfinished(name)) as file:
+        if self.checkpoint is not None and name is not None:
+            with private_handle(self.checkpoint.unfinished(name)) as file:
                 return self._mapped(file, shape, kind, size)
         if self._used + size <= self.memory // _ARRAYS:
             self._used += size
@@ -134,7 +134,7 @@ class Workspace:
         return np.frombuffer(mapped, kind, int(np.prod(shape))).reshape(shape)
 
     @contextmanager
-    def room(self) -> Iterator[None]:
+    def disk_errors(self) -> Iterator[None]:
         """Temporary files are written here; OutputError where they find no room."""
         try:
             yield
@@ -145,9 +145,9 @@ class Workspace:
 
     def finished(self, name: str) -> Path | None:
         """A finished file of that name, which a killed run may have left."""
-        return None if self.kept is None else self.kept.finished(name)
+        return None if self.checkpoint is None else self.checkpoint.finished(name)
 
-    def held(self, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any] | None:
+    def finished_array(self, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any] | None:
         """A finished array of that name."""
         path, kind = self.finished(name), np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
@@ -156,23 +156,23 @@ class Workspace:
         with open(path, "r+b") as file:
             return self._mapped(file, shape, kind, size)
 
-    def place(self, name: str) -> Path:
+    def path_to_write(self, name: str) -> Path:
         """Where to write a file of that name; `finish` says where it is then."""
-        return self.named(name) if self.kept is None else self.kept.unfinished(name)
+        return self.new_path(name) if self.checkpoint is None else self.checkpoint.unfinished(name)
 
     def finish(self, name: str, written: Path) -> Path:
         """A file that was written at its place, as it is to be read."""
-        if self.kept is None:
+        if self.checkpoint is None:
             return written
-        with self.room():
-            return self.kept.finish(name)
+        with self.disk_errors():
+            return self.checkpoint.finish(name)
 
-    def named(self, name: str) -> Path:
+    def new_path(self, name: str) -> Path:
         """A path of its own for a file of that name."""
         self._names += 1
         return self.folder / f"{self._names}-{name}"
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Let the system take the pages of mapped files out of memory; what they hold stays."""
         for ref in self._maps:
             mapped = ref()
@@ -289,55 +289,55 @@ class Checkpoint:
         mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
         if not stat.S_ISDIR(about.st_mode) or not mine or stat.S_IMODE(about.st_mode) & 0o077:
             raise PermissionError("somebody else made the folder")
-        self._held = locked(self.folder)
+        self._lock = locked(self.folder)
         for path in self.folder.iterdir():
             if path.name.startswith(_UNFINISHED):
                 path.unlink()
-        self._held_to: set[str] = set()
-        self.found = [path.name for path in sorted(self.folder.iterdir()) if self._whole(path)]
+        self._checked: set[str] = set()
+        self.file_names = [path.name for path in sorted(self.folder.iterdir()) if self._is_whole(path)]
         os.utime(self.folder)
 
     def close(self) -> None:
         """Remove everything: the work is done, or was given up."""
         shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._held)
+        os.close(self._lock)
 
     def finished(self, name: str) -> Path | None:
         """The finished file of that name, if there is one."""
         path = self.folder / name
         if not path.is_symlink() and not path.exists():
             return None
-        if name not in self._held_to:
-            if not self._whole(path) or _file_hash(path) != self._sum(name).read_bytes():
+        if name not in self._checked:
+            if not self._is_whole(path) or _file_hash(path) != self._sum(name).read_bytes():
                 path.unlink()
                 return None
-            self._held_to.add(name)
+            self._checked.add(name)
         return path
 
     def _sum(self, name: str) -> Path:
         return self.folder / f"{_SUM}{name}"
 
-    def _whole(self, path: Path) -> bool:
+    def _is_whole(self, path: Path) -> bool:
         """Whether it is a finished file of ours, with its hash beside it."""
         return not path.name.startswith(_SUM) and _own(path) and _own(self._sum(path.name))
 
     def unfinished(self, name: str) -> Path:
         """Where the file of that name is written; what was begun there before is gone."""
-        path = self._begun(name)
+        path = self._unfinished_path(name)
         path.unlink(missing_ok=True)
         return path
 
-    def _begun(self, name: str) -> Path:
+    def _unfinished_path(self, name: str) -> Path:
         return self.folder / f"{_UNFINISHED}{name}"
 
     def finish(self, name: str) -> Path:
         """Give a file that was written its name."""
-        written = self._begun(name)
+        written = self._unfinished_path(name)
         self._sum(name).unlink(missing_ok=True)
         with private_handle(self._sum(name)) as file:
             file.write(_file_hash(written))
         os.replace(written, self.folder / name)
-        self._held_to.add(name)
+        self._checked.add(name)
         return self.folder / name
 
 

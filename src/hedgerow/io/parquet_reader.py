@@ -41,7 +41,7 @@ class Scan:
     readers: Mapping[str, Reader] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, paths: Sequence[Path]) -> Scan:
+    def from_files(cls, paths: Sequence[Path]) -> Scan:
         """Look at the files' own descriptions.
 
         Raises

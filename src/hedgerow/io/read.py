@@ -299,7 +299,7 @@ def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Ta
         texts = spelled(texts, column, dialect, asked[name])
         if texts is not None:
             found[name] = texts
-    return table.reread(found) if found else table
+    return table.with_reread_columns(found) if found else table
 
 
 def spelled(

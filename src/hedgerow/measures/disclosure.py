@@ -72,7 +72,7 @@ def rsd(column: SensitiveCounts) -> FloatArray:
     a class without a known value has 1.
     """
     if column.is_number:
-        apart = np.append(column.apart, np.nan)[: column.counts.n_values]
+        apart = np.append(column.deviations, np.nan)[: column.counts.n_values]
         return 1 - number_disclosure(column.counts, apart)
     return 1 - category_disclosure(column.counts, column.n_values)
 

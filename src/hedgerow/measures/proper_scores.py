@@ -124,7 +124,7 @@ class Public:
         """What the value counts of a table's column say."""
         counts = np.asarray(column.counts, np.int64)
         if column.is_number:
-            return cls("number", counts, column.missing, column.apart, column.exact, column.events)
+            return cls("number", counts, column.missing, column.deviations, column.exact, column.events)
         kind: Judgement = "ordinal" if column.kind == "ordinal" else "category"
         return cls(kind, counts, column.missing)
 

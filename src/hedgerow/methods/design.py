@@ -61,7 +61,7 @@ class Quasi:
         )
         if schema.together:
             cuts = _shared(Persons.from_table(table, None, schema.household), columns, cuts)
-        return cls(columns, cuts, table.allocate, table.put_aside, table.elsewhere)
+        return cls(columns, cuts, table.allocate, table.spill, table.record_source)
 
     def without(self, names: Sequence[str]) -> Quasi:
         """The others."""

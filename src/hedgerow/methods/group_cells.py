@@ -272,9 +272,9 @@ def public_step(column: ValueCounts) -> float:
     """
     if column.n_values < 2:
         return 0.0
-    away = deviations(column.apart, column.counts)
+    away = deviations(column.deviations, column.counts)
     spread = math.sqrt(float(away * away @ column.counts) / column.known)
-    power = int(np.frexp(np.abs(column.apart).max())[1])
+    power = int(np.frexp(np.abs(column.deviations).max())[1])
     quarter = math.ldexp(spread, power - 2)
     if not quarter:  # the numbers next to 0
         return 0.0

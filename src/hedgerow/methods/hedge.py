@@ -93,7 +93,7 @@ def _of_numbers(
     counts: ValueCounts, level: Ints, code: Ints, count: Ints | None, n: int, sizes: Ints
 ) -> float:
     # whole numbers of 22 bits, whose sums doubles hold exactly
-    units = (scale(counts.apart, counts.counts).units >> 8).astype(np.float64)
+    units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
     seen = np.append(counts.counts, counts.missing)
     total, square = float(units @ seen), float((units * units) @ seen)
     own = units[code] if count is None else units[code] * count

@@ -58,7 +58,7 @@ class Applied:
     @property
     def frame(self) -> Any:
         """The kind of frame that came in; a relation of DuckDB holds its files while it is held."""
-        if isinstance(self.source, ChunkedTable) and self.source.relational:
+        if isinstance(self.source, ChunkedTable) and self.source.is_relation:
             return lasting(self.table)
         return self.table
 

@@ -121,7 +121,7 @@ def compare(
     def work(part: Window) -> tuple[RowSums, RowSums, Mapping[str, int]]:
         mine = part.rows if rows is None else rows[part.rows]
         after = {name: part.cells[name] for name in relations}
-        window = Window(mine, {name: original.taken(name, mine) for name in asked})
+        window = Window(mine, {name: original.take(name, mine) for name in asked})
         before, outside = expected.cells(window, after)
         return (*hasher.add_both(before, list(after.values())), outside)
 
@@ -129,7 +129,7 @@ def compare(
     for one, other, outside in streamed(work, released.windows(list(relations), WINDOW)):
         wanted, found = wanted + one, found + other
         expected.uncovered.update(outside)
-        original.put_aside()
+        original.spill()
         tell("verifying", wanted.n_rows / original.n_rows)
     made = replace(expected.rows, sums=wanted)
     return made, [*made.checks(found, expected.own_checks())]

@@ -61,7 +61,7 @@ def derive(
         given = read(part)
         table = Table(given)
         expected = Expected.of(recoding, table, types, relations, (), same)
-        cells = {n: table.taken(n, slice(0, table.n_rows)) for n in expected.asked}
+        cells = {n: table.take(n, slice(0, table.n_rows)) for n in expected.asked}
         after = None if drawing is None else drawing.columns(given)
         before, outside = expected.cells(Window(slice(0, table.n_rows), cells), after)
         yield _told(hasher.add(before), outside, expected.untrue())
@@ -90,7 +90,7 @@ def summed(expected: ExpectedRows, released: SparkTable) -> RowSums:
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         table = Table(read(part))
-        cells = [table.taken(n, slice(0, table.n_rows)) for n in names]
+        cells = [table.take(n, slice(0, table.n_rows)) for n in names]
         yield _told(hasher.add(cells), {}, None)
 
     total = hasher.zero()
@@ -109,7 +109,7 @@ def classes(plan: Plan, released: SparkTable) -> Classes:
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         table = Table(read(part))
-        groups = group([table.alike(n) for n in quasi], table.n_rows)
+        groups = group([table.equality_codes(n) for n in quasi], table.n_rows)
         arrays = [groups.sizes]
         for column, whole in wholes:
             codes = sensitive_column(column, table).codes_in(whole, unknown=-1)

@@ -59,7 +59,7 @@ def make_release(
             table, schema, method, secret, repeated, keep_order=keep_order, parts=parts, progress=progress
         )
     except BaseException:  # also Ctrl-C
-        table.abandon()
+        table.discard_work()
         raise
 
 
@@ -76,13 +76,13 @@ def _protected(
 ) -> Release:
     """Fit, recode and verify a table that was opened and checked."""
     step = telling(progress)
-    table.give_back()
+    table.release_memory()
     method.check_kinds()
     room = method.memory_estimate(table.n_rows, len(schema.sensitive))
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
-        table.check_room(len(named), room)
+        table.check_memory(len(named), room)
         computing(table.engine).encode(table, named)
     step("fitting")
     with cautions() as heard:
@@ -93,7 +93,7 @@ def _protected(
             )
         with listening(step, "fitting"):
             fitted: Method = method.copy().fit_table(
-                table.gathered(method.joint_columns(schema), room), schema
+                table.with_local_codes(method.joint_columns(schema), room), schema
             )
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
@@ -120,7 +120,7 @@ def _protected(
                 hint="draw none by position (bootstrap=False), or leave them in the order of the "
                 "input, which may show who is who (keep_order=True, --keep-order)",
             )
-    table.give_back()
+    table.release_memory()
     step("recoding")
     replaced = dict(fitted.release_table(table).columns)
     kept = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
@@ -133,7 +133,7 @@ def _protected(
         keep_order=keep_order,
         parts=parts,
     )
-    table.give_back()
+    table.release_memory()
     release = kind(table)(
         plan=plan,
         schema=schema,

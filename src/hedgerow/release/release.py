@@ -183,7 +183,7 @@ class Release:
     def _look_again(self) -> None:
         """Take the released table as it stands now."""
         self.released = read(self.table)
-        self.released.share(self.original)
+        self.released.reuse_codes(self.original)
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
         """Add a check that the release must pass from now on; the plan records its parameters.
@@ -207,7 +207,7 @@ class Release:
     def _own_checks(self) -> list[Check]:
         """What the method holds the release against, both tables where it releases two."""
         original, second = self._paired(), self.method.second_table()
-        released = self.released.gathered(self.method.checked_columns(self.schema))
+        released = self.released.with_local_codes(self.method.checked_columns(self.schema))
         checks = self.method.release_checks(original, released)
         if second is not None:
             checks += self.method.second_checks(original, self.released, Table(second))

@@ -148,9 +148,9 @@ def write_collected(
 def copied_here(table: SparkTable, memory: str | int | None = None) -> ChunkedTable:
     """A table of the cluster as one that streams: a copy in a private folder of this machine."""
     workspace = Workspace(memory_of(memory))
-    path = workspace.named("copy.parquet")
+    path = workspace.new_path("copy.parquet")
     write_collected(table, path, table, escape=False)
-    return ChunkedTable(Scan.of([path]), workspace, FileFormat(), path)
+    return ChunkedTable(Scan.from_files([path]), workspace, FileFormat(), path)
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:

@@ -34,7 +34,7 @@ class StreamedRelease(Release):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        if self.original.relational:
+        if self.original.is_relation:
             self.table = self.relation()
 
     def relation(self) -> Any:
@@ -50,7 +50,7 @@ class StreamedRelease(Release):
         return None
 
     def _look_again(self) -> None:
-        self.original.give_back()
+        self.original.release_memory()
 
     def _check_again(self) -> None:
         """Nothing: what was verified are files of our own."""

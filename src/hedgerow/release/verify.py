@@ -200,8 +200,8 @@ def classes(
     """
     if isinstance(released, SparkTable):
         return on_cluster.classes(plan, released)
-    found = group([released.alike(n) for n in plan.names("quasi")], released.n_rows)
-    released.put_aside()
+    found = group([released.equality_codes(n) for n in plan.names("quasi")], released.n_rows)
+    released.spill()
     return by_ranges(
         found,
         [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],

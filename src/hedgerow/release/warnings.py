@@ -357,7 +357,7 @@ def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str
     for column in plan.recoding.recoded() if ks else ():
         known = original.column(column.name, kind=column.kind, unit=column.unit or None)
         cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
-        labels, counts = released.counted(column.name)
+        labels, counts = released.cell_counts(column.name)
         ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
         found[column.name] = rare_ends(known, max(ks), labels, ends, counts)
     return {name: told for name, told in found.items() if told["cells"]}
@@ -463,13 +463,13 @@ def _lost(
     if known.is_number:
         values = known.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
-        width = Cover.of([_placed(cell, known) for cell in cells]).widths(ends)
+        width = Cover.from_cells([_placed(cell, known) for cell in cells]).widths(ends)
     else:
-        width = Cover.of(cells, known.values).widths()
+        width = Cover.from_cells(cells, known.values).widths()
     if rows is not None:
         return float(width @ rows) / max(released.n_rows, 1)
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
-    labels, counts = released.counted(column.name)
+    labels, counts = released.cell_counts(column.name)
     total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))
     return float(total) / max(released.n_rows, 1)
 

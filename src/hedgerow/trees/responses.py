@@ -208,7 +208,7 @@ class Responses:
             counts = np.append(column.counts, absent)
             if column.is_number:
                 check_rows(n)
-                scaled = scale(column.apart, column.counts)
+                scaled = scale(column.deviations, column.counts)
                 numbers.append(Quantity(source, scaled.units, counts))
                 center.append(scaled.middle)
                 made.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))

@@ -87,7 +87,7 @@ class Likeness:
         for source, column in enumerate(columns):
             if column.is_number:
                 if column.n_values > 1:
-                    units = scale(column.apart, column.counts).units
+                    units = scale(column.deviations, column.counts).units
                     counts = np.append(column.counts, column.missing)
                     numbers.append(Quantity(source, units, counts))
                 if column.missing and column.known and source >= len(sensitive):

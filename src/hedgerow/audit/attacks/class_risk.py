@@ -502,7 +502,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
 def _mask(pair: TablePair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
     column, known = pair.released_quasi[j], people.columns[j]
-    covers = column.cover.numbers if column.is_number else column.cover.categories
+    covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
     return np.packbits(covers(known, np.full(len(known), cell)))
 
 

@@ -66,7 +66,7 @@ def open(
     else:
         table = from_files(source, schema, room, unescape_formulas)
     table.memory = memory
-    table.elsewhere = partial(SparkRows.of, table)
+    table.record_source = partial(SparkRows.of, table)
     return table
 
 

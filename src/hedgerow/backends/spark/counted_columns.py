@@ -74,7 +74,7 @@ class CountedColumn(Column):
         """The values and how often each occurs."""
         counts = np.zeros(self.n_values + 1, np.int64)
         np.add.at(counts, self.lookup.astype(np.int64), self.rows)
-        return self.counted(counts)
+        return self.with_counts(counts)
 
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]

@@ -51,7 +51,7 @@ def from_files(
 
 def _typed(found: ChunkedTable) -> Path:
     """The table with its values in place of their texts, as one file."""
-    target = found.workspace.named("typed.parquet")
+    target = found.workspace.new_path("typed.parquet")
     types = pa.schema([(entry.name, _value_type(entry.type)) for entry in found.types])
 
     def windows() -> Iterator[pa.Table]:
@@ -67,7 +67,7 @@ def _typed(found: ChunkedTable) -> Path:
 def one_file(path: Path, like: SparkTable) -> ChunkedTable:
     """A file that was written of a table's rows, as a table that is not loaded."""
     assert like.workspace is not None
-    return ChunkedTable(Scan.of([path]), like.workspace, replace(like.layout), path)
+    return ChunkedTable(Scan.from_files([path]), like.workspace, replace(like.layout), path)
 
 
 def _value_type(kind: pa.DataType) -> pa.DataType:

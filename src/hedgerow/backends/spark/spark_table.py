@@ -100,11 +100,11 @@ class SparkTable(Table):
         """Refused: the rows are on a cluster."""
         return self.arrow
 
-    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Refused: the rows are on a cluster."""
         return self.arrow
 
-    def first(self, names: Sequence[str], n: int) -> list[pa.Array]:
+    def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
         """The first rows of some columns, to be shown."""
         found = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
         return [column.combine_chunks() for column in found.columns]
@@ -113,14 +113,14 @@ class SparkTable(Table):
         """Refused: the rows are on a cluster."""
         return self.arrow
 
-    def alike(self, name: str) -> NDArray[Any]:
+    def equality_codes(self, name: str) -> NDArray[Any]:
         """Refused: the rows are on a cluster."""
         return self.arrow
 
-    def share(self, other: Table) -> None:
+    def reuse_codes(self, other: Table) -> None:
         """Nothing: no memory is shared with executors."""
 
-    def give_back(self) -> None:
+    def release_memory(self) -> None:
         """Nothing: the rows are not here."""
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
@@ -193,7 +193,7 @@ class SparkTable(Table):
         """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return beyond_doubles(self.entries(name))
 
-    def has_empty(self, name: str) -> bool:
+    def has_missing(self, name: str) -> bool:
         """Whether a cell of a column is missing or no number."""
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
@@ -208,7 +208,7 @@ class SparkTable(Table):
         distinct, there = found.column(0)[0].as_py(), found.column(1)[0].as_py()
         return distinct / there if there else math.nan
 
-    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """The distinct cells of a column, and how many rows have each."""
         entries, counts = self.values(name)
         return entries.to_pylist(), counts
@@ -235,7 +235,7 @@ class SparkTable(Table):
         schema = ", ".join(f"{w} long" for w in packing.names())
         return packing, over_parts(self.frame.select(*places), work, schema)
 
-    def gathered(self, names: Iterable[str], besides: int = 0) -> Table:
+    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
         """The table with the codes of some columns here: combinations that were counted.
 
         Raises
@@ -332,7 +332,7 @@ class SparkTable(Table):
         self._handed = frame.persist()
         return frame
 
-    def abandon(self) -> None:
+    def discard_work(self) -> None:
         """Let the cluster forget the codes, and the release that was not verified."""
         if self._handed is not None:
             self._persisted.append(self._handed)
@@ -382,7 +382,7 @@ class Gathered(Table):
         """Number of rows."""
         return self.whole.n_rows
 
-    def taken(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
+    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Some cells of a column whose codes are here."""
         if name not in self._codes:
             raise _not_here()
@@ -399,7 +399,7 @@ class Gathered(Table):
             self._columns[key] = found.with_rows(found.lookup[self._codes[name]])
         return self._columns[key]
 
-    def alike(self, name: str) -> NDArray[Any]:
+    def equality_codes(self, name: str) -> NDArray[Any]:
         """Codes of a column that are equal where its cells read alike."""
         return self.column(name, kind="categorical").codes
 
@@ -415,19 +415,19 @@ class Gathered(Table):
         """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return self.whole.beyond_doubles(name)
 
-    def has_empty(self, name: str) -> bool:
+    def has_missing(self, name: str) -> bool:
         """Whether a cell of a column is missing or no number."""
-        return self.whole.has_empty(name)
+        return self.whole.has_missing(name)
 
     def distinct_share(self, name: str) -> float:
         """Different values over those that are there."""
         return self.whole.distinct_share(name)
 
-    def counted(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """The distinct cells of a column, and how many rows have each."""
-        return self.whole.counted(name)
+        return self.whole.cell_counts(name)
 
-    def share(self, other: Table) -> None:
+    def reuse_codes(self, other: Table) -> None:
         """Nothing: no memory is shared with executors."""
 
 

@@ -120,7 +120,7 @@ def released(
     made = SparkTable(frame, table.layout, file_types=pa.schema(types))
     made.workspace, made.maker, made.memory = table.workspace, maker, table.memory
     if isinstance(maker, ByDraws):
-        made.drawn = partial(maker.counted, table)
+        made.drawn_counts = partial(maker.counted, table)
     return made
 
 

@@ -112,7 +112,7 @@ class _Recoded:
             self.source = Categories(column, original, column.kind)
         self.labels = Labels.of([cell.label for cell in column.cells]).of_places(cells)
         exact = self.source.exact if isinstance(self.source, Numbers) else ()
-        self._cover = Cover.of(column.cells, self.source.names, exact)
+        self._cover = Cover.from_cells(column.cells, self.source.names, exact)
         anything = self._cover.anything
         self._low = np.where(anything, -np.inf, self._cover.low)[cells]
         self._high = np.where(anything, np.inf, self._cover.high)[cells]
@@ -124,4 +124,4 @@ class _Recoded:
             if self.source.exact:
                 values = self.source.places(part)
             return int(count_outside(values, leaf, self._low, self._high, self._missing))
-        return int(np.count_nonzero(~self._cover.categories(values, self.cells[leaf])))
+        return int(np.count_nonzero(~self._cover.covers_codes(values, self.cells[leaf])))
