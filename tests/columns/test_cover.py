@@ -50,7 +50,7 @@ def covered(cell: Cell, value: Any) -> bool:
 )
 def test_numbers(cells: list[Cell], values: list[float], data: Any) -> None:
     beside = [data.draw(st.integers(0, len(cells) - 1)) for _ in values]
-    held = Cover.of(cells).numbers(np.array(values, float), np.array(beside, int))
+    held = Cover.from_cells(cells).covers_numbers(np.array(values, float), np.array(beside, int))
     assert held.tolist() == [covered(cells[i], v) for i, v in zip(beside, values, strict=True)]
 
 
@@ -64,15 +64,15 @@ def test_categories(looked_up: int, cells: list[Cell], codes: list[int], data: A
     beside = [data.draw(st.integers(0, len(cells) - 1)) for _ in codes]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_LOOKED_UP", looked_up)
-        cover = Cover.of(cells, CATEGORIES)
-        held = cover.categories(np.array(codes, int), np.array(beside, int))
+        cover = Cover.from_cells(cells, CATEGORIES)
+        held = cover.covers_codes(np.array(codes, int), np.array(beside, int))
     values = [[*CATEGORIES, None][code] for code in codes]
     assert held.tolist() == [covered(cells[i], v) for i, v in zip(beside, values, strict=True)]
 
 
 def test_no_categories_at_all() -> None:
-    cover = Cover.of([Cell(None, missing=True), Cell("*", anything=True), Cell("x")], [])
-    assert cover.categories(np.array([0, 0, 0]), np.array([0, 1, 2])).tolist() == [
+    cover = Cover.from_cells([Cell(None, missing=True), Cell("*", anything=True), Cell("x")], [])
+    assert cover.covers_codes(np.array([0, 0, 0]), np.array([0, 1, 2])).tolist() == [
         True,
         True,
         False,

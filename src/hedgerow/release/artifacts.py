@@ -106,7 +106,7 @@ class Contents:
             name,
             release.method.recipient_notes(name),
             release.pseudonyms,
-            any(release.released.has_empty(column.name) for column in recoded),
+            any(release.released.has_missing(column.name) for column in recoded),
             one_pseudonym(release.plan, release.released) if release.pseudonyms else (),
             release.original.layout,
         )

@@ -43,7 +43,7 @@ def release_face(release: Any) -> str:
         lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")
     table = release.released
     names, n = table.names[:COLUMNS], table.n_rows
-    rows = list(zip(*(c.to_pylist() for c in table.first(names, min(ROWS, n))), strict=True))
+    rows = list(zip(*(c.to_pylist() for c in table.head(names, min(ROWS, n))), strict=True))
     wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
     caption = f"The first {len(rows)} of {n:,} released rows{wide}"
     asked = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
