@@ -62,12 +62,12 @@ def warn(text: str) -> None:
 
 def explain_engine(table: Table) -> None:
     """Print why a table streams, what of a killed run is used again, why nothing is kept of this one."""
-    if table.because is not None:
-        note(f"engine {table.engine}: {table.because} (--engine)")
-    if table.gone_on is not None:
-        note(f"continuing where a killed run stopped: {table.gone_on} (--restart begins anew)")
-    if table.not_kept is not None:
-        note(f"should this run be killed, there is nothing to go on from: {table.not_kept}")
+    if table.engine_reason is not None:
+        note(f"engine {table.engine}: {table.engine_reason} (--engine)")
+    if table.resumed_from is not None:
+        note(f"continuing where a killed run stopped: {table.resumed_from} (--restart begins anew)")
+    if table.resume_obstacle is not None:
+        note(f"should this run be killed, there is nothing to go on from: {table.resume_obstacle}")
 
 
 def complain(message: str, hint: str | None = None) -> None:

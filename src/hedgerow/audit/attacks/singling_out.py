@@ -69,7 +69,7 @@ class _Crowd:
             codes = np.arange(column.original.n_values + 1)
             return np.append(column.covers(codes, np.full(len(codes), cell)), False)
         if how == "is":
-            return column.cover.numbers(own.by_code, np.full(own.n_values + 1, cell))
+            return column.cover.covers_numbers(own.by_code, np.full(own.n_values + 1, cell))
         with np.errstate(invalid="ignore"):
             if how == "at least":
                 return np.asarray(own.by_code >= column.lo[cell])
