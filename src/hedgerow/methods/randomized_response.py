@@ -365,7 +365,7 @@ def verify(
         )
     ]
     strangers, odd, n = [], [], original.n_rows
-    drawn = None if released.drawn is None else released.drawn()
+    drawn = None if released.drawn_counts is None else released.drawn_counts()
     for column in plan.columns:
         if drawn is None:
             kept, strange = _compared(column, original, released)
