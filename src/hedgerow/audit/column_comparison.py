@@ -154,7 +154,7 @@ def compare(release: Release, name: str) -> Comparison:
     if not column.is_number:
         rows = tuple(zip(shape["labels"], shape["before"], shape["after"], strict=True))
         return Comparison(name, "categories", rows, told, shape)
-    return Comparison(name, "numbers", (*_numbers(column), _missing(column)), told, shape)
+    return Comparison(name, "numbers", (*_quantile_rows(column), _missing_row(column)), told, shape)
 
 
 def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
@@ -169,7 +169,7 @@ def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
     return made.column
 
 
-def _numbers(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
+def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     values, *both = value_shares(column)
     unit = column.original.unit
 
@@ -189,7 +189,7 @@ def _numbers(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     return [*rows, ("mean", *map(mean, both))]
 
 
-def _missing(column: ReleasedColumn) -> tuple[str, float, float]:
+def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
     """The shares of missing values; a cell of a group tells its own part of them."""
     own, n = column.whole, max(len(column.codes), 1)
     before = float(own.counts()[-1]) / max(len(own.codes), 1)

@@ -98,7 +98,7 @@ def _people(pair: Pair) -> dict[str, Any] | None:
         made[name] = {
             "n": groups.sizes.tolist(),
             "keys": [column[groups.first].tolist() for column in codes],
-            "told": [_told(column, told, groups) for column in sensitive],
+            "told": [_known_values(column, told, groups) for column in sensitive],
         }
     return plain(made, digits=8)
 
@@ -150,7 +150,7 @@ def _kind(column: Column) -> dict[str, Any]:
     return {"name": column.name, "number": column.is_number}
 
 
-def _told(column: Column, told: Groups, groups: Groups) -> list[Any]:
+def _known_values(column: Column, told: Groups, groups: Groups) -> list[Any]:
     """Of each group: how many values are known, their mean and mean square; or counts by value."""
     at = told.labels[groups.first].astype(np.int64)
     if not column.is_number:

@@ -25,10 +25,10 @@ def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
     """Shares before and after of a column, in few bins or by its most frequent categories."""
-    return _numbers(column) if column.is_number else _categories(column)
+    return _number_bins(column) if column.is_number else _category_bins(column)
 
 
-def _numbers(column: ReleasedColumn) -> dict[str, Any]:
+def _number_bins(column: ReleasedColumn) -> dict[str, Any]:
     values, before, after = value_shares(column)
     if not len(values):
         return {"kind": "numbers", "labels": [], "before": [], "after": []}
@@ -62,7 +62,7 @@ def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[
     return edges, [a if a == b else f"{a} to {b}" for a, b in pairs]
 
 
-def _categories(column: ReleasedColumn) -> dict[str, Any]:
+def _category_bins(column: ReleasedColumn) -> dict[str, Any]:
     original = column.whole
     before = original.counts() / max(len(original.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)

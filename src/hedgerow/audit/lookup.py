@@ -154,11 +154,11 @@ def _fits(side: Pair, rows: BoolArray) -> Fits:
     share = np.bincount(told[found], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
     weights = share[told]
     names = [column.name for column in side.sensitive]
-    figures = [_told(column, weights) for column in side.released_sensitive]
+    figures = [_guess_error(column, weights) for column in side.released_sensitive]
     return Fits(len(found), groups, dict(zip(names, figures, strict=True)))
 
 
-def _told(column: Column, weights: FloatArray) -> float | None:
+def _guess_error(column: Column, weights: FloatArray) -> float | None:
     if column.is_number:
         y = column.numbers
         known = np.isfinite(y) & (weights > 0)

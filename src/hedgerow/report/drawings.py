@@ -8,7 +8,7 @@ from typing import Any
 
 from ..notation import figure, percent
 
-WIDTH = 440
+_BARS_WIDTH = 440
 UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
 
@@ -32,7 +32,7 @@ def shares_by_group(
     ends : tuple of str
         What nothing and all are called.
     """
-    left, wide, base, high = 4, WIDTH - 8, 88, 70
+    left, wide, base, high = 4, _BARS_WIDTH - 8, 88, 70
     step, top = wide / len(shares), max(shares, default=0.0) or 1.0
     parts = [
         f'<rect x="{left + i * step + 1:.1f}" y="{base - high * s / top:.1f}" '
@@ -42,12 +42,12 @@ def shares_by_group(
     ]
     parts.append(f'<path d="M{left} {base}H{left + wide}" class="axis"/>')
     for at, anchor, words in ((0, "start", ends[0]), (1, "end", ends[1])):
-        parts.append(_text(left + at * wide, base + 16, words, anchor))
+        parts.append(_bar_text(left + at * wide, base + 16, words, anchor))
     if cap is not None:
         x = left + cap * wide
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
-        parts.append(_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
+        parts.append(_bar_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
     return _svg(base + 24, parts, alt)
 
 
@@ -70,9 +70,9 @@ def bars(
     most : float
         What the longest bar stands for.
     """
-    wide, parts, y = WIDTH - 48, list[str](), 12.0
+    wide, parts, y = _BARS_WIDTH - 48, list[str](), 12.0
     for name, before, after, mark in rows:
-        parts.append(_text(0, y, name, "start"))
+        parts.append(_bar_text(0, y, name, "start"))
         top = y + 5
         line = wide * mark / most if mark is not None and 0 < mark <= most else -1.0
         for value, kind in ((before, "grey"), (after, "leaf2")):
@@ -84,23 +84,23 @@ def bars(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )
             drawn = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
+            parts.append(_bar_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19
-    parts.append(_text(0, y + 4, note, "start"))
+    parts.append(_bar_text(0, y + 4, note, "start"))
     return _svg(y + 10, parts, alt)
 
 
 def _svg(height: float, parts: Sequence[str], alt: str) -> str:
     return (
-        f'<svg viewBox="0 0 {WIDTH} {height:g}" role="img" aria-label="{escape(alt)}">'
+        f'<svg viewBox="0 0 {_BARS_WIDTH} {height:g}" role="img" aria-label="{escape(alt)}">'
         + "".join(parts)
         + "</svg>"
     )
 
 
-def _text(x: float, y: float, words: str, anchor: str) -> str:
+def _bar_text(x: float, y: float, words: str, anchor: str) -> str:
     return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'
 
 

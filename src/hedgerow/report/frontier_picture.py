@@ -128,10 +128,10 @@ def draw_frontier(axes: Axes, found: Mapping[str, Any]) -> int:
     axes.margins(0.12)
     axes.autoscale_view()  # labels are placed by where the points stand
     axes.set_xlabel(found["disclosure"])
-    axes.set_ylabel(found["utility"] if len(found["utility"]) < 60 else _short(found["utility"]))
+    axes.set_ylabel(found["utility"] if len(found["utility"]) < 60 else _without_unit(found["utility"]))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     if points:
-        axes.legend(title=_legend(points), title_fontsize=8, alignment="left")
+        axes.legend(title=_legend_title(points), title_fontsize=8, alignment="left")
         _label(axes, points)
     return len(fallen)
 
@@ -148,11 +148,11 @@ def _two_screens(svg: str) -> str:
     return f"{head}\n{_DARK}{svg[at:]}"
 
 
-def _short(axis: str) -> str:
+def _without_unit(axis: str) -> str:
     return axis.partition(" (")[0]
 
 
-def _legend(points: Sequence[Mapping[str, Any]]) -> str:
+def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
     names = [n for n in UNNAMED if any(n in p["parameters"] for p in points)]
     said = [f"labels: {', '.join(names)}"] if names else []
     if any(p["dominated"] for p in points):

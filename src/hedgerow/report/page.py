@@ -188,7 +188,7 @@ def _context(
         "guesses": list(guesses(risk["linkage"].get("reconstructed"))) if altered else [],
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "standard": audit.get("profile") if steward else None,
-        "standard_rows": list(standards.rows(audit["profile"])) if audit.get("profile") else [],
+        "standard_rows": list(standards.criterion_rows(audit["profile"])) if audit.get("profile") else [],
         "standard_heads": standards.HEADS,
         "measures": list(audit["measures"].values()),
         "not_measured": audit["not_measured"],

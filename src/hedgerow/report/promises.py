@@ -80,10 +80,10 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
         yield f"{said[:1].upper()}{said[1:]} ({reached}).", _holds(check)
     for check in checks:
         if check["name"] not in FILE and check["name"] not in told:
-            yield _of_method(check), _holds(check)
+            yield _method_line(check), _holds(check)
 
 
-def _of_method(check: Mapping[str, Any]) -> str:
+def _method_line(check: Mapping[str, Any]) -> str:
     """A check of the method's own as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):

@@ -43,7 +43,7 @@ def verdict(profile: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """The criteria: what is asked, where, the threshold, the figure, what was found and on what ground."""
     for row in profile["criteria"]:
         figure = "-" if row["figure"] is None else f"{row['figure']:.4g}"
@@ -68,5 +68,5 @@ def in_text(profile: Mapping[str, Any]) -> Iterator[str]:
     """For the terminal."""
     yield from verdict(profile)
     yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()
-    for asks, clause, threshold, figure, state, detail in rows(profile):
+    for asks, clause, threshold, figure, state, detail in criterion_rows(profile):
         yield f"- {state.upper()}: {asks} [{clause}] {threshold}; reached {figure}. ({detail})"

@@ -51,7 +51,7 @@ SURVEY = (
 )
 
 
-def rows(
+def population_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Figures about households and the population behind a sample."""

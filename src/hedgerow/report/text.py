@@ -137,7 +137,7 @@ def risk_rows(
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
                 yield f"{model}, {words}", write(one), write(two), told
-    yield from survey.rows(before, after)
+    yield from survey.population_rows(before, after)
 
 
 def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Iterator[str]:

@@ -105,7 +105,7 @@ def verdicts(
             asked, reached = f"{guarantee.side} {_exactly(check['required'])}", figure(check["reached"])
             made.append(Verdict(check["name"], asked, reached, bool(check["holds"])))
     standard = _standard(audit.get("profile"))
-    return [*made, *_of_method(found), *_measured(audit, k, max_disclosure), *standard]
+    return [*made, *_method_verdicts(found), *_measured(audit, k, max_disclosure), *standard]
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
@@ -120,7 +120,7 @@ def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
     yield Verdict(profile["title"], asked, reached, met == len(judged))
 
 
-def _of_method(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
+def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
     """Thresholds that a method checks itself."""
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
