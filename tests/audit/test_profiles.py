@@ -20,7 +20,7 @@ from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.evidence import evidence_schema
-from hedgerow.report.standards import verdict
+from hedgerow.report.standards import standard_verdict
 from hedgerow.report.verdict import verdicts
 
 SCHEMA = hr.Schema(quasi=["job"], sensitive=["ill"])
@@ -703,7 +703,7 @@ def test_households_stand_beside_people(capsys: pytest.CaptureFixture[str]) -> N
     most, mean = found["criteria"]
     assert f"{three:.4g} that anybody of a household is found" in most["detail"]
     assert f"{homes['average']:.4g} that anybody" in mean["detail"]
-    (said,) = verdict(found)
+    (said,) = standard_verdict(found)
     assert "of households the smallest group has 4" in said
     assert f"found by somebody who knows who is in the table is {three:.3g} at most" in said
     found = against(people.drop(["home"]), "cms-cell-size", people, schema=schema, paired=True)

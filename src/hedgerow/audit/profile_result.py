@@ -63,9 +63,9 @@ class Judged:
         return f"Judged({self.data['name']!r}, {self.state!r})"
 
     def __str__(self) -> str:
-        from ..report.standards import in_text
+        from ..report.standards import standard_lines
 
-        return "\n".join(in_text(self.data))
+        return "\n".join(standard_lines(self.data))
 
 
 def needs_attacks(profile: Profile) -> bool:

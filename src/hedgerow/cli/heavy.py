@@ -10,7 +10,7 @@ from ..methods.mart import MART
 from ..release import apply_plan
 from ..release.evidence import evidence
 from ..release.write import PARTS_MARKS, PUBLIC_MARKS, check_apart, check_target
-from ..report.standards import verdict
+from ..report.standards import standard_verdict
 from ..workflow.inspection import beforehand
 from ..workflow.outcome import outcome
 from ..workflow.protect import stronger

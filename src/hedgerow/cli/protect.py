@@ -109,7 +109,7 @@ def protect(options: Options, source: str | None = None) -> None:
         return
     for line in heavy.outcome(release, result):
         say(line)
-    for line in heavy.verdict(result.profile) if result else ():
+    for line in heavy.standard_verdict(result.profile) if result else ():
         say(line)
     _print_files(release, folder, public)
 

@@ -11,7 +11,7 @@ from ..notation import figure, percent
 from ..plan import Plan
 from .drawings import bars, shares_by_group
 from .figures import at
-from .standards import verdict
+from .standards import standard_verdict
 from .text import others
 
 FEW = 0.01
@@ -85,7 +85,7 @@ def cards(
     tone, question = "bad" if broken else "open", "What can an intruder do?"
     say, drawing, notes, facts = intruder
     return [
-        Card(question, tone, say, drawing, [*verdict(profile), *notes], facts),
+        Card(question, tone, say, drawing, [*standard_verdict(profile), *notes], facts),
         _use(audit, plan),
     ]
 

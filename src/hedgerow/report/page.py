@@ -189,7 +189,7 @@ def _context(
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "standard": audit.get("profile") if steward else None,
         "standard_rows": list(standards.criterion_rows(audit["profile"])) if audit.get("profile") else [],
-        "standard_heads": standards.HEADS,
+        "standard_heads": standards.STANDARD_HEADS,
         "measures": list(audit["measures"].values()),
         "not_measured": audit["not_measured"],
         "attacks": attacks if steward else [],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-HEADS = ("asked", "clause", "threshold", "reached", "found")
+STANDARD_HEADS = ("asked", "clause", "threshold", "reached", "found")
 _READ = {
     "primary": "",
     "reprint": "threshold read in a reprint of the source",
@@ -17,7 +17,7 @@ _INTRUDER = {
 }
 
 
-def verdict(profile: Mapping[str, Any] | None) -> list[str]:
+def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     """One sentence for the first screen; nothing where no standard was named."""
     if not profile:
         return []
@@ -64,9 +64,9 @@ def ground(row: Mapping[str, Any]) -> str:
     return _READ[row["read"]] if row["threshold"] else ""
 
 
-def in_text(profile: Mapping[str, Any]) -> Iterator[str]:
+def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:
     """For the terminal."""
-    yield from verdict(profile)
+    yield from standard_verdict(profile)
     yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()
     for asks, clause, threshold, figure, state, detail in criterion_rows(profile):
         yield f"- {state.upper()}: {asks} [{clause}] {threshold}; reached {figure}. ({detail})"

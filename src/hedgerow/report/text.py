@@ -11,7 +11,7 @@ from ..notation import figure, number, percent
 from . import survey
 from .figures import WIDE, at, count
 from .lines import aligned, fitted
-from .standards import in_text
+from .standards import standard_lines
 
 
 def summary(audit: Mapping[str, Any]) -> str:
@@ -30,7 +30,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += [*_together(audit["risk"].get("composition"))]
     lines += [*_attacks(audit), *_utility(audit["utility"]), *survey.estimates(audit)]
     lines += ["", *notes]
-    lines += ["", *in_text(audit["profile"])] if audit.get("profile") else []
+    lines += ["", *standard_lines(audit["profile"])] if audit.get("profile") else []
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 

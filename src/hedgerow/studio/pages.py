@@ -15,7 +15,7 @@ from ..profiles import Profile
 from ..report.choices import choices
 from ..report.drawings import bars
 from ..report.narrow import stacked
-from ..report.standards import HEADS, ground, rows, verdict
+from ..report.standards import STANDARD_HEADS, criterion_rows, ground, standard_verdict
 from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
@@ -263,7 +263,8 @@ def _judged(result: Mapping[str, Any] | None) -> Any:
     if not result:
         return None
     source = f"{result['source']}, {result['date']}. {result['note']}".rstrip()
-    return {"heads": HEADS, "told": verdict(result), "rows": list(rows(result)), "source": source}
+    rows = list(criterion_rows(result))
+    return {"heads": STANDARD_HEADS, "told": standard_verdict(result), "rows": rows, "source": source}
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
