@@ -33,7 +33,7 @@ __all__ = [
     "outcome",
     "plan_of",
     "refuse_whole",
+    "standard_verdict",
     "stronger",
-    "verdict",
     "write_table",
 ]
