@@ -9,6 +9,7 @@ from pathlib import Path
 
 # Folders and files in the order in which data flows; each may import itself and any earlier one.
 ORDER = (
+    "facade",
     "errors",
     "validation",
     "files",
@@ -16,7 +17,7 @@ ORDER = (
     "kernels",
     "hierarchy",
     "notation",
-    "notebook",
+    "display",
     "schema",
     "key",
     "profiles",
@@ -59,36 +60,20 @@ ALLOWED = {
 
 # Folders and files that need nothing but the standard library.
 PLAIN = {
+    "facade",
     "errors",
     "validation",
     "files",
     "hierarchy",
     "notation",
-    "notebook",
+    "display",
     "schema",
     "profiles",
     "plan",
 }
 
-# Public conveniences: late imports upwards, or around, that keep the public face pleasant, as
-# (file, imported module). Every other import, late and type-only ones included, follows the order.
-LATE = {
-    ("schema.py", "columns.roles"),  # Schema.guess
-    ("plan/records.py", "release"),  # Plan.apply
-    ("plan/records.py", "release.explain"),  # Plan.explain
-    ("plan/records.py", "backends.sql"),  # Plan.to_sql
-    ("audit/result.py", "report"),  # Audit.report, and the text that print shows
-    ("audit/points.py", "workflow.protect"),  # Frontier.release
-    ("audit/points.py", "report.frontier_picture"),  # Frontier.picture
-    ("audit/points.py", "report.plots"),  # Frontier.plot
-    ("audit/column_comparison.py", "report"),  # Comparison.plot, and the text that print shows
-    ("release/release.py", "audit.column_comparison"),  # Release.compare
-    ("release/release.py", "audit.profile_check"),  # Release.against
-    ("release/release.py", "audit.profile_result"),  # what it gives
-    ("audit/profile_result.py", "report.standards"),  # the text that print shows
-    ("release/release.py", "report.plots"),  # Release.plot
-    ("audit/points.py", "report.lines"),  # the text that print shows
-}
+# The one file that imports upwards, late: methods of public classes call what it names.
+FACADE = "facade"
 
 # Packages that take long to load: never at the top of a file that the command line always loads.
 HEAVY = {
@@ -105,7 +90,7 @@ HEAVY = {
     "narwhals",
     "jinja2",
 }
-LIGHT_FILES = ("__init__.py", "errors.py", "notebook.py", "schema.py", "hierarchy.py")
+LIGHT_FILES = ("__init__.py", "facade.py", "errors.py", "display.py", "schema.py", "hierarchy.py")
 LIGHT_ROOMS = ("plan", "cli")
 
 
@@ -165,7 +150,7 @@ def faults(source: Path) -> list[str]:
             if parts[0] == source.name:
                 found += _inner(where, line, room, parts)
                 target = _known(parts[1:], modules)
-                if (where, target) not in LATE and room != "__init__":
+                if room not in ("__init__", FACADE):
                     inner.add(target)
             elif room in PLAIN and parts[0] not in sys.stdlib_module_names:
                 found.append(
@@ -226,7 +211,7 @@ def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
 def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     target = parts[1] if len(parts) > 1 else "__init__"
     target = PART_OF.get(target, target)
-    if room == "__init__" or target == "__version__" or _listed(where, parts[1:]):
+    if room in ("__init__", FACADE) or target == "__version__":
         return []
     if target == "__init__" or target not in ORDER:
         return (
@@ -237,11 +222,6 @@ def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
     if ORDER.index(target) > ORDER.index(room):
         return [f"{where}:{line}: {room} imports {target}, which comes after it"]
     return []
-
-
-def _listed(where: str, parts: list[str]) -> bool:
-    """Whether an import is one of the conveniences; a name from a listed module is, too."""
-    return any((where, ".".join(parts[:n])) in LATE for n in range(1, len(parts) + 1))
 
 
 def main() -> int:

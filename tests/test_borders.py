@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from hedgerow import facade
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
@@ -78,7 +81,7 @@ def test_the_public_face_loads_nothing_heavy() -> None:
 
 def test_a_short_report_loads_nothing_that_takes_longer_than_a_small_table() -> None:
     code = (
-        "import sys, hedgerow.workflow.session, hedgerow.audit.run, hedgerow.release.write\n"
+        "import sys, hedgerow.workflow.session, hedgerow.audit.measure, hedgerow.release.write\n"
         "print(sorted({'scipy.stats', 'scipy.optimize', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -117,9 +120,24 @@ def test_imports_that_go_in_a_circle_are_found(tmp_path: Path, files: dict[str, 
     assert found[0].startswith("imports go in a circle: release.a > release.b")
 
 
-def test_listed_conveniences_are_all_used() -> None:
-    for file, module in check_borders.LATE:
-        path = ROOT / "src" / "hedgerow" / file
-        package = ("hedgerow", *path.relative_to(ROOT / "src" / "hedgerow").parent.parts)
-        found = check_borders.imports(check_borders.ast.parse(path.read_text()), package)
-        assert any(f"{name}.".startswith(f"hedgerow.{module}.") for _, name in found), file
+def test_every_name_of_the_facade_is_loaded_from_its_home_and_called_by_one_file() -> None:
+    source = ROOT / "src" / "hedgerow"
+    files = [path for path in source.rglob("*.py") if path.name != "facade.py"]
+    for name, home in facade.HOMES.items():
+        assert getattr(facade, name).__module__.startswith(f"hedgerow.{home}"), name
+        callers = [p for p in files if re.search(rf"\bfacade\.{name}\b", p.read_text())]
+        assert len(callers) == 1, name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        facade.nothing  # noqa: B018
+
+
+def test_a_plan_that_was_imported_by_itself_recodes_people() -> None:
+    code = (
+        "import sys\nfrom hedgerow.plan import Plan\n"
+        "assert not {'hedgerow.release', 'numpy'} & set(sys.modules)\n"
+        "import hedgerow as hr\npeople = hr.datasets.make_people(60, seed=1)\n"
+        "schema = hr.Schema(quasi=['age'], sensitive=['income'])\n"
+        "plan = hr.protect(people, schema, hr.MART(k=5)).plan\n"
+        "assert len(Plan.apply(plan, people)) == 60 and plan.explain()"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

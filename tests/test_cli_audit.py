@@ -179,7 +179,7 @@ class TestFrontier:
         def interrupted(*_args, **_given):
             raise KeyboardInterrupt
 
-        tried = importlib.import_module("hedgerow.audit.trials")
+        tried = importlib.import_module("hedgerow.audit.frontier")
         monkeypatch.setattr(tried, "infer", interrupted)
         assert (
             run(

@@ -115,13 +115,13 @@ def test_colours_stand_on_dark_paper(release):
 
 
 def test_the_report_and_plot_draw_with_one_function(monkeypatch, release, found):
-    from hedgerow.report import pictures, plots
+    from hedgerow.report import pictures
 
     called = []
     monkeypatch.setattr(pictures, "_categories", lambda axes, shape: called.append(axes))
     shape = found.pictures["histograms"]["job"]
     pictures.before_after("job", shape)
-    plots.plot_column("job", shape, None)
+    pictures.plot_column("job", shape, None)
     assert len(called) == 2
 
 

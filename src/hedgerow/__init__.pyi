@@ -4,8 +4,8 @@ from . import datasets as datasets
 from . import errors as errors
 from .audit.frontier import frontier as frontier
 from .audit.inference import inference as inference
+from .audit.measure import audit as audit
 from .audit.result import Audit as Audit
-from .audit.run import audit as audit
 from .audit.score import score as score
 from .errors import HedgerowError as HedgerowError
 from .hierarchy import Hierarchy as Hierarchy

@@ -16,11 +16,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
+from . import facade
+from .display import face
 from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
 from .notation import number
-from .notebook import face
 from .validation import MAPPING, NAMES, PATH, one_of, takes
 
 _SIGNS = {
@@ -508,9 +509,7 @@ class Schema:
         Schema
             A proposal for a person to correct; `reasons` says why.
         """
-        from .columns.roles import guess_schema
-
-        return guess_schema(table)
+        return facade.guess_schema(table)
 
     def to_toml(self) -> str:
         """The schema as TOML, one key per field (hierarchies as paths of their values)."""

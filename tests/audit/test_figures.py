@@ -7,7 +7,7 @@ import dataclasses
 import pandas as pd
 
 import hedgerow as hr
-from hedgerow.audit import figures as room
+from hedgerow.audit import measure as room
 from hedgerow.audit.table_pair import Pair
 
 PEOPLE = pd.DataFrame({"age": [20, 20, 30, 30] * 5, "pay": range(20)})

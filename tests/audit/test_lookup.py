@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.lookup import look_up
 from hedgerow.audit.pairing import align
+from hedgerow.audit.single_records import look_up
 from hedgerow.errors import InputError, UnsupportedError
 
 BEFORE = pd.DataFrame(

@@ -6,7 +6,7 @@ import re
 from typing import Any
 from xml.etree import ElementTree
 
-from hedgerow.report.choices import choices
+from hedgerow.report.svg import choices
 
 
 def point(method: str, k: int, cap: float | None, disclosure: float, utility: float) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def test_values_cannot_leave_their_place_in_the_page():
 
 def test_many_different_rows_are_not_looked_up(monkeypatch, made):
     people, release, _ = made
-    monkeypatch.setattr(sys.modules["hedgerow.audit.example_records"], "MOST", 20)
+    monkeypatch.setattr(sys.modules["hedgerow.audit.single_records"], "MOST", 20)
     page = page_of(hr.audit(people, release, **QUICK), release)
     assert "Look up a person" not in page
     assert "before and after</h2>" in page

@@ -9,10 +9,10 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.measures.guarantees import Check
-from hedgerow.report.drawings import bars
 from hedgerow.report.page import render
-from hedgerow.report.promises import lines
+from hedgerow.report.svg import bars
 from hedgerow.report.text import summary
+from hedgerow.report.verdict import lines
 from tests.audit.conftest import people_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -13,8 +13,7 @@ from ..errors import Cancelled, HedgerowError
 from ..notation import plain
 from ..progress import Progress, telling
 from ..schema import Schema
-from .frontier import Prepared
-from .trials import Trial
+from .frontier import Prepared, Trial
 
 STEPS = 6
 """A coarsened number has at most so many ranges between its open ends."""

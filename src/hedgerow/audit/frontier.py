@@ -2,40 +2,702 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .. import facade
 from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
-from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError
+from ..display import aligned, face
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, did_you_mean
+from ..files import write_private
 from ..io.read import read
-from ..methods.estimator import TRIED
+from ..measures import Classes
+from ..measures import disclosure as explained
+from ..measures.disclosure import SLACK, Disclosed, column_disclosure
+from ..measures.guarantees import Disclosure
+from ..methods.estimator import TRIED, moved
+from ..methods.masking import fingerprint
+from ..notation import figure, plain
 from ..progress import Progress, carried, telling
 from ..schema import SCHEMA, Schema
 from ..validation import (
+    AXES,
     LIST,
     METHOD,
     NONE,
     NUMBER,
     NUMBERS,
+    PATH,
     PROGRESS,
     SEED,
     TEXT,
     check_one_of,
     many,
     named,
+    one_of,
     takes,
     whole,
 )
-from .inference import InferenceBound
-from .pairing import align
-from .points import Frontier, Point, mark_dominated
-from .settings import CAP, Setting, methods_by_name, settings_of
-from .trials import Trial
+from .attacks.linking import linking_attacks
+from .inference import InferenceBound, infer
+from .non_members import FOLDS, refitting
+from .pairing import align, pair_up
+from .subject import of_fitted
+from .table_pair import Pair
+from .utility.loss import certainty_penalty
+from .utility.queries import range_queries
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CAP = "max_disclosure"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A method by its name on the frontier, and the parameters to try it with."""
+
+    method: str
+    parameters: Mapping[str, Any]
+
+    def uncapped(self) -> Setting | None:
+        """The same without a cap on disclosure; None where there is none to take off."""
+        cap = self.parameters.get(CAP)
+        if cap is None or cap >= 1:
+            return None
+        return Setting(self.method, {**self.parameters, CAP: None})
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return " ".join([self.method, in_words(self.parameters)]).rstrip()
+
+
+def in_words(parameters: Mapping[str, Any]) -> str:
+    """Parameters as they were asked."""
+    return ", ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def methods_by_name(methods: Any) -> dict[str, Any]:
+    """The methods by name; `MART` when none is given.
+
+    Methods of one title are told apart by their parameters.
+    """
+    if methods is None:
+        from ..methods.mart import MART
+
+        methods = MART()
+    if isinstance(methods, Mapping):
+        return dict(methods)
+    given = list(methods) if isinstance(methods, Iterable) else [methods]
+    titles = [each.title for each in given]
+    out: dict[str, Any] = {}
+    for title, each in zip(titles, given, strict=True):
+        name = title if titles.count(title) == 1 else repr(each)
+        if name in out:
+            raise ParameterError(
+                f"the method {name} is given twice", hint="give a mapping of names to methods"
+            )
+        out[name] = each
+    return out
+
+
+def settings_of(
+    methods: Mapping[str, Any], asked: Mapping[str, Iterable[Any]]
+) -> tuple[Setting, ...]:
+    """Every combination of the values asked for, method by method.
+
+    A parameter that a method does not have is not varied for it. Parameters that decide how
+    much a method tells (`TRIED`) and stand at their defaults are varied where nobody asked.
+    """
+    axes = {name: list(values) for name, values in asked.items()}
+    own = {name: each.get_params(deep=False) for name, each in methods.items()}
+    known = {parameter for given in own.values() for parameter in given} | {"k", CAP}
+    if odd := [name for name in axes if name not in known]:
+        raise ParameterError(
+            f"none of the methods has the parameter {odd[0]!r}{did_you_mean(odd[0], known)}"
+        )
+    found = []
+    for name, method in methods.items():
+        mine = {n: values for n, values in axes.items() if n in own[name] and values}
+        plain = type(method)().get_params(deep=False)
+        mine |= {
+            n: list(TRIED[n])
+            for n in moved(own[name])
+            if n in TRIED and n not in axes and own[name][n] == plain[n]
+        }
+        for values in product(*mine.values()):
+            found.append(Setting(name, dict(zip(mine, values, strict=True))))
+    if not found:
+        raise ParameterError("no settings to try: give at least one method")
+    return tuple(found)
+
+
+LOOKED_UP = 500
+"""People whose record is looked for on the linkage axis."""
+
+
+@dataclass
+class Trial:
+    """A table, what is measured of its releases, and what was measured already.
+
+    Parameters
+    ----------
+    table : Table
+    schema : Schema
+    utility, disclosure : str
+        The axes.
+    max_inference : float, optional
+        The most that named attackers may infer.
+    random_state : int
+    """
+
+    table: Table
+    schema: Schema
+    utility: str
+    disclosure: str
+    max_inference: float | None
+    random_state: int
+
+    def __post_init__(self) -> None:
+        self._measured: dict[Any, tuple[dict[str, Any], float | None]] = {}
+
+    @property
+    def _folds(self) -> int | None:
+        """For the learners; 0 asks about members alone, None trains none."""
+        if self.disclosure == "advantage" or self.utility == "learning":
+            return FOLDS
+        return 0 if self.disclosure == "inferred" or self.max_inference is not None else None
+
+    def figures(self, method: Any, progress: Progress) -> dict[str, Any]:
+        """Fit, recode and measure a method; equal releases are measured once.
+
+        `progress` is called between steps; what it raises stops the work.
+        """
+        table, schema = self.table, self.schema
+        fitted = method.fit_table(table, schema)
+        progress("recoding", None)
+        made = of_fitted(fitted, table, schema)
+        changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
+        key = (made.risk_model, fingerprint(made.table, [name for name in changed if name]))
+        if key not in self._measured:
+            progress("reading what was recoded", None)
+            pair = pair_up(table, made)
+            progress("counting what groups tell", None)
+            told, floor_ratio = _told(pair)
+            self._measured[key] = (
+                told | self._of_pair(pair) | self._learnt(pair, method, progress),
+                floor_ratio,
+            )
+        found, floor_ratio = self._measured[key]
+        return found | self._optimum(method, found["explained"], floor_ratio)
+
+    def refusal(self, figures: dict[str, Any]) -> str | None:
+        """Why a setting with these figures is none to choose; None where it is one."""
+        reached = figures["inferred"]
+        if self.max_inference is not None and reached > self.max_inference + SLACK:
+            return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
+        for axis, value in (
+            (self.disclosure, figures[self.disclosure]),
+            (self.utility, figures["utility"]),
+        ):
+            if value is None:
+                return f"the {axis} cannot be measured: a refit on fewer people fails"
+        return None
+
+    def _of_pair(self, pair: Pair) -> dict[str, Any]:
+        ncp = float(np.mean(list(certainty_penalty(pair).values())))
+        altered = pair.risk_model == "linkage"
+        linked = None
+        if altered or self.disclosure == "linkage":
+            linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
+        lost = ncp
+        if self.utility == "queries":
+            lost = float(range_queries(pair, random_state=self.random_state)["median"])
+        return {
+            "k": None if altered else int(pair.counted_in(pair.classes).min()),
+            "classes": None if altered else pair.classes.n_groups,
+            "linkage": linked,
+            "ncp": ncp,
+            "utility": 1 - lost,
+        }
+
+    def _learnt(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
+        """What named attackers infer of members and of people left out, where it is asked for."""
+        if self._folds is None:
+            return {"inferred": None, "advantage": None}
+        found = infer(
+            pair,
+            refitting(method, self.schema) if self._folds else None,
+            folds=self._folds,
+            random_state=self.random_state,
+            progress=progress,
+        )
+        advantage = found.advantage
+        made: dict[str, Any] = {
+            "inferred": found.reached,
+            "advantage": None if advantage is None else max(advantage, 0.0),
+        }
+        if self.utility == "learning":
+            rule = [c["strangers"] for c in found.columns.values()]
+            known = all(share is not None for share in rule)
+            made["utility"] = float(np.mean([s["explained"] for s in rule])) if known else None
+        return made
+
+    def _optimum(
+        self, method: Any, share: float | None, floor_ratio: float | None
+    ) -> dict[str, float | None]:
+        """How near a release comes to what no other with its cap, or its k, goes beyond."""
+        caps = [
+            p["maximum"]
+            for p in method.plan_.promises
+            if p["kind"] == Disclosure.kind and not p.get("columns")
+        ]
+        most = loss = least = reached = None
+        if caps and share is not None and floor_ratio is not None:
+            most = min(min(caps) * floor_ratio, 1.0)
+            reached = share / most
+        elif lost := method.loss_and_least(self.table, self.schema):
+            loss, least = lost
+            reached = least / loss if loss > 0 else 1.0
+        return {
+            "most_explained": most,
+            "loss": loss,
+            "least_loss": least,
+            "of_optimum": reached,
+        }
+
+
+def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
+    """What groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
+    names = ("worst", "mean_over_groups", "mean_over_records", "explained")
+    if pair.risk_model == "linkage" or not pair.sensitive:
+        return dict.fromkeys(names), None
+    columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
+    told = Disclosed.over_columns(
+        Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
+    )
+    assert told is not None
+    found = [e for e in map(explained.explained_share, columns) if e is not None]
+    share = float(np.mean([e.share for e in found])) if found else None
+    floor_ratio = float(np.mean([e.floor_ratio for e in found])) if found else None
+    figures = (told.worst, told.mean_over_groups, told.mean_over_records, share)
+    return dict(zip(names, figures, strict=True)), floor_ratio
+
+
+SAME = 1e-3
+"""Disclosures that differ by less count as equal."""
+COLLAPSED = 0.5
+"""A cap that leaves a smaller part of what learners explain without it is warned of."""
+WORTH = 0.02
+"""Where learners explain less without a cap, there is nothing for it to take away."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One release of a frontier.
+
+    Parameters
+    ----------
+    method : str
+        The method's name.
+    parameters : mapping
+        Its k, max_disclosure and what else was asked.
+    k : int or None
+        Records of the smallest class, as reached; None where values were altered, so
+        that classes of equal cells say nothing.
+    classes : int or None
+        Number of classes.
+    worst, mean_over_groups, mean_over_records : float or None
+        Disclosure (1 - RSD) of the most exposed class and column, and the means
+        over classes and over records, averaged over the sensitive columns.
+    linkage : float or None
+        Share of people whose record is linked by an intruder who knows all
+        quasi-identifiers; measured where values were altered, and where asked for.
+    ncp : float
+        Normalised certainty penalty.
+    disclosure, utility : float
+        The two axes.
+    dominated : bool
+        Whether another point is no worse on both axes and better on one.
+    inferred, advantage : float or None
+        The most that named attackers explain of any sensitive column, of all members or the
+        worst tenth, and the largest member advantage; measured where they were asked for.
+    explained, most_explained : float or None
+        The part of the public loss that the groups explain, averaged over the sensitive
+        columns (R squared of numbers, of categories the same of the Brier score), and the most
+        that any partition explains under the same cap (`hedgerow.measures.disclosure`).
+    loss, least_loss : float or None
+        Of microaggregation, the part of the sum of squares that is lost within groups, and one
+        that no grouping with the same k goes below (`hedgerow.methods.microaggregation`).
+    of_optimum : float or None
+        explained / most_explained, or least_loss / loss: at least this part of the best
+        possible is reached.
+    uncapped : float or None
+        The utility of the same setting without its cap; measured on the axis "learning".
+    """
+
+    method: str
+    parameters: Mapping[str, Any]
+    k: int | None
+    classes: int | None
+    worst: float | None
+    mean_over_groups: float | None
+    mean_over_records: float | None
+    linkage: float | None
+    ncp: float
+    disclosure: float
+    utility: float
+    dominated: bool = False
+    inferred: float | None = None
+    advantage: float | None = None
+    explained: float | None = None
+    most_explained: float | None = None
+    loss: float | None = None
+    least_loss: float | None = None
+    of_optimum: float | None = None
+    uncapped: float | None = None
+
+    @property
+    def collapsed(self) -> bool:
+        """Whether the cap takes away more than half of what learners explain without it."""
+        free = self.uncapped
+        return free is not None and free >= WORTH and self.utility < COLLAPSED * free
+
+    @property
+    def setting(self) -> str:
+        """The method and what was asked of it."""
+        return f"{self.method} {in_words(self.parameters)}".rstrip()
+
+
+FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
+
+
+_ONE_PICTURE = ("schema", "utility", "disclosure", "max_inference")
+"""What two searches must share to be one."""
+
+_POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `best(...)`")
+
+
+@dataclass(frozen=True, repr=False)
+class Frontier:
+    """What `frontier` found: a point for each release, and the settings that are not possible.
+
+    Parameters
+    ----------
+    points : tuple of Point
+        In the order in which they were asked for.
+    infeasible : tuple of mapping
+        Settings under which this table cannot be released, with the reason.
+    utility, disclosure : str
+        What the two axes show.
+    people, schema, methods
+        What `release` protects again.
+    max_inference : float, optional
+        The bound that every point keeps, and its release.
+    """
+
+    points: tuple[Point, ...]
+    infeasible: tuple[Mapping[str, Any], ...]
+    utility: str
+    disclosure: str
+    people: Table
+    schema: Schema
+    methods: Mapping[str, Any]
+    max_inference: float | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Caps under which learning collapses."""
+        return tuple(
+            f"learning collapses under the cap of {p.setting}: learners explain {figure(p.utility)} "
+            f"of people left out, and {figure(p.uncapped)} without it"
+            for p in self.points
+            if p.collapsed
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        made: dict[str, Any] = plain(
+            {
+                "hedgerow_frontier": 1,
+                "utility": self.utility,
+                "disclosure": self.disclosure,
+                "points": [asdict(p) | {"collapsed": p.collapsed} for p in self.points],
+                "infeasible": self.infeasible,
+                "warnings": self.warnings,
+            },
+            other=repr,
+        )
+        return made
+
+    def to_json(self) -> str:
+        """The points as JSON text."""
+        return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
+
+    def to_table(self) -> Any:
+        """The settings as a pyarrow table: points, then what is not possible, with its reason."""
+        import pyarrow as pa
+
+        return pa.Table.from_pylist(self._rows())
+
+    def to_csv(self) -> str:
+        """The same as CSV text."""
+        text = io.StringIO()
+        rows = self._rows()
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return text.getvalue()
+
+    def _rows(self) -> list[dict[str, Any]]:
+        shown = (*FIGURES, "collapsed")
+        given = [(p.method, p.parameters, p, None) for p in self.points]
+        lost = [(f["method"], f["parameters"], None, f["reason"]) for f in self.infeasible]
+        every = [*given, *lost]
+        names = list(dict.fromkeys(n for _, asked, _, _ in every for n in asked))
+        return [
+            {"method": method}
+            | {f"asked_{n}": plain(asked.get(n), other=repr) for n in names}
+            | {n: None if point is None else getattr(point, n) for n in shown}
+            | {"reason": reason}
+            for method, asked, point, reason in every
+        ]
+
+    @takes(ax=AXES)
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """Draw disclosure against utility, a mark a release.
+
+        Releases that no other beats are named by k and max_disclosure (and whatever else was
+        asked) where there is room; dominated ones are faint.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to; by default those of a new figure.
+
+        Returns
+        -------
+        matplotlib axes
+        """
+        return facade.plot_frontier(self.to_dict(), ax)
+
+    def picture(self) -> str:
+        """The settings as SVG: labelled points, dominated ones faint; light and dark."""
+        return facade.frontier_picture(self.to_dict()).svg
+
+    @takes(path=PATH)
+    def save_picture(self, path: str | Path) -> None:
+        """Write the picture."""
+        write_private(path, self.picture())
+
+    @takes(path=PATH)
+    def save_csv(self, path: str | Path) -> None:
+        """Write the table as CSV."""
+        write_private(path, self.to_csv())
+
+    @takes(target_disclosure=NUMBER, target_k=NUMBER, target_utility=NUMBER)
+    def best(
+        self,
+        *,
+        target_disclosure: float | None = None,
+        target_k: int | None = None,
+        target_utility: float | None = None,
+    ) -> Point:
+        """Choose the best release that meets every target.
+
+        With `target_utility` the one with the least disclosure, otherwise the
+        one with the most utility.
+
+        Parameters
+        ----------
+        target_disclosure : float, in [0, 1], optional
+            Highest disclosure.
+        target_k : int, optional
+            Fewest records of a class.
+        target_utility : float, optional
+            Lowest utility.
+
+        Raises
+        ------
+        InfeasibleError
+            No point meets the targets; says how near they came.
+        """
+        met = [
+            p
+            for p in self.points
+            if (target_disclosure is None or p.disclosure <= target_disclosure + 1e-12)
+            and (target_k is None or (p.k is not None and p.k >= target_k))
+            and (target_utility is None or p.utility >= target_utility - 1e-12)
+        ]
+        if not met:
+            near = (
+                f"lowest disclosure {figure(min(p.disclosure for p in self.points))}, largest k "
+                f"{max(p.k or 0 for p in self.points)}, highest utility "
+                f"{figure(max(p.utility for p in self.points))}"
+                if self.points
+                else "no point at all"
+            )
+            raise InfeasibleError(
+                f"none of the {len(self.points)} releases meets the targets; reached "
+                f"one by one: {near}",
+                hint="relax a target or try more settings",
+            )
+        if target_utility is not None:
+            return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
+        return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
+
+    def alike(self, other: Frontier) -> bool:
+        """Whether the points of both stand on the same axes, under the same schema and bound."""
+        return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
+
+    def joined(self, more: Frontier) -> Frontier:
+        """These points and those of another search of the same table, each setting once.
+
+        Where a setting was tried twice, or a method of one name stands for two, the other search has it.
+
+        Raises
+        ------
+        ParameterError
+            The axes, the schema or the bound differ, so the points cannot stand in one picture.
+        """
+        if not self.alike(more):
+            raise ParameterError(
+                "the two frontiers differ in their schema, axes or bound",
+                hint="search both with the same ones",
+            )
+        kept = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
+        new = {(p.method, in_words(p.parameters)) for p in more.points}
+        new |= {(f["method"], in_words(f["parameters"])) for f in more.infeasible}
+        old = [p for p in self.points if p.method in kept]
+        lost = [f for f in self.infeasible if f["method"] in kept]
+        return replace(
+            more,
+            points=mark_dominated(
+                [*(p for p in old if (p.method, in_words(p.parameters)) not in new), *more.points]
+            ),
+            infeasible=(
+                *(f for f in lost if (f["method"], in_words(f["parameters"])) not in new),
+                *more.infeasible,
+            ),
+            methods={n: m for n, m in self.methods.items() if n in kept} | dict(more.methods),
+        )
+
+    def _same_method(self, more: Frontier, name: str) -> bool:
+        """Whether a name stands for one method in both, but for what every point says itself."""
+        asked = [p.parameters for each in (self, more) for p in each.points if p.method == name]
+        asked += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
+        said = set.intersection(*map(set, asked)) if asked else set()
+        one, other = (
+            {n: repr(v) for n, v in each.methods[name].get_params(deep=False).items() if n not in said}
+            for each in (self, more)
+        )
+        return type(self.methods[name]) is type(more.methods[name]) and one == other
+
+    def release(self, point: Point) -> Any:
+        """Protect the people by a point's settings; a verified `Release`."""
+        return facade.protect(
+            self.people, self.schema, self.method(point), max_inference=self.max_inference
+        )
+
+    @takes(point=_POINT)
+    def method(self, point: Point) -> Any:
+        """The unfitted method of a point, with its settings."""
+        return self.methods[point.method].copy().set_params(**point.parameters)
+
+    def __repr__(self) -> str:
+        beaten = sum(p.dominated for p in self.points)
+        return (
+            f"Frontier({len(self.points)} releases, {beaten} of them dominated, "
+            f"{len(self.infeasible)} settings not possible)"
+        )
+
+    def _repr_html_(self) -> str:
+        """The settings as a table, for notebooks; `plot` draws them."""
+        told = [
+            f"Disclosure: {self.disclosure}. Utility: {self.utility}. A release is dominated where "
+            "another tells less and keeps as much."
+        ]
+        table = ("", *self._lines())
+        return face("Frontier", told, table, notes=(*self._impossible(), *self.warnings))
+
+    def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """Head and rows of the settings, without the figures that none of them has."""
+        given = [[words(p) for words in _SHOWN.values()] for p in self.points]
+        kept = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in given)]
+        head = tuple(list(_SHOWN)[i] for i in kept)
+        marks = [_marks(p) for p in self.points]
+        rows = [(*(row[i] for i in kept), m) for row, m in zip(given, marks, strict=True)]
+        return (*head, ""), rows
+
+    def _impossible(self) -> list[str]:
+        return [
+            f"not possible: {f['method']} {in_words(f['parameters'])}: {f['reason']}"
+            for f in self.infeasible
+        ]
+
+    def __str__(self) -> str:
+        """The settings as lines."""
+        head, rows = self._lines()
+        lines = aligned(rows, head) if rows else []
+        lines += self._impossible()
+        return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
+
+
+def _marks(point: Point) -> str:
+    said = ["dominated"] if point.dominated else []
+    return ", ".join([*said, "learning collapses"] if point.collapsed else said)
+
+
+def _whole(value: int | None) -> str:
+    return "-" if value is None else str(value)
+
+
+_SHOWN: Mapping[str, Callable[[Point], str]] = {
+    "method": lambda p: p.method,
+    "asked": lambda p: in_words(p.parameters),
+    "k": lambda p: _whole(p.k),
+    "groups": lambda p: _whole(p.classes),
+    "worst": lambda p: figure(p.worst),
+    "mean": lambda p: figure(p.mean_over_groups),
+    "records": lambda p: figure(p.mean_over_records),
+    "linked": lambda p: figure(p.linkage),
+    "inferred": lambda p: figure(p.inferred),
+    "advantage": lambda p: figure(p.advantage),
+    "loss": lambda p: figure(p.loss),
+    "of optimum": lambda p: "-" if p.of_optimum is None else f">= {p.of_optimum:.2f}",
+    "utility": lambda p: figure(p.utility),
+    "uncapped": lambda p: figure(p.uncapped),
+}
+"""The columns of the text, and what stands in them."""
+
+
+def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
+    """The points with those marked that another one beats on one axis and equals on the other."""
+    out = []
+    for p in points:
+        beaten = any(
+            o.disclosure <= p.disclosure + SAME
+            and o.utility >= p.utility
+            and (o.disclosure < p.disclosure - SAME or o.utility > p.utility)
+            for o in points
+        )
+        out.append(replace(p, dominated=beaten))
+    return tuple(out)
+
 
 DISCLOSURES = {
     "worst": "disclosure of the most exposed group (left is safer)",

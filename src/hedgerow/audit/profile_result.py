@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .. import facade
 from ..columns.table import Table
 from ..errors import PromiseError
 from ..profiles import Criterion, Profile
@@ -63,9 +64,7 @@ class Judged:
         return f"Judged({self.data['name']!r}, {self.state!r})"
 
     def __str__(self) -> str:
-        from ..report.standards import standard_lines
-
-        return "\n".join(standard_lines(self.data))
+        return "\n".join(facade.standard_lines(self.data))
 
 
 def needs_attacks(profile: Profile) -> bool:

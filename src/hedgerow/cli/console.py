@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..display import wrapped
 from ..progress import Progress, hearing_compiling
-from ..report.lines import wrapped
 
 if TYPE_CHECKING:
     from ..columns.table import Table
@@ -84,7 +84,7 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
     """Print aligned columns of text."""
-    from ..report.lines import aligned
+    from ..display import aligned
 
     for line in aligned([tuple(row) for row in rows], head):
         say(line)

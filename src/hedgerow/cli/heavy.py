@@ -1,7 +1,7 @@
 """What takes long to load, in one import that a command makes when it runs."""
 
+from ..audit.measure import audit, refuse_whole
 from ..audit.profile_result import needs_attacks
-from ..audit.run import audit, refuse_whole
 from ..audit.subject import plan_of
 from ..datasets import make_people
 from ..files import SUFFIXES
@@ -10,7 +10,7 @@ from ..methods.mart import MART
 from ..release import apply_plan
 from ..release.evidence import evidence
 from ..release.write import PARTS_MARKS, PUBLIC_MARKS, check_apart, check_target
-from ..report.standards import standard_verdict
+from ..report.figures import standard_verdict
 from ..workflow.inspection import beforehand
 from ..workflow.outcome import outcome
 from ..workflow.protect import stronger

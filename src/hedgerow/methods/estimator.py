@@ -14,8 +14,8 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self, TypeVar
 
+from ..display import face
 from ..errors import ParameterError
-from ..notebook import face
 from ..validation import is_number
 
 OUTPUTS = ("default", "pandas", "polars")

@@ -9,10 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
+from .. import facade
+from ..display import face, given
 from ..errors import PlanError, UnsupportedError
 from ..files import read_text, write_private
 from ..notation import Cell
-from ..notebook import face, given
 from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
 from .fields import PRIVATE, Discreet, Vector, plain, read, texts, told
@@ -435,9 +436,7 @@ class Plan:
         PlanError
             Cells are not covered, or quasi-identifiers of the plan are missing.
         """
-        from ..release import apply_plan
-
-        return apply_plan(self, people, keep_order=keep_order, unseen=unseen).frame
+        return facade.apply_plan(self, people, keep_order=keep_order, unseen=unseen).frame
 
     @takes(table=TEXT, dialect=TEXT, create=TEXT, name=TEXT)
     def to_sql(
@@ -471,15 +470,11 @@ class Plan:
         UnsupportedError
             The recoding cannot be written as SQL, or the database has no such thing.
         """
-        from ..backends.sql import to_sql
-
-        return to_sql(self, table, dialect, create=create, name=name)
+        return facade.to_sql(self, table, dialect, create=create, name=name)
 
     def explain(self) -> str:
         """The plan in words: what is released, recoded, dropped and promised."""
-        from ..release.explain import explain
-
-        return explain(self)
+        return facade.explain(self)
 
 
 def dumps(plan: Plan, *, public: bool = False) -> str:

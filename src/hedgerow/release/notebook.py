@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..display import face, given
 from ..notation import figure, words
-from ..notebook import face, given
 
 ROWS, COLUMNS = 5, 12
 """So much of the released table is shown; of the original nothing is."""

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .. import facade
 from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import OutputError, PromiseError
@@ -37,8 +38,7 @@ from .write import PUBLIC_MARKS, check_target, hand_out, write_folder
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..audit.column_comparison import Comparison
-    from ..audit.profile_result import Judged
+    from ..facade import Comparison, Judged
     from ..profiles import Profile
 
 IntArray = NDArray[np.int64]
@@ -279,9 +279,7 @@ class Release:
         Comparison
             `.rows` (quantiles of numbers, shares of categories), `.plot()`; print shows a table.
         """
-        from ..audit.column_comparison import compare
-
-        return compare(self, column)
+        return facade.compare(self, column)
 
     def against(self, profile: str | Path | Profile, **asked: Any) -> Judged:
         """Hold the release against what a standard asks: meets, does not meet, not measured.
@@ -297,9 +295,7 @@ class Release:
         -------
         Judged : `.state`, `.criteria`; print shows a table
         """
-        from ..audit.profile_check import against
-
-        return against(self, profile, asked)
+        return facade.against(self, profile, asked)
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -318,9 +314,7 @@ class Release:
         -------
         matplotlib axes
         """
-        from ..report.plots import plot_release
-
-        return plot_release(self, column, ax)
+        return facade.plot_release(self, column, ax)
 
     @property
     def cautions(self) -> list[str]:

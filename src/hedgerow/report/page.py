@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -13,12 +14,9 @@ from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from ..validation import check_one_of
-from . import pictures, standards
-from .figures import at
-from .first import Card, cap_on, cards
-from .narrow import stacked
-from .promises import Line, lines
-from .survey import estimate_rows
+from . import figures, pictures
+from .cards import Card, cap_on, cards
+from .figures import at, estimate_rows
 from .text import (
     APART,
     NO_SCORES,
@@ -36,10 +34,42 @@ from .text import (
     three_numbers,
     together_rows,
 )
-from .verdict import not_bounded, overall, verdicts
+from .verdict import Line, lines, not_bounded, overall, verdicts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+_TABLE = re.compile(r"<table>.*?</table>", re.S)
+_HEADS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.S)
+_ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
+_CELL = re.compile(r"<(td|th scope=\"row\")")
+_LEAST = 4
+"""Columns from which a table is stacked; one of fewer fits."""
+
+
+def stacked(page: str) -> str:
+    """A page whose wide tables have the class ``stack`` and the headings in their cells."""
+    return _TABLE.sub(lambda found: _stacked(found[0]), page)
+
+
+def _stacked(table: str) -> str:
+    head, begins, body = table.partition("<tbody>")
+    names = [re.sub(r"<[^>]+>", "", name).strip() for name in _HEADS.findall(head)]
+    if len(names) < _LEAST or not begins:
+        return table
+    names = [name.replace('"', "&quot;") for name in names]
+
+    def row(found: re.Match[str]) -> str:
+        heads = iter(names)
+
+        def cell(tag: re.Match[str]) -> str:
+            name = next(heads, "")
+            return f'{tag[0]} data-head="{name}"' if name else tag[0]
+
+        return f"<tr>{_CELL.sub(cell, found[1])}</tr>"
+
+    return head.replace("<table>", '<table class="stack">', 1) + begins + _ROW.sub(row, body)
+
 
 AUDIENCES = ("steward", "recipient")
 
@@ -188,8 +218,8 @@ def _context(
         "guesses": list(guesses(risk["linkage"].get("reconstructed"))) if altered else [],
         "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
         "standard": audit.get("profile") if steward else None,
-        "standard_rows": list(standards.criterion_rows(audit["profile"])) if audit.get("profile") else [],
-        "standard_heads": standards.STANDARD_HEADS,
+        "standard_rows": list(figures.criterion_rows(audit["profile"])) if audit.get("profile") else [],
+        "standard_heads": figures.STANDARD_HEADS,
         "measures": list(audit["measures"].values()),
         "not_measured": audit["not_measured"],
         "attacks": attacks if steward else [],

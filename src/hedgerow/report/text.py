@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..audit.inference import corrected_in_words
+from ..display import Rows, aligned, face, fitted
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
-from . import survey
-from .figures import WIDE, at, count
-from .lines import aligned, fitted
-from .standards import standard_lines
+from . import figures
+from .figures import WIDE, at, count, standard_lines
 
 
 def summary(audit: Mapping[str, Any]) -> str:
@@ -28,7 +27,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += _special(audit)
     lines += _disclosed(audit)
     lines += [*_together(audit["risk"].get("composition"))]
-    lines += [*_attacks(audit), *_utility(audit["utility"]), *survey.estimates(audit)]
+    lines += [*_attacks(audit), *_utility(audit["utility"]), *figures.estimates(audit)]
     lines += ["", *notes]
     lines += ["", *standard_lines(audit["profile"])] if audit.get("profile") else []
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
@@ -137,7 +136,7 @@ def risk_rows(
             if two is not None:
                 told = f"intruder {INTRUDERS[model]}"
                 yield f"{model}, {words}", write(one), write(two), told
-    yield from survey.population_rows(before, after)
+    yield from figures.population_rows(before, after)
 
 
 def _told(before: Mapping[str, Any] | None, release: Mapping[str, Any]) -> Iterator[str]:
@@ -481,3 +480,63 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
             f"release {figure(row['release'][key])}, original {figure(row['original'][key])}"
             f", constant {figure(row['constant'][key])}"
         )
+
+
+_ATTACKS = ("attack", "by", "about", "original", "release", "control", "public totals")
+
+
+def audit_face(audit: Mapping[str, Any]) -> str:
+    """HTML of `Audit.to_dict()`; shares and counts, no value of a person.
+
+    Parameters
+    ----------
+    audit : mapping
+        What was measured.
+    """
+    table, risk, attacks = audit["table"], audit["risk"], audit["attacks"]
+    risk_model = table["yardstick"]
+    told, tables = [f"Quasi-identifiers: {', '.join(table['quasi'])}."], list[Rows]()
+    if risk_model == "classes":
+        rows = [row[:3] for row in risk_rows(risk["original"], risk["release"], "prosecutor")]
+        tables.append(("", ("risk", "original", "release"), rows))
+    elif risk_model == "linkage":
+        told.append("Values were altered: records are judged by how well they are linked again.")
+        found = risk["linkage"]
+        tables.append(
+            (
+                "",
+                ("people linked by", "original", "release", "at random"),
+                [
+                    (a["learner"], *map(percent, (a["original"], a["success"], a["public_best"])))
+                    for a in found["attacks"]
+                ],
+            )
+        )
+        tables.append(("", ("score", "release"), score_rows(found["scores"])))
+    else:
+        told.append(APART)
+    three = three_numbers(risk, risk_model == "classes")
+    tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
+    if attacks:
+        tables.append(
+            (
+                "How many people each attack is right about",
+                _ATTACKS,
+                [
+                    (
+                        a["attack"],
+                        a["learner"],
+                        a["target"],
+                        percent(a["original"]),
+                        percent(a["success"]),
+                        percent(a["control"]),
+                        percent(max(a["public_best"], a["random_row"])),
+                    )
+                    for a in attacks
+                ],
+            )
+        )
+    else:
+        told.append("No attack was tried.")
+    told += [f"Not bounded: {text}." for text in audit["unbounded"]]
+    return face(f"Audit: {rows_in_words(table)}", told, *tables, notes=table["notes"])

@@ -12,10 +12,9 @@ from ..errors import HedgerowError
 from ..files import SUFFIXES
 from ..notation import figure, percent
 from ..profiles import Profile
-from ..report.choices import choices
-from ..report.drawings import bars
-from ..report.narrow import stacked
-from ..report.standards import STANDARD_HEADS, criterion_rows, ground, standard_verdict
+from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
+from ..report.page import stacked
+from ..report.svg import bars, choices
 from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS

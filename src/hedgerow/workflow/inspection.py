@@ -12,8 +12,7 @@ from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.roles import LONG, ColumnProfile, longest_text, profile, proposal, strata_disclosure
 from ..columns.table import Table
-from ..notebook import face
-from ..report.lines import fitted, wrapped
+from ..display import face, fitted, wrapped
 from ..schema import Schema
 from ..validation import NAMES, TEXT, takes
 from .options import quoted

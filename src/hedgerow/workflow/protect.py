@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..audit.inference import InferenceBound
-from ..audit.profile_check import audit_against
+from ..audit.measure import audit_against
 from ..audit.profile_result import FAILS, MEETS, TOLD, check_met, unmet
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError

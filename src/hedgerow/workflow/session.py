@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.column_ablation import Shares, shares
-from ..audit.frontier import Prepared, frontier
-from ..audit.lookup import Found, look_up
+from ..audit.frontier import Frontier, Point, Prepared, frontier
+from ..audit.measure import audit
 from ..audit.pairing import pair_up
-from ..audit.points import Frontier, Point
 from ..audit.result import Audit
-from ..audit.run import audit
+from ..audit.single_records import Found, look_up
+from ..audit.single_table import Unprotected, as_it_is, unprotected
 from ..audit.subject import of_release
 from ..audit.table_pair import Pair
-from ..audit.unprotected import Unprotected, as_it_is, unprotected
 from ..backends import ENGINES, base
 from ..backends.select import chosen, opened
 from ..columns.table import Table
@@ -250,7 +249,7 @@ class Session:
         attacks: bool = True,
         progress: Progress | None = None,
     ) -> Unprotected:
-        """Measure what the table gives away as it is; see `hedgerow.audit.unprotected`.
+        """Measure what the table gives away as it is; see `hedgerow.audit.single_table`.
 
         Parameters
         ----------

@@ -31,8 +31,8 @@ from ...measures import (
     sizes,
 )
 from ...schema import Schema
+from ..column_comparison import BINS, scatter
 from ..design_matrix import Known, known_table
-from ..histograms import BINS, scatter
 from ..success import Target, Tolerance
 from ..table_pair import Pair, TablePair
 

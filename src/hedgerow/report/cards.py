@@ -9,9 +9,8 @@ from typing import Any
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent
 from ..plan import Plan
-from .drawings import bars, shares_by_group
-from .figures import at
-from .standards import standard_verdict
+from .figures import at, standard_verdict
+from .svg import bars, shares_by_group
 from .text import others
 
 FEW = 0.01

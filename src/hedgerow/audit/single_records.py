@@ -1,0 +1,470 @@
+"""What the group of every single record gives away: for the steward alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..columns.column import Column
+from ..columns.table import Table
+from ..display import cell
+from ..errors import InputError, ParameterError, UnsupportedError
+from ..io.write import write_table
+from ..measures import BoolArray, Classes, FloatArray, Groups, IntArray, group
+from ..measures.class_counts import Counts
+from ..notation import moment, number, plain
+from ..validation import PATH, takes, whole
+from .attacks.class_risk import Population, household_risks
+from .attacks.special_uniques import SpecialUniques
+from .design_matrix import shown_values
+from .released_values import ReleasedColumn
+from .success import Target
+from .table_pair import Pair, evenly
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PerPerson:
+    """What the group of every released record gives away, those most at risk first. Private.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        A line a released record. ``row``: its place in the original, from 0; the key or unit
+        column, where there is one; ``records`` and ``people`` of its group; ``prosecutor`` and, where
+        it was measured, ``journalist``: its risk of being found, with ``population``, the people of the
+        population that its group stands for; ``household risk``: that anybody of its household is
+        found; ``suda``: its score of special
+        uniques, where asked for; ``disclosure``: the largest of its
+        sensitive columns; and for each of these ``NAME disclosure`` (0 the group tells nothing, 1
+        all), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
+        and ``NAME named`` (the share of the group's released values that would name the record's own:
+        a number within 10%, a date within 30 days, a category exactly).
+    """
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __repr__(self) -> str:  # no person's value
+        return f"PerPerson({len(self):,} records)"
+
+    @takes(n=whole())
+    def most_at_risk(self, n: int = 20) -> list[dict[str, Any]]:
+        """The records whose groups give away most, a mapping each.
+
+        Parameters
+        ----------
+        n : int, at least 1
+        """
+        return list(self.table.slice(0, n).to_pylist())
+
+    @takes(path=PATH)
+    def save(self, path: str | Path) -> None:
+        """Write all records to a file that its owner alone can read: CSV, Parquet, Arrow ..."""
+        write_table(self.table, path)
+
+
+def per_person(
+    pair: Pair,
+    journalist: Population | None = None,
+    key: str | None = None,
+    special: SpecialUniques | None = None,
+) -> PerPerson:
+    """What the groups of a paired release tell of each record.
+
+    Parameters
+    ----------
+    pair : Pair
+    journalist : Population, optional
+        The people of the population behind each class, and the journalist's risk.
+    key : str, optional
+        A column of the original that tells records apart.
+    special : SpecialUniques, optional
+        Those of the release.
+
+    Raises
+    ------
+    ParameterError
+        Values were altered, so that groups of equal cells are nobody's.
+    """
+    if pair.risk_model == "linkage":
+        raise ParameterError(
+            "this release altered values, so there are no groups of equal cells to judge a person by",
+            hint="leave per_person out; the linking attack says how many people are found",
+        )
+    label = pair.classes.labels
+    people = pair.people_in(pair.classes)
+    columns: dict[str, Any] = {"row": pair.rows}
+    for name in dict.fromkeys((key, pair.schema.person)):
+        if name is not None and name in pair.original.names:
+            columns[name] = pair.original.arrow.column(name).take(pa.array(pair.rows))
+    columns |= {
+        "records": pair.classes.sizes[label],
+        "people": people[label],
+        "prosecutor": 1.0 / people[label],
+    }
+    if journalist is not None:
+        columns["population"] = journalist.sizes[label]
+        columns["journalist"] = journalist.risk[label]
+    homes = household_risks(pair, (1.0 / people if journalist is None else journalist.risk)[label])
+    if homes is not None:
+        columns["household risk"] = homes.of_rows
+    if special is not None:
+        columns["suda"] = special.scores
+    told = Classes.from_groups(pair.value_groups, pair.released_sensitive)
+    worst, parts = np.zeros(pair.n_rows), dict[str, Any]()
+    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
+        found, group = told.sensitive[own.name], pair.value_groups.labels.astype(np.int64)
+        names = list(found.scores.by_score)
+        every = np.stack([found.scores.by_score[name] for name in names])
+        tells = found.scores.worst[group]
+        worst = np.maximum(worst, tells)
+        parts[f"{own.name} disclosure"] = tells
+        parts[f"{own.name} by"] = np.array(names)[every.argmax(axis=0)][group]
+        parts[f"{own.name} values"] = np.diff(found.counts.starts)[group]
+        parts[f"{own.name} named"] = _named(own, shown, group, pair.targets[own.name])
+    columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
+    order = np.lexsort((pair.rows, label, people[label], -worst))
+    table = pa.table(columns)
+    return PerPerson(table.take(pa.array(order)))
+
+
+def _named(own: Column, shown: Column, labels: IntArray, target: Target) -> FloatArray:
+    """The share of each record's group whose released value would name the record's own."""
+    codes, values = shown_values(own, shown)
+    n = len(values) + 1
+    keys = np.sort(labels * n + codes)
+    if target.is_number:
+        # what is missing is named by what is missing
+        y, missing = own.numbers, len(values) - 1
+        near = target.headline
+        reach = near.share * np.abs(y) + near.width + 1e-12 * np.abs(y)
+        known = np.isfinite(y)
+        low = np.where(known, np.searchsorted(values[:-1], y - reach, "left"), missing)
+        high = np.where(known, np.searchsorted(values[:-1], y + reach, "right"), missing + 1)
+    elif own.is_number:
+        places = np.searchsorted(values[:-1], np.append(own.values, np.inf))
+        same = np.append(values[:-1], np.nan)[places] == own.by_code
+        low = np.where(same, places, n - 1)[own.codes]
+        low = np.where(own.codes == own.n_values, len(values) - 1, low)
+        high = low + 1
+    else:
+        low, high = own.codes.astype(np.int64), own.codes.astype(np.int64) + 1
+    begin = labels * n
+    inside = np.searchsorted(keys, begin + high) - np.searchsorted(keys, begin + low)
+    sizes = np.bincount(labels)
+    return np.asarray(inside / sizes[labels])
+
+
+RECORDS = 5
+"""So many records are shown before and after."""
+MOST = 20_000
+"""So many different rows, before or after, a page can look people up in."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Shown:
+    """Records for the eyes of the steward; neither `Audit.to_dict` nor a recipient's page holds them.
+
+    Parameters
+    ----------
+    names : list of str
+        The columns of `before` and `after`.
+    before, after : lists of lists of str
+        The same records in the original and in the release.
+    people : dict, optional
+        Which original and released rows fit a description, as `lookup.js` reads it; None where
+        values were altered or there are more than 20,000 different rows.
+    """
+
+    names: list[str]
+    before: list[list[str]]
+    after: list[list[str]]
+    people: dict[str, Any] | None
+
+    def __repr__(self) -> str:  # no person's value
+        return f"Shown({len(self.before)} records)"
+
+    @property
+    def script(self) -> str:
+        """`people` as JSON that may stand inside a page."""
+        return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace(
+            "<", "\\u003c"
+        )
+
+
+def shown(pair: Pair) -> Shown:
+    """Records and descriptions of a paired release.
+
+    Parameters
+    ----------
+    pair : Pair
+    """
+    roles = (*pair.schema.quasi, *pair.schema.sensitive)
+    names = [n for n in pair.original.names if n in roles and n in pair.released.names]
+    some = evenly(pair.canonical, RECORDS)
+    return Shown(
+        names,
+        _texts(pair.original, names, pair.rows[some]),
+        _texts(pair.released, names, pair.released_rows[some]),
+        _people(pair) if pair.risk_model == "classes" else None,
+    )
+
+
+def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
+    found = [table.take(name, rows).to_pylist() for name in names]
+    return [list(map(cell, row)) for row in zip(*found, strict=True)]
+
+
+def _people(pair: Pair) -> dict[str, Any] | None:
+    whole = pair.unchanged
+    before, after = whole.classes, pair.classes
+    if pair.groups is not None:  # alike by their cells, they may lie in several groups
+        after = group([pair.classes.labels, pair.groups.labels], pair.n_rows)
+    if max(len(before.sizes), len(after.sizes)) > MOST:
+        return None
+    sides = (
+        (before, whole.value_groups, [c.codes for c in whole.quasi], whole.sensitive),
+        (after, pair.value_groups, [c.codes for c in pair.released_quasi], pair.released_sensitive),
+    )
+    made: dict[str, Any] = {
+        "columns": [_column(column) for column in pair.released_quasi],
+        "sensitive": [_kind(column) for column in pair.sensitive],
+    }
+    for name, (groups, told, codes, sensitive) in zip(("before", "after"), sides, strict=True):
+        made[name] = {
+            "n": groups.sizes.tolist(),
+            "keys": [column[groups.first].tolist() for column in codes],
+            "told": [_known_values(column, told, groups) for column in sensitive],
+        }
+    return plain(made, digits=8)
+
+
+def labels(column: Column) -> list[str]:
+    """The values of a column as a page shows them."""
+    if not column.is_number:
+        return list(map(str, column.values))
+    values = column.values.tolist()
+    return [moment(v, column.unit) if column.unit else number(v) for v in values]
+
+
+def _column(released: ReleasedColumn) -> dict[str, Any]:
+    """A quasi-identifier: its values, and which of them each released cell may stand for."""
+    own, m = released.whole, released.original.n_values
+    return {
+        "name": own.name,
+        "numbers": own.is_number,  # cells are ranges, of dates as well
+        "number": own.is_number and not own.unit,
+        "labels": labels(own),
+        "missing": bool(own.has_missing),
+        "means": released.stands_in,
+        "cells": _ranges(released, m) if own.is_number else _sets(released, m),
+    }
+
+
+def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
+    """First and last value of each cell, and whether it may be missing."""
+    values = released.original.values
+    known = np.isfinite(released.lo)
+    lo = np.searchsorted(values, np.where(known, released.lo, np.inf), "left")
+    hi = np.searchsorted(values, np.where(known, released.hi, -np.inf), "right") - 1
+    free = released.anything | released.stands_in
+    lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
+    return np.stack([lo, hi, released.missing | free], axis=1).astype(int).tolist()
+
+
+def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
+    """The values of each cell, the last of all the missing one; None where any may be."""
+    return [
+        None if free else [*members.tolist(), *([m] if missing else [])]
+        for members, free, missing in zip(
+            released.members, released.anything, released.missing, strict=True
+        )
+    ]
+
+
+def _kind(column: Column) -> dict[str, Any]:
+    return {"name": column.name, "number": column.is_number}
+
+
+def _known_values(column: Column, told: Groups, groups: Groups) -> list[Any]:
+    """Of each group: how many values are known, their mean and mean square; or counts by value."""
+    at = told.labels[groups.first].astype(np.int64)
+    if not column.is_number:
+        counts = Counts.from_codes(told, column.codes, column.n_values + 1)
+        ends = zip(counts.starts[at].tolist(), counts.starts[at + 1].tolist(), strict=True)
+        values, n = counts.values.tolist(), counts.counts.tolist()
+        return [[values[a:b], n[a:b]] for a, b in ends]
+    y = column.numbers
+    known = np.isfinite(y)
+    labels, n_groups = told.labels.astype(np.int64), len(told.sizes)
+
+    def mean(of: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        total = np.bincount(labels[known], of[known], n_groups)
+        return np.asarray(total / np.maximum(n, 1))
+
+    n = np.bincount(labels[known], minlength=n_groups)
+    centre = mean(y)
+    spread = mean((y - centre[labels]) ** 2)
+    return np.stack([n[at], centre[at], spread[at]], axis=1).tolist()
+
+
+@dataclass(frozen=True)
+class Fits:
+    """The records of one table that fit a description.
+
+    Parameters
+    ----------
+    records : int
+    groups : int
+        Classes that these records lie in.
+    told : mapping
+        Of each sensitive column the typical error of a guess (numbers and dates, the spread), or the
+        share of the likeliest value (categories); None where no record fits.
+    """
+
+    records: int
+    groups: int
+    told: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A description, looked up before and after.
+
+    Parameters
+    ----------
+    before : Fits
+        In the original.
+    after : Fits or None
+        In the release; None where there is none yet.
+    nobody : mapping
+        What somebody guesses who knows nobody: the same figures over the whole original.
+    numbers : tuple of str
+        The sensitive columns whose figure is an error and no share.
+    """
+
+    before: Fits
+    after: Fits | None
+    nobody: Mapping[str, float | None]
+    numbers: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        sides = {"before": vars(self.before), "after": self.after and vars(self.after)}
+        made: dict[str, Any] = plain({**vars(self), **sides})
+        return made
+
+
+def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:
+    """Look a description up.
+
+    Parameters
+    ----------
+    pair : Pair
+    wanted : mapping of str to str
+        What is known of a person: values of quasi-identifiers as the table shows them; columns that
+        are left out may be anything. No message repeats them.
+    released : bool
+        False looks in the original alone.
+
+    Raises
+    ------
+    InputError
+        A name is no quasi-identifier, or what is known of a number or date is none.
+    UnsupportedError
+        The method altered values, so that cells rule nobody out.
+    """
+    if released and pair.risk_model == "linkage":
+        raise UnsupportedError(
+            "this release altered values, so no released record can be ruled out by its cells",
+            hint="the linking attack of the audit says how many people are found",
+        )
+    columns = {column.name: column for column in pair.released_quasi}
+    if odd := [name for name in wanted if name not in columns]:
+        raise InputError(
+            f"{', '.join(odd)}: no quasi-identifier", hint=f"these are {', '.join(columns)}"
+        )
+    known = {name: _code(columns[name].whole, text) for name, text in wanted.items()}
+    whole = pair.unchanged
+    own = {column.name: column for column in whole.quasi}
+    before = np.ones(whole.n_rows, np.bool_)
+    for name, code in known.items():
+        before &= own[name].codes == code
+    after = None
+    if released:
+        fits = np.ones(pair.n_rows, np.bool_)
+        for name, code in known.items():
+            column = columns[name]
+            fits &= _covers(column, code)[column.codes]
+        after = _fits(pair, fits)
+    everybody = _fits(whole, np.ones(whole.n_rows, np.bool_))
+    numbers = tuple(column.name for column in pair.sensitive if column.is_number)
+    return Found(_fits(whole, before), after, everybody.told, numbers)
+
+
+def _code(column: Column, text: str) -> float:
+    """The code of a value; of a number that nobody has, between two codes; -1 for none."""
+    text = text.strip()
+    if not text:
+        return float(column.n_values)
+    shown = labels(column)
+    if text in shown:
+        return float(shown.index(text))
+    if not column.is_number or column.unit:
+        return -1.0
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"what is known of {column.name} is not a number") from None
+    at = int(np.searchsorted(column.values, value))
+    same = at < column.n_values and column.values[at] == value
+    return float(at) if same else at - 0.5
+
+
+def _covers(column: ReleasedColumn, code: float) -> BoolArray:
+    """Which cells may stand for a value."""
+    m = column.original.n_values
+    free = column.anything | column.stands_in
+    if code == m:
+        return column.missing | free
+    if column.is_number:
+        values = column.original.values
+        known = np.isfinite(column.lo)
+        lo = np.searchsorted(values, np.where(known, column.lo, np.inf), "left")
+        hi = np.searchsorted(values, np.where(known, column.hi, -np.inf), "right") - 1
+        return np.asarray(free | ((lo <= code) & (code <= hi)))
+    held = [bool((members == code).any()) for members in column.members]
+    return np.asarray(column.anything | np.array(held, np.bool_))
+
+
+def _fits(side: Pair, rows: BoolArray) -> Fits:
+    found = np.flatnonzero(rows)
+    groups = len(np.unique(side.classes.labels[found]))
+    told = side.value_groups.labels.astype(np.int64)
+    # a group tells all of its values, each as surely as records of it fit
+    share = np.bincount(told[found], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
+    weights = share[told]
+    names = [column.name for column in side.sensitive]
+    figures = [_guess_error(column, weights) for column in side.released_sensitive]
+    return Fits(len(found), groups, dict(zip(names, figures, strict=True)))
+
+
+def _guess_error(column: Column, weights: FloatArray) -> float | None:
+    if column.is_number:
+        y = column.numbers
+        known = np.isfinite(y) & (weights > 0)
+        if not known.any():
+            return None
+        mean = np.average(y[known], weights=weights[known])
+        return float(np.sqrt(np.average((y[known] - mean) ** 2, weights=weights[known])))
+    counts = np.bincount(column.codes, weights, column.n_values + 1)
+    return float(counts.max() / counts.sum()) if counts.sum() else None
