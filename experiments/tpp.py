@@ -232,9 +232,9 @@ def adult() -> Any:
 
 def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
     return [
-        Predictor.numbers(n, frame[n])
+        Predictor.from_numbers(n, frame[n])
         if n in NUMERIC
-        else Predictor.categories(n, frame[n].fillna("(missing)").tolist())
+        else Predictor.from_categories(n, frame[n].fillna("(missing)").tolist())
         for n in names
     ]
 
@@ -269,7 +269,7 @@ def table1() -> dict[str, Any]:
     frame = adult()
     names = [n for n in PREDICTORS if n != "education"]  # the printed trees test education-num
     columns = _columns(frame, names)
-    response = PredictedColumn.of_classes(frame["income"].tolist())
+    response = PredictedColumn.from_classes(frame["income"].tolist())
     occupation = np.unique(frame["occupation"].to_numpy(dtype=str), return_inverse=True)[1]
     grown = RpartTree(RpartSettings("class", maxdepth=3))
     grown.fit(columns, response)

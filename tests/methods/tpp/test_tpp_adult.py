@@ -20,7 +20,7 @@ def adult():
     return (
         frame,
         adult_columns(frame),
-        PredictedColumn.of_classes(frame["income"].tolist()),
+        PredictedColumn.from_classes(frame["income"].tolist()),
         occupation,
     )
 

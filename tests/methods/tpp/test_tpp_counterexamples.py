@@ -27,7 +27,7 @@ def printed(columns, response, settings):
     made = [
         printed_step_3(c, f, old)
         if f in old.used
-        else Predictor.numbers(c.name, np.zeros(len(c.codes)))
+        else Predictor.from_numbers(c.name, np.zeros(len(c.codes)))
         for f, c in enumerate(columns)
     ]
     return old, grow(made, response, settings)
@@ -35,24 +35,24 @@ def printed(columns, response, settings):
 
 def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
     x = np.arange(1.0, 7.0)
-    y = PredictedColumn.of_classes(list("000111"))
-    columns = [Predictor.numbers("x", x)]
+    y = PredictedColumn.from_classes(list("000111"))
+    columns = [Predictor.from_numbers("x", x)]
     settings = TreeSettings("entropy", n_splits=1)
     tree = grow(columns, y, settings)
     root = tree.nodes[0]
     flat = np.full(6, 3.5)
     assert (np.diff(flat) >= 0).all()  # 3(a): order kept
     assert flat[root.lo] + flat[root.hi] == x[root.lo] + x[root.hi]  # 3(b): sum kept
-    assert grow([Predictor.numbers("x", flat)], y, settings).n_splits == 0
+    assert grow([Predictor.from_numbers("x", flat)], y, settings).n_splits == 0
     assert corrected(columns, y, settings) == 0
 
 
 def test_ce3_two_nodes_want_different_distances():
     columns = [
-        Predictor.numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
-        Predictor.numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
+        Predictor.from_numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
+        Predictor.from_numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
     ]
-    y = PredictedColumn.of_classes(list("0011001"))
+    y = PredictedColumn.from_classes(list("0011001"))
     failing = []
     for criterion in ("entropy", "gini"):
         for splits in range(1, 7):
@@ -68,8 +68,8 @@ def test_ce3_two_nodes_want_different_distances():
 
 
 def test_ce4_the_last_bit_of_a_threshold():
-    columns = [Predictor.numbers("x", [0.1, 0.2, 0.0, 0.9])]
-    y = PredictedColumn.of_classes(list("1011"))
+    columns = [Predictor.from_numbers("x", [0.1, 0.2, 0.0, 0.9])]
+    y = PredictedColumn.from_classes(list("1011"))
     settings = TreeSettings("entropy", n_splits=1)
     old, new = printed(columns, y, settings)
     assert (old.nodes[0].threshold, new.nodes[0].threshold) == (0.15000000000000002, 0.15)
@@ -96,8 +96,8 @@ def merged(columns, tree):
     ],
 )
 def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf):
-    columns = [Predictor.categories("c0", list(c0)), Predictor.categories("c1", list(c1))]
-    response = PredictedColumn.of_classes(list(y))
+    columns = [Predictor.from_categories("c0", list(c0)), Predictor.from_categories("c1", list(c1))]
+    response = PredictedColumn.from_classes(list(y))
     broken = 0
     for criterion in ("entropy", "gini"):
         for splits in range(1, 6):

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 
 from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
-from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor, xlogx, xlogx_shift
+from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.split_scores import (
     CRITERIA,
-    dense,
     gain_of,
     histogram,
     scan_numeric,
     scan_single,
     scan_subsets,
-    split_rows,
+    xlogx,
+    xlogx_shift,
 )
 from hedgerow.methods.tpp.tree_settings import TreeSettings
 
@@ -124,20 +124,13 @@ def test_single_scan_finds_the_best_category_against_the_rest():
         assert alone[j]
 
 
-def test_histogram_dense_and_split_rows():
+def test_histogram_counts_every_value():
     rng = np.random.default_rng(3)
     codes, y = rng.integers(0, 50, 300).astype(np.int32), rng.integers(0, 3, 300)
     w = rng.integers(1, 4, 300)
     expected = np.zeros((50, 3), np.int64)
     np.add.at(expected, (codes, y), w)
     assert np.array_equal(histogram(codes, y, w, 50, 3, 0), expected)
-    present, local = dense(codes)
-    assert np.array_equal(present[local], codes)
-    assert np.array_equal(present, np.unique(codes))
-    rows = np.arange(300, dtype=np.int32)
-    left, right = split_rows(rows, codes < 20)
-    assert np.array_equal(left, rows[codes < 20])
-    assert np.array_equal(right, rows[codes >= 20])
 
 
 def test_midpoint_stays_above_the_left_value():
@@ -164,9 +157,9 @@ def test_sorting_and_counting_agree():
     rng = np.random.default_rng(0)
     n = 400
     x = rng.normal(size=n)
-    y = PredictedColumn.of_classes([str(v) for v in (x + rng.normal(size=n) > 0).astype(int)])
+    y = PredictedColumn.from_classes([str(v) for v in (x + rng.normal(size=n) > 0).astype(int)])
     settings = TreeSettings("entropy", n_splits=60)
-    few = grow([Predictor.numbers("x", x)], y, settings)
+    few = grow([Predictor.from_numbers("x", x)], y, settings)
     wide = Predictor("x", (np.unique(x, return_inverse=True)[1] * 1).astype(np.int32), np.unique(x))
     assert grow([wide], y, settings).nodes == few.nodes
     deep = [node for node in few.nodes if node.feature >= 0 and 4 * node.n + 64 < n]
@@ -178,22 +171,24 @@ def test_sorting_and_counting_agree():
 def test_min_gain_stops_growth_in_its_own_units():
     rng = np.random.default_rng(1)
     x, noise = rng.integers(0, 20, 300), rng.integers(0, 2, 300)
-    y = PredictedColumn.of_classes([str(v) for v in ((x > 9) ^ (noise & (x % 2))).astype(int)])
-    free = grow([Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=10))
+    y = PredictedColumn.from_classes([str(v) for v in ((x > 9) ^ (noise & (x % 2))).astype(int)])
+    free = grow([Predictor.from_numbers("x", x)], y, TreeSettings("gini", n_splits=10))
     root = plain_gain([*free.nodes[1].value], [*free.nodes[0].value], "gini") / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
         tree = grow(
-            [Predictor.numbers("x", x)], y, TreeSettings("gini", n_splits=1, min_gain=root * share)
+            [Predictor.from_numbers("x", x)],
+            y,
+            TreeSettings("gini", n_splits=1, min_gain=root * share),
         )
         assert tree.n_splits == splits
-    values = PredictedColumn.of_numbers(x * 1.5 + noise)
-    tree = grow([Predictor.numbers("x", x)], values, TreeSettings("variance", n_splits=1))
+    values = PredictedColumn.from_numbers(x * 1.5 + noise)
+    tree = grow([Predictor.from_numbers("x", x)], values, TreeSettings("variance", n_splits=1))
     left, right = tree.nodes[1], tree.nodes[2]
     mean = (left.n * left.value[0] + right.n * right.value[0]) / 300
     drop = (left.n * (left.value[0] - mean) ** 2 + right.n * (right.value[0] - mean) ** 2) / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
         again = grow(
-            [Predictor.numbers("x", x)],
+            [Predictor.from_numbers("x", x)],
             values,
             TreeSettings("variance", n_splits=1, min_gain=drop * share),
         )

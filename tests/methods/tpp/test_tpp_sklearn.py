@@ -54,13 +54,15 @@ def test_random_columns_are_rebuilt_at_every_size():
         rng = np.random.default_rng(seed)
         n = int(rng.integers(30, 200))
         x = rng.normal(size=n) * 10.0 ** rng.integers(-1, 5) if seed % 2 else rng.integers(0, 40, n)
-        column = Predictor.numbers("x", x.astype(np.float32))
+        column = Predictor.from_numbers("x", x.astype(np.float32))
         if len(column.values) < 2 or np.diff(column.values).min() <= 2e-7:
             continue
         maker = DecisionTreeRegressor if seed % 3 else DecisionTreeClassifier
         y = rng.integers(0, 30 if seed % 3 else 3, n)
         response = (
-            PredictedColumn.of_numbers(y) if seed % 3 else PredictedColumn.of_classes(y.astype(str))
+            PredictedColumn.from_numbers(y)
+            if seed % 3
+            else PredictedColumn.from_classes(y.astype(str))
         )
         tree = maker(random_state=seed, max_leaf_nodes=10, min_samples_leaf=int(rng.integers(1, 5)))
         target = SklearnTree(tree.fit(column.values[column.codes].reshape(-1, 1), y))

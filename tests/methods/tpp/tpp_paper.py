@@ -44,22 +44,22 @@ def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predicto
         one, two = interval(v1, True), interval(v2, False)
         d = min(v1 - one.mean(), two.mean() - v2)
         released |= dict.fromkeys(one.tolist(), v1 - d) | dict.fromkeys(two.tolist(), v2 + d)
-    return Predictor.numbers(column.name, [released[v] for v in column.values[column.codes]])
+    return Predictor.from_numbers(column.name, [released[v] for v in column.values[column.codes]])
 
 
 class Shortcut(Builder):
     """A grower that orders categories by mean class code, always."""
 
-    def _search(self, feature, column, codes, y, w, total):  # type: ignore[no-untyped-def]
+    def _subset(self, column, codes, y, w, total):  # type: ignore[no-untyped-def]
         self.ordered = True
-        return super()._search(feature, column, codes, y, w, total)
+        return super()._subset(column, codes, y, w, total)
 
-    def _ordered(self, hist, total):  # type: ignore[no-untyped-def]
+    def _prefix(self, hist, total):  # type: ignore[no-untyped-def]
         means = [
             Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist
         ]
         order = sorted(range(len(means)), key=lambda j: means[j])
-        best, chosen = 0.0, None
+        best, chosen = 0.0, np.zeros(len(order), bool)
         for at in range(1, len(order)):
             if means[order[at - 1]] == means[order[at]]:
                 continue
@@ -69,4 +69,4 @@ class Shortcut(Builder):
             gain = gain_of(left, total, self.table, self.criterion)
             if gain > best:
                 best, chosen = gain, np.isin(np.arange(len(order)), order[:at])
-        return None if chosen is None else (best, chosen, False)
+        return best, chosen

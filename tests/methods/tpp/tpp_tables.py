@@ -38,18 +38,20 @@ def random_columns(rng, n):
             x = np.round(rng.random(n) * rng.choice([1, 10, 1000]), int(rng.integers(1, 4)))
         elif kind == 2:
             pool = list("abcdefghijklmnopqrst")[: rng.integers(2, 20)]
-            columns.append(Predictor.categories(f"x{j}", [str(v) for v in rng.choice(pool, n)]))
+            columns.append(
+                Predictor.from_categories(f"x{j}", [str(v) for v in rng.choice(pool, n)])
+            )
             continue
         else:
             x = rng.normal(size=n) * 10.0 ** rng.integers(-5, 6)
-        columns.append(Predictor.numbers(f"x{j}", x))
+        columns.append(Predictor.from_numbers(f"x{j}", x))
     return columns
 
 
 def random_responses(rng, n):
     """A class response of 2 to 4 classes and a numeric one."""
-    classes = PredictedColumn.of_classes([str(v) for v in rng.integers(0, rng.integers(2, 5), n)])
-    return classes, PredictedColumn.of_numbers(
+    classes = PredictedColumn.from_classes([str(v) for v in rng.integers(0, rng.integers(2, 5), n)])
+    return classes, PredictedColumn.from_numbers(
         np.round(rng.random(n) * 10, int(rng.integers(0, 3)))
     )
 
@@ -68,8 +70,8 @@ def adult_frame():
 def adult_columns(frame, names=PREDICTORS):
     """Adult's predictors, missing values as a category."""
     return [
-        Predictor.numbers(n, frame[n])
+        Predictor.from_numbers(n, frame[n])
         if n in NUMERIC
-        else Predictor.categories(n, frame[n].fillna("(missing)").tolist())
+        else Predictor.from_categories(n, frame[n].fillna("(missing)").tolist())
         for n in names
     ]

@@ -1,7 +1,12 @@
 """The exact builder: best-first growth whose every decision is a function of record sets.
 
-Builder contract B1 to B4: exact scores (`scores`), midpoints of neighbouring
+Builder contract B1 to B4: exact scores (`split_scores`), midpoints of neighbouring
 present values, binary category subsets, ties by rule, a stated number of splits.
+
+It is not the grower of `trees`: that one searches ordered codes, weighs several responses
+in floats and lets k and caps decide what may be split. Here a recipient must rebuild the
+tree to the last bit from other values of the same records. So sums are integers, equal
+scores are equal exactly, categories are unordered, and the number of splits alone ends growth.
 """
 
 from __future__ import annotations
@@ -13,22 +18,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import fsum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .encoding import PredictedColumn, Predictor, xlogx, xlogx_shift
+from .encoding import PredictedColumn, Predictor
 from .split_scores import (
     CRITERIA,
+    ENTROPY,
+    GINI,
     RATIO,
     VARIANCE,
-    dense,
     gain_of,
     histogram,
     scan_numeric,
     scan_single,
     scan_subsets,
-    split_rows,
+    xlogx,
+    xlogx_shift,
 )
 from .tree_settings import TreeSettings
 
@@ -79,47 +87,36 @@ class BuiltTree:
         return {node.feature for node in self.nodes if node.feature >= 0}
 
     def prefix(self, n_splits: int) -> BuiltTree:
-        """The tree as it stood after its first splits."""
+        """Return the tree as it stood after its first splits."""
         return self.keep(lambda node: node.order < n_splits)
 
     def keep(self, wanted: Callable[[Node], bool]) -> BuiltTree:
-        """The tree with only the wanted splits; a dropped split drops those below it."""
-        moved = list(range(len(self.nodes)))
+        """Return the tree with only the wanted splits; a dropped split drops those below it."""
+        target = list(range(len(self.nodes)))
         for i, node in enumerate(self.nodes):  # parents stand before their children
-            if node.feature >= 0 and (moved[i] != i or not wanted(node)):
-                moved[node.left] = moved[node.right] = moved[i]
-        alive = [i for i, target in enumerate(moved) if target == i]
-        new = {old: at for at, old in enumerate(alive)}
-        kept = []
-        for old in alive:
+            if node.feature >= 0 and (target[i] != i or not wanted(node)):
+                target[node.left] = target[node.right] = target[i]
+        remaining = [i for i, at in enumerate(target) if at == i]
+        new = {old: at for at, old in enumerate(remaining)}
+        nodes = []
+        for old in remaining:
             node = self.nodes[old]
-            if node.feature >= 0 and moved[node.left] == node.left:
-                kept.append(replace(node, left=new[node.left], right=new[node.right]))
+            if node.feature >= 0 and target[node.left] == node.left:
+                nodes.append(replace(node, left=new[node.left], right=new[node.right]))
             else:
-                kept.append(leaf_of(node))
-        lookup = np.array([new[target] for target in moved], np.int32)
-        return BuiltTree(tuple(kept), lookup[self.leaf], self.closed_left)
+                nodes.append(leaf_of(node))
+        lookup = np.array([new[at] for at in target], np.int32)
+        return BuiltTree(tuple(nodes), lookup[self.leaf], self.closed_left)
 
 
 def leaf_of(node: Node) -> Node:
-    """The node without its split."""
+    """Return the node without its split."""
     return Node(node.path, node.depth, node.n, node.value)
 
 
-@dataclass(frozen=True)
-class CandidateSplit:
-    """A candidate split of one node."""
-
-    gain: float
-    feature: int
-    lo: int = -1
-    hi: int = -1
-    left_set: tuple[int, ...] = ()
-    right_set: tuple[int, ...] = ()
-    tied: bool = False
-
-
 Chooser = Callable[[str], Sequence[int]]
+Split = tuple[float, dict[str, Any]]
+"""The gain of a candidate split, and the fields that it gives its node."""
 
 
 class Builder:
@@ -153,232 +150,192 @@ class Builder:
         min_split: int = 2,
         ordered_anyway: bool = False,
     ) -> None:
-        settings = settings.said(response.classes)
+        settings = settings.for_response(response.classes)
         self.columns, self.response, self.settings = columns, response, settings
         self.criterion = CRITERIA[str(settings.criterion)]
         self.width = 2 if self.criterion == VARIANCE else max(len(response.labels), 1)
-        self.weights = weights
-        self.rows = np.arange(response.n, dtype=np.int32)
-        if weights is not None:
-            self.rows = self.rows[weights > 0]
-        self.ones = np.ones(response.n, np.int64)
-        total = int(response.n if weights is None else weights.sum())
-        self.total = total
-        needs = self.criterion != VARIANCE and settings.criterion != "gini"
-        self.table = xlogx(total) if needs else np.zeros(1, np.int64)
+        self.weights = np.ones(response.n, np.int64) if weights is None else weights
+        n = int(self.weights.sum())
+        self.table = xlogx(n) if self.criterion in (ENTROPY, RATIO) else np.zeros(1, np.int64)
         self.min_split = max(min_split, 2 * settings.min_leaf, 2)
         self.choose = choose or (lambda path: range(len(columns)))
         self.ordered = self.criterion == VARIANCE or (self.width <= 2 and self.criterion != RATIO)
         self.ordered = self.ordered and (settings.min_leaf == 1 or ordered_anyway)
+        # min_gain in the units of the integer scores
+        shifts = {ENTROPY: xlogx_shift(n), GINI: 0, VARIANCE: 2 * response.shift}
+        self.floor = settings.min_gain
+        if self.criterion in shifts:
+            self.floor = float(np.ldexp(settings.min_gain * n, shifts[self.criterion]))
 
-    def gain_floor(self) -> float:
-        """`min_gain` in the units of the integer scores."""
-        if self.criterion == RATIO:
-            return self.settings.min_gain
-        shift = {"entropy": xlogx_shift(self.total), "gini": 0}.get(
-            str(self.settings.criterion), 2 * self.response.shift
-        )
-        return float(np.ldexp(self.settings.min_gain * self.total, shift))
-
-    def best_split(
-        self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]
-    ) -> CandidateSplit | None:
-        """The best admissible split of a node; None when there is none."""
-        y = self.response.codes[rows]
-        w = self.ones[: len(rows)] if self.weights is None else self.weights[rows]
-        best: CandidateSplit | None = None
+    def best_split(self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]) -> Split:
+        """Return the best admissible split of a node; its gain is 0 when there is none."""
+        y, w = self.response.codes[rows], self.weights[rows]
+        best: Split = (0.0, {})
         for feature in self.choose(path):
             column = self.columns[feature]
             if column.n_values < 2:
                 continue
-            found = self._search(feature, column, column.codes[rows], y, w, total)
-            if found is not None and (best is None or found.gain > best.gain):
-                best = found
-        if best is None or best.gain <= 0 or best.gain < self.floor:
-            return None
-        return best
+            search = self._cut if column.numeric else self._subset
+            gain, changes = search(column, column.codes[rows], y, w, total)
+            if gain > best[0]:
+                best = gain, {"feature": feature, **changes}
+        return best if best[0] >= self.floor else (0.0, {})
 
-    def _search(
+    def _cut(
         self,
-        feature: int,
         column: Predictor,
         codes: NDArray[np.int32],
         y: NDArray[np.int64],
         w: NDArray[np.int64],
         total: NDArray[np.int64],
-    ) -> CandidateSplit | None:
-        d, least = column.n_values, self.settings.min_leaf
-        present: NDArray[np.int32] | None = None
-        if column.numeric:
-            if d > 4 * len(codes) + 64:  # a histogram over all values would cost more than a sort
-                present, codes = dense(codes)
-                d = len(present)
-            hist = histogram(codes, y, w, d, self.width, self.criterion)
-            gain, lo, hi = scan_numeric(hist, total, self.table, self.criterion, least)
-            if gain <= 0:
-                return None
-            if present is not None:
-                lo, hi = int(present[lo]), int(present[hi])
-            return CandidateSplit(gain, feature, int(lo), int(hi))
-        hist = histogram(codes, y, w, d, self.width, self.criterion)
-        sizes = hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1)
-        ranks = np.flatnonzero(sizes)
+    ) -> Split:
+        present = np.arange(column.n_values)
+        if len(present) > 4 * len(codes) + 64:
+            # a histogram over all values would cost more than a sort
+            present, ranks = np.unique(codes, return_inverse=True)
+            codes = ranks.astype(np.int32)
+        hist = histogram(codes, y, w, len(present), self.width, self.criterion)
+        least = self.settings.min_leaf
+        gain, lo, hi = scan_numeric(hist, total, self.table, self.criterion, least)
+        return gain, {"lo": int(present[lo]), "hi": int(present[hi])}
+
+    def _subset(
+        self,
+        column: Predictor,
+        codes: NDArray[np.int32],
+        y: NDArray[np.int64],
+        w: NDArray[np.int64],
+        total: NDArray[np.int64],
+    ) -> Split:
+        hist = histogram(codes, y, w, column.n_values, self.width, self.criterion)
+        ranks = np.flatnonzero(hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1))
         if len(ranks) < 2:
-            return None
-        hist = hist[ranks]
+            return 0.0, {}
+        hist, least, tied = hist[ranks], self.settings.min_leaf, False
         if self.ordered:
-            found = self._ordered(hist, total)
+            gain, goes_left = self._prefix(hist, total)
         elif column.wide:
             alone = np.asarray(column.alone or (True,) * column.n_values)[ranks]
-            gain, j, goes_left, tied = scan_single(
+            gain, j, is_left, tied = scan_single(
                 hist, alone, total, self.table, self.criterion, least
             )
-            left = np.zeros(len(ranks), bool)
-            left[j] = True
-            found = None if gain <= 0 else (gain, left if goes_left else ~left, tied)
+            goes_left = (np.arange(len(ranks)) == j) == is_left
         else:
             masks = np.arange(1, 1 << (len(ranks) - 1), dtype=np.uint64)
             gain, mask, tied = scan_subsets(hist, masks, total, self.table, self.criterion, least)
-            bits = (int(mask) >> np.arange(len(ranks))) & 1 == 1
-            found = None if gain <= 0 else (gain, bits, bool(tied))
-        if found is None:
-            return None
-        gain, left, tied = found
-        return CandidateSplit(
-            gain,
-            feature,
-            left_set=tuple(map(int, ranks[left])),
-            right_set=tuple(map(int, ranks[~left])),
-            tied=tied,
-        )
+            goes_left = (int(mask) >> np.arange(len(ranks))) & 1 == 1
+        return gain, {
+            "left_set": tuple(map(int, ranks[goes_left])),
+            "right_set": tuple(map(int, ranks[~goes_left])),
+            "tied": bool(tied),
+        }
 
-    def _ordered(
+    def _prefix(
         self, hist: NDArray[np.int64], total: NDArray[np.int64]
-    ) -> tuple[float, NDArray[np.bool_], bool] | None:
-        """Categories by mean response, cut between distinct means; ties: the shortest prefix."""
-        if self.criterion == VARIANCE:
-            means = [Fraction(int(s), int(n)) for n, s in hist]
-        else:
-            means = [Fraction(int(row[-1]), int(row.sum())) for row in hist]
+    ) -> tuple[float, NDArray[np.bool_]]:
+        """Cut the categories, ordered by mean response, between distinct means.
+
+        Of equal gains the shortest prefix wins.
+        """
+        n = self.size(total)
+        means = [Fraction(int(row[-1]), self.size(row)) for row in hist]
         order = sorted(range(len(means)), key=lambda j: means[j])
-        best, size = 0.0, 0
+        best, chosen = 0.0, np.zeros(len(order), bool)
         left = np.zeros(self.width, np.int64)
         for at, (j, after) in enumerate(itertools.pairwise(order), start=1):
             left += hist[j]
-            if means[j] == means[after]:
-                continue
-            nl = int(left[0] if self.criterion == VARIANCE else left.sum())
-            n = int(total[0] if self.criterion == VARIANCE else total.sum())
-            if min(nl, n - nl) < self.settings.min_leaf:
+            nl = self.size(left)
+            if means[j] == means[after] or min(nl, n - nl) < self.settings.min_leaf:
                 continue
             gain = gain_of(left, total, self.table, self.criterion)
             if gain > best:
-                best, size = gain, at
-        if size == 0:
-            return None
-        chosen = np.zeros(len(order), bool)
-        chosen[order[:size]] = True
-        return best, chosen, False
+                best, chosen = gain, np.isin(np.arange(len(order)), order[:at])
+        return best, chosen
+
+    def size(self, total: NDArray[np.int64]) -> int:
+        """Return the number of records that statistics are of."""
+        return int(total[0] if self.criterion == VARIANCE else total.sum())
 
     def totals(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """The statistics of a node."""
-        y = self.response.codes[rows]
-        w = self.ones[: len(rows)] if self.weights is None else self.weights[rows]
+        """Return the statistics of a node."""
+        y, w = self.response.codes[rows], self.weights[rows]
         if self.criterion == VARIANCE:
             return np.array([w.sum(), (w * y).sum()], np.int64)
         return np.bincount(y, weights=w, minlength=self.width).astype(np.int64)
 
     def node(self, path: str, rows: NDArray[np.int32], total: NDArray[np.int64]) -> Node:
-        """A leaf record of these rows."""
+        """Return a leaf of these rows."""
         if self.criterion != VARIANCE:
-            return Node(path, len(path), int(total.sum()), tuple(int(c) for c in total))
-        y = self.response.y[rows]
-        if self.weights is not None:
-            y = np.repeat(y, self.weights[rows])
+            return Node(path, len(path), self.size(total), tuple(int(c) for c in total))
+        y = np.repeat(self.response.y[rows], self.weights[rows])
         # fsum is correctly rounded, so the mean does not depend on the order of records.
         return Node(path, len(path), int(total[0]), (fsum(y) / int(total[0]),))
 
     def grow(self) -> BuiltTree:
-        """The tree with at most `n_splits` splits, largest gain first, then smallest node."""
-        self.floor = self.gain_floor()
-        total = self.totals(self.rows)
-        nodes = [self.node("", self.rows, total)]
-        held = {0: (self.rows, total)}
-        queue: list[tuple[float, int, CandidateSplit]] = []
+        """Grow the tree: at most `n_splits` splits, largest gain first, then the oldest node."""
+        n_splits, max_depth = self.settings.n_splits, self.settings.max_depth
+        nodes: list[Node] = []
+        open_leaves: dict[int, tuple[NDArray[np.int32], NDArray[np.int64]]] = {}
+        queue: list[tuple[float, int, dict[str, Any]]] = []
+
+        def add(path: str, rows: NDArray[np.int32]) -> None:
+            total = self.totals(rows)
+            open_leaves[len(nodes)] = rows, total
+            nodes.append(self.node(path, rows, total))
 
         def offer(at: int) -> None:
-            rows, total = held[at]
-            n = int(total[0] if self.criterion == VARIANCE else total.sum())
-            deep = (
-                self.settings.max_depth is not None and nodes[at].depth >= self.settings.max_depth
-            )
-            if deep or n < self.min_split:
+            rows, total = open_leaves[at]
+            is_deepest = max_depth is not None and nodes[at].depth >= max_depth
+            if is_deepest or self.size(total) < self.min_split:
                 return
-            split = self.best_split(rows, nodes[at].path, total)
-            if split is not None:
-                heapq.heappush(queue, (-split.gain, at, split))
+            gain, changes = self.best_split(rows, nodes[at].path, total)
+            if gain > 0:
+                heapq.heappush(queue, (-gain, at, changes))
 
+        add("", np.flatnonzero(self.weights > 0).astype(np.int32))
         offer(0)
-        for order in range(self.settings.n_splits):
+        for order in range(n_splits):
             if not queue:
                 break
-            _, at, split = heapq.heappop(queue)
-            rows, _ = held.pop(at)
-            column = self.columns[split.feature]
+            _, at, changes = heapq.heappop(queue)
+            rows, _ = open_leaves.pop(at)
+            node = nodes[at]
+            left, right = len(nodes), len(nodes) + 1
+            node = replace(node, left=left, right=right, order=order, **changes)
+            column = self.columns[node.feature]
             codes = column.codes[rows]
             if column.numeric:
-                goes_left = codes <= split.lo
-                threshold = midpoint(float(column.values[split.lo]), float(column.values[split.hi]))
+                goes_left = codes <= node.lo
+                threshold = midpoint(float(column.values[node.lo]), float(column.values[node.hi]))
+                node = replace(node, threshold=threshold)
             else:
-                lookup = np.zeros(column.n_values, bool)
-                lookup[list(split.left_set)] = True
-                goes_left, threshold = lookup[codes], 0.0
-            children = (len(nodes), len(nodes) + 1)
-            for child, side, part in zip(children, "LR", split_rows(rows, goes_left), strict=True):
-                total = self.totals(part)
-                nodes.append(self.node(nodes[at].path + side, part, total))
-                held[child] = (part, total)
-            nodes[at] = replace(
-                nodes[at],
-                feature=split.feature,
-                threshold=threshold,
-                lo=split.lo,
-                hi=split.hi,
-                left_set=split.left_set,
-                right_set=split.right_set,
-                left=children[0],
-                right=children[1],
-                order=order,
-                tied=split.tied,
-            )
-            if order + 1 < self.settings.n_splits:
-                offer(children[0])
-                offer(children[1])
-        leaf = np.zeros(self.response.n, np.int32)
-        if self.weights is None:
-            for at, (rows, _) in held.items():
-                leaf[rows] = at
-        else:
-            leaf = route(nodes, self.columns, self.response.n)
-        return BuiltTree(tuple(nodes), leaf)
+                goes_left = np.isin(codes, node.left_set)
+            nodes[at] = node
+            add(node.path + "L", rows[goes_left])
+            add(node.path + "R", rows[~goes_left])
+            if order + 1 < n_splits:
+                offer(left)
+                offer(right)
+        return BuiltTree(tuple(nodes), route(nodes, self.columns, self.response.n))
 
 
 def midpoint(v1: float, v2: float) -> float:
-    """The threshold between two neighbouring values; x < threshold goes left."""
+    """Return the threshold between two neighbouring values; x < threshold goes left."""
     middle = (v1 + v2) / 2
     return middle if v1 < middle <= v2 else v2
 
 
 def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int) -> NDArray[np.int32]:
-    """The leaf of every record, seen in growing or not.
+    """Return the leaf of every record, whether it took part in growing or not.
 
     A category that was absent from a node goes to the larger child, the left of equal ones.
     """
-    at = np.zeros(n, np.int32)
+    leaf, rows_at = np.zeros(n, np.int32), {0: np.arange(n)}
     for i, node in enumerate(nodes):
+        rows = rows_at.pop(i)
         if node.feature < 0:
+            leaf[rows] = i
             continue
-        rows = np.flatnonzero(at == i)
         column = columns[node.feature]
         if column.numeric:
             cut = np.searchsorted(column.values, node.threshold, side="left")
@@ -389,8 +346,8 @@ def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int) -> NDArra
             lookup[list(node.left_set)] = True
             lookup[list(node.right_set)] = False
             goes_left = lookup[column.codes[rows]]
-        at[rows] = np.where(goes_left, node.left, node.right)
-    return at
+        rows_at[node.left], rows_at[node.right] = rows[goes_left], rows[~goes_left]
+    return leaf
 
 
 def grow(
@@ -405,7 +362,7 @@ def grow(
 
 
 def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int) -> list[int]:
-    """The predictors a forest tries at a node: a function of seed, tree and path alone."""
+    """Return the predictors a forest tries at a node: a function of seed, tree and path alone."""
 
     def draw(feature: int) -> bytes:
         return hashlib.sha256(f"{seed}/{tree}/{path}/{feature}".encode()).digest()
@@ -414,12 +371,12 @@ def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int)
 
 
 def bootstrap(seed: int, tree: int, n: int) -> NDArray[np.int64]:
-    """How often each record is drawn for a tree: splitmix64 of (seed, tree, draw)."""
+    """Return how often each record is drawn for a tree: splitmix64 of (seed, tree, draw)."""
     key = int.from_bytes(hashlib.sha256(f"{seed}/{tree}".encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         x = np.uint64(key) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         x ^= x >> np.uint64(31)
-    drawn = ((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
-    return np.bincount(drawn.astype(np.int64), minlength=n).astype(np.int64)
+    row = ((x >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32)
+    return np.bincount(row.astype(np.int64), minlength=n).astype(np.int64)

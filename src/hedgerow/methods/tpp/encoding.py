@@ -67,7 +67,7 @@ class Predictor:
         return len(self.labels) or len(self.values)
 
     @classmethod
-    def numbers(cls, name: str, x: Any) -> Predictor:
+    def from_numbers(cls, name: str, x: Any) -> Predictor:
         """Encode numbers; missing and infinite ones are refused."""
         x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
         if not np.isfinite(x).all():
@@ -79,10 +79,10 @@ class Predictor:
         return cls(name, codes.astype(np.int32), values)
 
     @classmethod
-    def categories(cls, name: str, x: Sequence[str]) -> Predictor:
+    def from_categories(cls, name: str, x: Sequence[str]) -> Predictor:
         """Encode categories, sorted."""
-        found, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
-        labels = tuple(map(str, found))
+        values, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
+        labels = tuple(map(str, values))
         return cls(name, codes.astype(np.int32), labels=labels, wide=len(labels) > MOST_SUBSETS)
 
 
@@ -112,19 +112,19 @@ class PredictedColumn:
         return len(self.codes)
 
     @classmethod
-    def of_classes(cls, y: Sequence[str], labels: Sequence[str] | None = None) -> PredictedColumn:
+    def from_classes(cls, y: Sequence[str], labels: Sequence[str] | None = None) -> PredictedColumn:
         """Encode classes in the given order, else sorted."""
-        found, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
+        values, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         if labels is not None:
             rank = {label: i for i, label in enumerate(labels)}
-            if any(str(v) not in rank for v in found):
+            if any(str(v) not in rank for v in values):
                 raise ParameterError("the response holds a class that the model does not know")
-            codes = np.asarray([rank[str(v)] for v in found])[codes]
-        return cls(codes.astype(np.int64), tuple(labels or map(str, found)))
+            codes = np.asarray([rank[str(v)] for v in values])[codes]
+        return cls(codes.astype(np.int64), tuple(labels or map(str, values)))
 
     @classmethod
-    def of_numbers(cls, y: Any, weight: int | None = None) -> PredictedColumn:
-        """Give numbers their exact integer image for records of total `weight`."""
+    def from_numbers(cls, y: Any) -> PredictedColumn:
+        """Give numbers their exact integer image."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(
@@ -133,26 +133,10 @@ class PredictedColumn:
             )
         centre = float(floor(y.min() / 2 + y.max() / 2)) if len(y) else 0.0
         reach = float(np.abs(y - centre).max()) if len(y) else 0.0
-        # frexp: reach < 2**e and total weight < 2**b, so the image may use 52 - e - b more bits.
-        shift = 52 - frexp(reach or 1.0)[1] - int(weight or len(y)).bit_length()
+        # frexp: reach < 2**e and len(y) < 2**b, so the image may use 52 - e - b more bits.
+        shift = 52 - frexp(reach or 1.0)[1] - len(y).bit_length()
         image = np.rint(np.ldexp(y - centre, shift)).astype(np.int64)
         return cls(image, (), y, shift)
-
-
-def xlogx(n: int) -> NDArray[np.int64]:
-    """The table of x log2 x for x = 0..n as integers, so that sums of it are exact.
-
-    The scale is the largest power of two that keeps n log2 n below 2**52.
-    """
-    x = np.arange(n + 1, dtype=np.float64)
-    x[1:] *= np.log2(x[1:])
-    x[0] = 0.0
-    return np.rint(np.ldexp(x, xlogx_shift(n))).astype(np.int64)
-
-
-def xlogx_shift(n: int) -> int:
-    """The binary exponent of the scale of `xlogx`."""
-    return 52 - frexp(max(n, 2) * float(np.log2(max(n, 2))))[1]
 
 
 @dataclass(frozen=True)
@@ -232,8 +216,8 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
         )
 
 
-def exact_in_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
-    """The numeric columns whose values float32 cannot hold."""
+def beyond_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
+    """Return the numeric columns whose values float32 cannot hold."""
     return [
         e.predictor.name
         for e in encoded
@@ -271,11 +255,11 @@ def encode_response(
                 hint='use criterion "variance"',
             )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))
-    return PredictedColumn.of_numbers(column.doubles[column.codes])
+    return PredictedColumn.from_numbers(column.doubles[column.codes])
 
 
 def sensitive_codes(table: Table, name: str) -> NDArray[np.int64]:
-    """A sensitive column's values as codes; missing is a value of its own."""
+    """Return a sensitive column's values as codes; missing is a value of its own."""
     if name not in table.names:
         raise SchemaError(
             f"no sensitive column {name!r}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
@@ -20,16 +20,16 @@ from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Files, Method, RecipientNotes, as_array, check_people
 from .encoding import (
+    beyond_single,
     check_numbers,
     encode_predictor,
     encode_response,
-    exact_in_single,
     sensitive_codes,
 )
 from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
 from .sanitize import Sanitizer, Step, column_map, release_column, shrunk
 from .targets import SklearnTree, is_estimator, own_target
-from .tree_settings import Settings, TreeSettings, parse
+from .tree_settings import ModelSettings, TreeSettings, parse
 
 _RECORD = 180
 """Bytes that a record takes while a tree is grown (measured on seven predictors)."""
@@ -200,10 +200,10 @@ class TreePatternPreserving(Method):
         single = any(t.bits < 53 for t in targets)
         check_numbers(table, schema, names)
         encoded = [encode_predictor(table, schema, n, single) for n in names]
-        if any(t.bits == 53 for t in targets) and exact_in_single(encoded) and single:
+        if any(t.bits == 53 for t in targets) and beyond_single(encoded) and single:
             raise ParameterError(
                 "a scikit-learn tree and another builder cannot share columns whose numbers "
-                f"float32 cannot hold: {', '.join(map(repr, exact_in_single(encoded)))}",
+                f"float32 cannot hold: {', '.join(map(repr, beyond_single(encoded)))}",
                 hint="publish them apart, or round those columns to float32 first",
             )
         for target in targets:
@@ -365,8 +365,8 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
 
 
 def _target(tree: Any, classes: bool) -> Any:
-    if isinstance(tree, get_args(Settings)):
-        return own_target(tree.said(classes))
+    if isinstance(tree, ModelSettings):
+        return own_target(tree.for_response(classes))
     if is_estimator(tree):
         return SklearnTree(tree)
     raise ParameterError(

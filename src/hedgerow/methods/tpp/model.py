@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...columns.table import Table
@@ -31,7 +32,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Verification:
-    """What the recipient's rebuilding found.
+    """The result of rebuilding the published trees from a release.
 
     Parameters
     ----------
@@ -57,15 +58,15 @@ class Verification:
 def tree_to_json(
     tree: BuiltTree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
 ) -> dict[str, Any]:
-    """A tree as plain data, nodes in order of creation, categories by their released labels.
+    """Return a tree as plain data, nodes in order of creation, categories by their released labels.
 
     `groups` leads from the original categories to the released ones, where the tree
     was built on the original table.
     """
 
-    def named(feature: int, codes: Sequence[int]) -> list[str]:
-        found = codes if groups is None else {int(groups[feature][c]) for c in codes}
-        return [columns[feature].labels[c] for c in sorted(found)]
+    def labels(feature: int, codes: Sequence[int]) -> list[str]:
+        released = codes if groups is None else {int(groups[feature][c]) for c in codes}
+        return [columns[feature].labels[c] for c in sorted(released)]
 
     nodes = []
     for node in tree.nodes:
@@ -76,14 +77,14 @@ def tree_to_json(
             if column.numeric:
                 entry["threshold"] = node.threshold
             else:
-                entry["left"] = named(node.feature, node.left_set)
-                entry["right"] = named(node.feature, node.right_set)
+                entry["left"] = labels(node.feature, node.left_set)
+                entry["right"] = labels(node.feature, node.right_set)
         nodes.append(entry)
     return {"nodes": nodes}
 
 
 def predictor_to_json(column: Predictor) -> dict[str, Any]:
-    """A released predictor: its kind, its labels in their order, and the candidates they allow."""
+    """Describe a released predictor: its kind, its labels in their order, and the candidates they allow."""
     if column.numeric:
         unit = {"unit": column.unit} if column.unit else {}
         return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
@@ -105,7 +106,7 @@ def model_to_json(
     n: int,
     reached: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole model file as plain data, for trees built on the original table."""
+    """Return the whole model file as plain data, for trees built on the original table."""
     models = []
     for description, own in zip(descriptions, trees, strict=True):
         models.append(
@@ -126,12 +127,12 @@ def model_to_json(
 
 
 def dumps(model: Mapping[str, Any]) -> str:
-    """Readable JSON text; floats as the shortest text that reads back to the same bits."""
+    """Return readable JSON text; floats as the shortest text that reads back to the same bits."""
     return json.dumps(model, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
-    """A model file's data; PlanError when it is not one that this version reads."""
+    """Return a model file's data; PlanError when it is not one that this version reads."""
     if isinstance(source, Mapping):
         where, data = "the model", dict(source)
     else:
@@ -187,8 +188,7 @@ def verify_model(
             raise SchemaError(
                 "the release lacks predictors of the model: " + ", ".join(map(repr, missing))
             )
-        found = _Found(data, table, y)
-        return found.compare()
+        return _Rebuilder(data, table, y).compare()
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, HedgerowError):
             raise
@@ -196,157 +196,149 @@ def verify_model(
 
 
 def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
-    """The release with the texts of the model's categories."""
-    known = {p["name"]: p["labels"] for p in data["predictors"] if p["kind"] == "categorical"}
+    """Return the release with its categories spelled as in the model."""
+    texts = {p["name"]: p["labels"] for p in data["predictors"] if p["kind"] == "categorical"}
     if "classes" in data["response"]:
-        known[data["response"]["name"]] = data["response"]["classes"]
-    return as_spelled(table, dict.fromkeys(known, "categorical"), known)
+        texts[data["response"]["name"]] = data["response"]["classes"]
+    return as_spelled(table, dict.fromkeys(texts, "categorical"), texts)
 
 
-class _Found:
+class _Rebuilder:
     """A released table, encoded as the model file says."""
 
     def __init__(self, data: Mapping[str, Any], table: Table, y: Any) -> None:
-        self.data = data
-        self.strange, self.n_rows = "", table.n_rows
-        if not data["models"] or not all(model["trees"] for model in data["models"]):
+        self.models, self.n_records = data["models"], int(data["n_records"])
+        self.classes = data["response"].get("classes")
+        self.fault, self.n_rows = "", table.n_rows
+        if not self.models or not all(model["trees"] for model in self.models):
             raise PlanError(
                 "the model publishes no tree, so there is nothing to verify",
                 hint="ask whoever published it for the model.json of this release",
             )
-        self.columns = [self._column(p, table) for p in data["predictors"]]
+        self.columns = [self._predictor(p, table) for p in data["predictors"]]
         self.response_table, self.response_name = table, data["response"]["name"]
         if y is not None:
-            import pyarrow as pa
-
             self.response_name = "y"
             self.response_table = Table(pa.table({"y": pa.array(list(y), from_pandas=True)}))
         elif self.response_name not in table.names:
             raise SchemaError(f"the release lacks the response {self.response_name!r}")
 
-    def _column(self, p: Mapping[str, Any], table: Table) -> Predictor:
+    def _predictor(self, p: Mapping[str, Any], table: Table) -> Predictor:
+        name = p["name"]
         if p["kind"] in ("numeric", "date"):
-            column = table.column(p["name"], kind=p["kind"], unit=p.get("unit"))
+            column = table.column(name, kind=p["kind"], unit=p.get("unit"))
             if column.has_missing or column.infinite:
-                self.strange = (
-                    self.strange or f"column {p['name']!r} has missing or infinite numbers"
-                )
-            return Predictor(p["name"], column.codes.astype(np.int32), column.doubles)
-        column = table.column(p["name"], kind="categorical")
+                self.fault = self.fault or f"column {name!r} has missing or infinite numbers"
+            return Predictor(name, column.codes.astype(np.int32), column.doubles)
+        column = table.column(name, kind="categorical")
         rank = {label: i for i, label in enumerate(p["labels"])}
         texts = [*column.values, MISSING]
         unknown = [t for t in texts[: column.n_values + column.has_missing] if t not in rank]
         if unknown:
-            self.strange = self.strange or (
-                f"column {p['name']!r} has {len(unknown)} values that the model does not know"
+            self.fault = self.fault or (
+                f"column {name!r} has {len(unknown)} values that the model does not know"
             )
         lookup = np.array([rank.get(t, 0) for t in texts], np.int32)
         return Predictor(
-            p["name"],
+            name,
             lookup[column.codes],
             labels=tuple(p["labels"]),
             alone=tuple(p["alone"]),
             wide=bool(p["one_against_rest"]),
         )
 
-    def response(self, classes: bool) -> PredictedColumn:
-        """The response as a model sees it."""
-        described = self.data["response"]
-        if classes:
-            column = self.response_table.column(self.response_name, kind="categorical")
-            if column.has_missing:
-                raise SchemaError(f"the response {self.response_name!r} has missing values")
-            return PredictedColumn.of_classes(
-                np.asarray(column.values, dtype=str)[column.codes], described["classes"]
-            )
-        column = self.response_table.column(self.response_name, kind="numeric")
+    def _response(self, classes: bool) -> PredictedColumn:
+        name = self.response_name
+        column = self.response_table.column(name, kind="categorical" if classes else "numeric")
         if column.has_missing:
-            raise SchemaError(f"the response {self.response_name!r} has missing values")
-        return PredictedColumn.of_numbers(column.doubles[column.codes])
+            raise SchemaError(f"the response {name!r} has missing values")
+        if not classes:
+            return PredictedColumn.from_numbers(column.doubles[column.codes])
+        values = np.asarray(column.values, dtype=str)[column.codes]
+        return PredictedColumn.from_classes(values, self.classes)
 
     def compare(self) -> Verification:
         """Rebuild every model; stop at the first node that differs."""
-        models = self.data["models"]
-        n_trees = sum(len(m["trees"]) for m in models)
-        n_splits = sum(m["n_splits"] for m in models)
+        difference = self._difference()
+        return Verification(
+            not difference,
+            len(self.models),
+            sum(len(m["trees"]) for m in self.models),
+            sum(m["n_splits"] for m in self.models),
+            difference,
+        )
 
-        def differs(what: str) -> Verification:
-            return Verification(False, len(models), n_trees, n_splits, what)
-
-        if self.strange:
-            return differs(self.strange)
-        published = int(self.data["n_records"])
+    def _difference(self) -> str:
+        if self.fault:
+            return self.fault
+        published = self.n_records
         for what, n in (("release", self.n_rows), ("response", self.response_table.n_rows)):
             if n != published:
-                return differs(f"the {what} has {n:,} records, {published:,} published")
-        for m, model in enumerate(models, 1):
+                return f"the {what} has {n:,} records, {published:,} published"
+        for m, model in enumerate(self.models, 1):
             trees = [tree_to_json(t, self.columns) for t in self._rebuild(model)]
-            found = first_difference(model["trees"], trees)
-            if found:
-                return differs(f"model {m}, {found}")
-        return Verification(True, len(models), n_trees, n_splits)
+            difference = first_difference(model["trees"], trees)
+            if difference:
+                return f"model {m}, {difference}"
+        return ""
 
     def _rebuild(self, model: Mapping[str, Any]) -> Sequence[BuiltTree]:
-        settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
         if model["builder"] == "scikit-learn":
-            response = self.response(model["kind"] == "decision_tree_classifier")
-            return [rebuild_from(dict(model), self.columns, response)]
+            response = self._response(model["kind"] == "decision_tree_classifier")
+            return [rebuild_from(model, self.columns, response)]
         if model["builder"] not in ("hedgerow", "rpart"):
             raise PlanError(f"the model names an unknown builder {model['builder']!r}")
+        settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
         if model["kind"] != "tree":
             settings.pop("n_splits")
         target = own_target(from_json(settings))
-        target.fit(self.columns, self.response(target.classes))
-        trees: Sequence[BuiltTree] = target.state(target.n_steps)
-        return trees
+        target.fit(self.columns, self._response(target.classes))
+        return target.trees
 
 
 def first_difference(
     published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Where the trees of a model first differ, in words; empty when nowhere."""
+    """Return where the trees of a model first differ, in words; empty when nowhere."""
     for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
-        found = _first(old["nodes"], new["nodes"])
-        if found:
-            return f"tree {t}, {found}"
+        difference = _node_difference(old["nodes"], new["nodes"])
+        if difference:
+            return f"tree {t}, {difference}"
     many = len(rebuilt) != len(published)
     return f"{len(rebuilt)} trees rebuilt, {len(published)} published" if many else ""
 
 
-def _means_alike(old: Sequence[float], new: Sequence[float]) -> bool:
-    """Whether the means of a leaf are equal to 1e-12: their sums depend on the order of records."""
-    return len(old) == len(new) and all(
-        math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True)
-    )
+_COMPARED = {
+    "attribute": "attribute",
+    "threshold": "threshold",
+    "left": "categories on the left",
+    "right": "categories on the right",
+    "n": "number of records",
+    "value": "prediction",
+}
 
 
-def _first(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:
-    """The first node in which two trees differ, in words; empty when none."""
+def _node_difference(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]) -> str:
     for a, b in zip(old, new, strict=False):
         where = f"node {a['path']}" if a["path"] else "the root"
         if a["path"] != b["path"]:
             return f"{where}: the tree was grown in another order"
-        for key, words in (
-            ("attribute", "attribute"),
-            ("threshold", "threshold"),
-            ("left", "categories on the left"),
-            ("right", "categories on the right"),
-            ("n", "number of records"),
-            ("value", "prediction"),
-        ):
-            old_value, new_value = a.get(key), b.get(key)
-            if old_value != new_value and not (
-                key == "value" and _means_alike(a["value"], b["value"])
-            ):
-                told = (
-                    f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
-                    if key in ("attribute", "threshold", "n")
-                    else ""
-                )
-                return f"{where}: the {words} differs{told}"
+        for key, words in _COMPARED.items():
+            if a.get(key) == b.get(key) or (key == "value" and _same_means(a[key], b[key])):
+                continue
+            values = f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
+            public = key in ("attribute", "threshold", "n")
+            return f"{where}: the {words} differs{values if public else ''}"
     if len(old) != len(new):
         return f"{len(new)} nodes rebuilt, {len(old)} published"
     return ""
+
+
+def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
+    # to 1e-12: sums of a leaf depend on the order of the records
+    return len(old) == len(new) and all(
+        math.isclose(a, b, rel_tol=1e-12) for a, b in zip(old, new, strict=True)
+    )
 
 
 BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
@@ -355,7 +347,7 @@ MOST_TREES = 12
 
 
 def trees_svg(model: Mapping[str, Any]) -> str:
-    """The first trees of a model, one below the other; the same text for the same model.
+    """Draw the first trees of a model, one below the other; the same text for the same model.
 
     Parameters
     ----------
@@ -364,18 +356,18 @@ def trees_svg(model: Mapping[str, Any]) -> str:
     """
     labels = model["response"].get("classes")
     trees = [
-        (m, t, tree["nodes"], own)
-        for m, own in enumerate(model["models"], 1)
-        for t, tree in enumerate(own["trees"], 1)
+        (f"Model {m} ({published['builder']}), tree {t}", tree["nodes"], published)
+        for m, published in enumerate(model["models"], 1)
+        for t, tree in enumerate(published["trees"], 1)
     ]
     parts: list[str] = []
     top, width = float(MARGIN), 0.0
-    for m, t, nodes, own in trees[:MOST_TREES]:
-        title = f"Model {m} ({own['builder']}), tree {t}: {len(nodes) // 2} splits"
-        told = labels if own["kind"] != "boosting" else None
-        sign = "\u2264" if own["builder"] == "scikit-learn" else "<"
-        drawn, wide, high = _tree(nodes, told, sign, top + 22)
-        parts += [f'<text x="{MARGIN}" y="{top + 12:g}" class="t">{escape(title)}</text>', *drawn]
+    for name, nodes, published in trees[:MOST_TREES]:
+        title = f"{name}: {len(nodes) // 2} splits"
+        classes = labels if published["kind"] != "boosting" else None
+        sign = "\u2264" if published["builder"] == "scikit-learn" else "<"
+        shapes, wide, high = _tree(nodes, classes, sign, top + 22)
+        parts += [f'<text x="{MARGIN}" y="{top + 12:g}" class="t">{escape(title)}</text>', *shapes]
         width, top = max(width, wide), top + high + 36
     if len(trees) > MOST_TREES:
         parts.append(
@@ -466,7 +458,7 @@ def _short(text: str, most: int = 26) -> str:
 def recipient_lines(
     model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
 ) -> list[str]:
-    """A section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
+    """Return a section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
     response = model["response"]["name"]
     lines = [
         "",
@@ -483,14 +475,14 @@ def recipient_lines(
         "The trees were built with these settings; without the stated size a builder may grow on:",
         "",
     ]
-    for number, own in enumerate(model["models"], 1):
-        settings = {k: v for k, v in own.items() if k not in ("trees", "n_splits")}
-        lines.append(f"- model {number}, {own['n_splits']} splits: `{json.dumps(settings)}`")
-        if own["builder"] == "rpart":
-            lines += ["", *_rpart(own, model, file, dialect), ""]
-        if own["builder"] == "scikit-learn":
-            lines += ["", *_sklearn(own, model, file, dialect), ""]
-        if own["kind"] == "forest" and own.get("bootstrap"):
+    for number, published in enumerate(model["models"], 1):
+        settings = {k: v for k, v in published.items() if k not in ("trees", "n_splits")}
+        lines.append(f"- model {number}, {published['n_splits']} splits: `{json.dumps(settings)}`")
+        if published["builder"] == "rpart":
+            lines += ["", *_rpart(published, model, file, dialect), ""]
+        if published["builder"] == "scikit-learn":
+            lines += ["", *_sklearn(published, model, file, dialect), ""]
+        if published["kind"] == "forest" and published.get("bootstrap"):
             lines.append(
                 "  Its bootstrap rows are counted by position: keep the order of the records."
             )
@@ -521,56 +513,57 @@ _READERS = {
     ".dta": ("haven::as_factor(haven::read_dta({}))", "pd.read_stata({})"),
     ".xpt": ("haven::read_xpt({})", 'pd.read_sas({}, encoding="utf-8")'),
 }
-"""What reads a file in R and in Python, by its ending."""
+"""Calls that read a file in R and in Python, by its ending."""
 
 
 def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
-    """The call that reads a file as it is written."""
+    """Return the call that reads a file as it is written."""
     name = json.dumps(file)
     if file.endswith(".csv"):
-        apart = {"sep": dialect.delimiter, "dec" if r else "decimal": dialect.decimal}
+        usual = {"sep": ",", "dec" if r else "decimal": "."}
+        signs = zip(usual, (dialect.delimiter, dialect.decimal), strict=True)
         equals = " = " if r else "="
-        odd = "".join(
-            f", {key}{equals}{json.dumps(sign)}"
-            for (key, sign), usual in zip(apart.items(), ",.", strict=True)
-            if sign != usual
+        options = "".join(
+            f", {key}{equals}{json.dumps(sign)}" for key, sign in signs if sign != usual[key]
         )
         if r:
-            return f"read.csv({name}{odd}, check.names = FALSE, stringsAsFactors = TRUE)"
-        return f"pd.read_csv({name}{odd})"
+            return f"read.csv({name}{options}, check.names = FALSE, stringsAsFactors = TRUE)"
+        return f"pd.read_csv({name}{options})"
     in_r, in_python = _READERS[PurePath(file).suffix]
     return in_r.format(name) if r else in_python.format(name)
 
 
 def _rpart(
-    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+    published: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
 ) -> list[str]:
     names = " + ".join(f"`{p['name']}`" for p in model["predictors"])
-    split = f', parms = list(split = "{own["parms"]}")' if own["method"] == "class" else ""
+    split = (
+        f', parms = list(split = "{published["parms"]}")' if published["method"] == "class" else ""
+    )
     return [
         "    library(rpart)",
         f"    d <- {_reader(file, dialect, r=True)}",
         f"    rpart(`{model['response']['name']}` ~ {names},",
-        f'          data = d, method = "{own["method"]}"{split},',
-        f"          control = rpart.control(cp = -1, xval = 0, minsplit = {own['minsplit']}, "
-        f"minbucket = {own['minbucket']},",
-        f"                                  maxdepth = {own['maxdepth']}, maxsurrogate = 0,",
+        f'          data = d, method = "{published["method"]}"{split},',
+        f"          control = rpart.control(cp = -1, xval = 0, minsplit = {published['minsplit']}, "
+        f"minbucket = {published['minbucket']},",
+        f"                                  maxdepth = {published['maxdepth']}, maxsurrogate = 0,",
         "                                  maxcompete = 0))",
     ]
 
 
 def _sklearn(
-    own: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
+    published: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
 ) -> list[str]:
-    made = {
+    cls = {
         "decision_tree_classifier": "DecisionTreeClassifier",
         "decision_tree_regressor": "DecisionTreeRegressor",
-    }[own["kind"]]
-    arguments = ", ".join(f"{k}={v!r}" for k, v in own["parameters"].items() if v is not None)
+    }[published["kind"]]
+    arguments = ", ".join(f"{k}={v!r}" for k, v in published["parameters"].items() if v is not None)
     names = [p["name"] for p in model["predictors"]]
     return [
         "    import pandas as pd",
-        f"    from sklearn.tree import {made}   # version {own['version']}",
+        f"    from sklearn.tree import {cls}   # version {published['version']}",
         f"    d = {_reader(file, dialect)}",
-        f"    {made}({arguments}).fit(d[{names!r}], d[{model['response']['name']!r}])",
+        f"    {cls}({arguments}).fit(d[{names!r}], d[{model['response']['name']!r}])",
     ]

@@ -192,7 +192,7 @@ class Sanitizer:
             if self.compare(state) is None:
                 return state, path
         if not path:
-            if not any(getattr(target, "asked", 1) for target in self.targets):
+            if not any(getattr(target, "requested", 1) for target in self.targets):
                 raise ParameterError(
                     "n_splits=0 asks for trees without a split, which keep nothing of the table",
                     hint="ask for at least one: n_splits=3",
@@ -322,7 +322,7 @@ def shrunk(
     """What the steward must hear of models that are published smaller than they were asked for."""
     for number, target in enumerate(targets, 1):
         step = min(best.step, target.n_steps)
-        if step >= target.asked:
+        if step >= target.requested:
             continue
         which = "the tree" if len(targets) == 1 and not target.ensemble else f"model {number}"
         why = "its settings allow no further split"
@@ -333,6 +333,6 @@ def shrunk(
             found = "cannot be rebuilt from a sanitized table" if kept else f"reach {reached} alone"
             why = f"{target.size_in_words(larger.step)} {found}"
         yield (
-            f"{which} was to have {target.size_in_words(target.asked)} and is published with "
+            f"{which} was to have {target.size_in_words(target.requested)} and is published with "
             f"{target.size_in_words(step)}: {why}"
         )

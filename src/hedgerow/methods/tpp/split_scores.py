@@ -7,6 +7,8 @@ score has the same bits whatever the order of records or categories.
 
 from __future__ import annotations
 
+from math import frexp
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,11 +18,27 @@ ENTROPY, GINI, RATIO, VARIANCE = range(4)
 CRITERIA = {"entropy": ENTROPY, "gini": GINI, "gain_ratio": RATIO, "variance": VARIANCE}
 
 
+def xlogx(n: int) -> NDArray[np.int64]:
+    """Return x log2 x for x = 0..n as integers, so that sums of it are exact.
+
+    The scale is the largest power of two that keeps n log2 n below 2**52.
+    """
+    x = np.arange(n + 1, dtype=np.float64)
+    x[1:] *= np.log2(x[1:])
+    x[0] = 0.0
+    return np.rint(np.ldexp(x, xlogx_shift(n))).astype(np.int64)
+
+
+def xlogx_shift(n: int) -> int:
+    """Return the binary exponent of the scale of `xlogx`."""
+    return 52 - frexp(max(n, 2) * float(np.log2(max(n, 2))))[1]
+
+
 @checked
 def gain_of(
     left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
 ) -> float:
-    """Gain of a split from integer statistics; -1 when the sides do not differ.
+    """Return the gain of a split from integer statistics; -1 when the sides do not differ.
 
     Statistics of classes are the counts; of a numeric response (n, sum).
     """
@@ -72,7 +90,7 @@ def histogram(
     width: int,
     criterion: int,
 ) -> NDArray[np.int64]:
-    """Statistics per value: class counts, or (n, sum)."""
+    """Return the statistics per value: class counts, or (n, sum)."""
     hist = np.zeros((n_values, width), np.int64)
     if criterion == VARIANCE:
         for i in range(len(codes)):
@@ -85,21 +103,6 @@ def histogram(
 
 
 @checked
-def dense(codes: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The distinct codes in order, and the rank of every record among them."""
-    order = np.argsort(codes, kind="mergesort")
-    present = np.empty(len(codes), np.int32)
-    local = np.empty(len(codes), np.int32)
-    k = -1
-    for i in order:
-        if k < 0 or codes[i] != present[k]:
-            k += 1
-            present[k] = codes[i]
-        local[i] = k
-    return present[: k + 1].copy(), local
-
-
-@checked
 def scan_numeric(
     hist: NDArray[np.int64],
     total: NDArray[np.int64],
@@ -107,7 +110,7 @@ def scan_numeric(
     criterion: int,
     min_leaf: int,
 ) -> tuple[float, int, int]:
-    """Best cut between neighbouring present values: gain and the ranks on its two sides.
+    """Return the best cut between neighbouring present values: gain, and the ranks on its sides.
 
     Ties go to the lowest threshold. Gain -1 when no cut is admissible.
     """
@@ -118,12 +121,12 @@ def scan_numeric(
     best, lo, hi, last = -1.0, -1, -1, -1
     for v in range(hist.shape[0]):
         if criterion == VARIANCE:
-            here = hist[v, 0]
+            size = hist[v, 0]
         else:
-            here = 0
+            size = 0
             for i in range(width):
-                here += hist[v, i]
-        if here == 0:
+                size += hist[v, i]
+        if size == 0:
             continue
         if last >= 0 and nl >= min_leaf and n - nl >= min_leaf:
             gain = gain_of(left, total, table, criterion)
@@ -131,7 +134,7 @@ def scan_numeric(
                 best, lo, hi = gain, last, v
         for i in range(width):
             left[i] += hist[v, i]
-        nl += here
+        nl += size
         last = v
         if n - nl < min_leaf:
             break
@@ -140,7 +143,7 @@ def scan_numeric(
 
 @checked
 def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
-    """-1, 0 or 1 as statistics a come before, with or after b."""
+    """Return -1, 0 or 1 as statistics a come before, with or after b."""
     for i in range(len(a)):
         if a[i] != b[i]:
             return -1 if a[i] < b[i] else 1
@@ -156,7 +159,7 @@ def scan_subsets(
     criterion: int,
     min_leaf: int,
 ) -> tuple[float, np.uint64, bool]:
-    """Best of the given subsets of present categories: gain, left subset, tied.
+    """Return the best of some subsets of present categories: gain, left subset, tied.
 
     `hist` holds the present categories in their order, bit j of a mask is
     category j. A split is oriented by statistics: the smaller vector goes left.
@@ -211,7 +214,7 @@ def scan_single(
     criterion: int,
     min_leaf: int,
 ) -> tuple[float, int, bool, bool]:
-    """Best category against the rest: gain, its rank, whether it goes left, tied.
+    """Return the best category against the rest: gain, its rank, whether it goes left, tied.
 
     Orientation and ties as in `scan_subsets`; only categories with `alone` may stand alone.
     """
@@ -236,24 +239,3 @@ def scan_single(
         elif order == 0:
             tied = True
     return best, best_j, best_side, tied
-
-
-@checked
-def split_rows(
-    rows: NDArray[np.int32], goes_left: NDArray[np.bool_]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The rows of the two children, in their old order."""
-    n_left = 0
-    for i in range(len(rows)):
-        n_left += goes_left[i]
-    left = np.empty(n_left, np.int32)
-    right = np.empty(len(rows) - n_left, np.int32)
-    a, b = 0, 0
-    for i in range(len(rows)):
-        if goes_left[i]:
-            left[a] = rows[i]
-            a += 1
-        else:
-            right[b] = rows[i]
-            b += 1
-    return left, right

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import fsum, log
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,80 +21,22 @@ from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, Tree
 
 
 class PreservedModel:
-    """One published model, in states from its first step to its full size."""
+    """A model of builder settings, in states from its first step to its full size.
 
-    bits = 53
-    """Significant bits of a number that the builder sees."""
-    ensemble = False
-    """Whether a step is a whole tree."""
-    trees: tuple[BuiltTree, ...] = ()
-    """What `fit` built."""
-
-    @property
-    def classes(self) -> bool:
-        """Whether it predicts classes."""
-        raise NotImplementedError
-
-    @property
-    def n_steps(self) -> int:
-        """Steps of the model as fitted."""
-        raise NotImplementedError
-
-    @property
-    def asked(self) -> int:
-        """Steps that were asked for."""
-        return self.n_steps
-
-    def size_in_words(self, step: int) -> str:
-        """The size of the model after so many steps."""
-        raise NotImplementedError
-
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse predictors other than those it was fitted on."""
-
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Build the model in full."""
-        raise NotImplementedError
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The trees after `step` steps of the model as fitted."""
-        raise NotImplementedError
-
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
-        """Build the model of `step` steps anew, from other columns."""
-        raise NotImplementedError
-
-    def describe(self, step: int) -> dict[str, Any]:
-        """What a recipient needs to rebuild it, as plain JSON values."""
-        raise NotImplementedError
-
-
-class SingleTree(PreservedModel):
-    """A tree whose steps are its splits, in the order in which they were made."""
-
-    @property
-    def n_steps(self) -> int:
-        """Number of splits."""
-        return self.trees[0].n_splits
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The tree after its first splits."""
-        return (self.trees[0].prefix(step),)
-
-    def size_in_words(self, step: int) -> str:
-        """Its leaves."""
-        return f"{step + 1} leaves"
-
-
-class Built(PreservedModel):
-    """A model that builder settings describe, one of which is its number of steps."""
+    A step is a tree; a subclass may count splits or levels.
+    """
 
     builder: ClassVar[str] = "hedgerow"
-    size: ClassVar[str]
+    size: ClassVar[str] = "n_trees"
+    """The setting that is its number of steps."""
     least: ClassVar[int] = 1
     """The fewest steps that its settings can name."""
+    bits = 53
+    """Significant bits of a number that the builder sees."""
+    ensemble = True
+    """Whether a step is a whole tree."""
+    trees: tuple[BuiltTree, ...] = ()
+    """The result of `fit`."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -102,50 +46,66 @@ class Built(PreservedModel):
         """Whether it predicts classes."""
         return bool(self.settings.classes)
 
+    @property
+    def n_steps(self) -> int:
+        """Steps of the model as fitted."""
+        return len(self.trees)
+
+    @property
+    def requested(self) -> int:
+        """Steps that its settings name."""
+        return int(getattr(self.settings, self.size))
+
+    def size_in_words(self, step: int) -> str:
+        """Return the size of the model after so many steps."""
+        return f"{step} tree{'s' * (step != 1)}"
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse predictors other than those it was fitted on."""
+
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Build the model in full."""
         self.trees = self.rebuild(columns, response, getattr(self.settings, self.size))
 
+    def state(self, step: int) -> tuple[BuiltTree, ...]:
+        """Return the trees after `step` steps of the model as fitted."""
+        return self.trees[:step]
+
+    def rebuild(
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
+    ) -> tuple[BuiltTree, ...]:
+        """Build the model of `step` steps anew, from other columns."""
+        raise NotImplementedError
+
     def describe(self, step: int) -> dict[str, Any]:
-        """Builder and settings."""
+        """Return what a recipient needs to rebuild it, as plain JSON values."""
         sized = replace(self.settings, **{self.size: max(step, self.least)})
         return {"builder": self.builder, **to_json(sized)}
 
 
-class Ensemble(Built):
-    """Trees of the own builder, one after the other; a step is a tree."""
+class SingleTree(PreservedModel):
+    """A tree whose steps are its splits, in the order in which they were made."""
 
-    ensemble = True
-    size = "n_trees"
+    ensemble = False
 
     @property
     def n_steps(self) -> int:
-        """Number of trees that were grown."""
-        return len(self.trees)
-
-    @property
-    def asked(self) -> int:
-        """Number of trees that its settings name."""
-        return self.settings.n_trees
-
-    def size_in_words(self, step: int) -> str:
-        """Its trees."""
-        return f"{step} tree{'s' * (step != 1)}"
+        """Number of splits."""
+        return self.trees[0].n_splits
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The first trees."""
-        return self.trees[:step]
+        """Return the tree after its first splits."""
+        return (self.trees[0].prefix(step),)
+
+    def size_in_words(self, step: int) -> str:
+        """Return its leaves."""
+        return f"{step + 1} leaves"
 
 
-class OwnTree(SingleTree, Built):
+class OwnTree(SingleTree):
     """A tree of the own builder; one step is one split."""
 
     size, least = "n_splits", 0
-
-    @property
-    def asked(self) -> int:
-        """Number of splits that its settings name."""
-        return self.settings.n_splits
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -154,37 +114,29 @@ class OwnTree(SingleTree, Built):
         return (grow(columns, response, replace(self.settings, n_splits=step)),)
 
 
-class OwnForest(Ensemble):
+class OwnForest(PreservedModel):
     """A random forest of the own builder; one step is one tree."""
-
-    def _grow(
-        self, columns: Sequence[Predictor], response: PredictedColumn, tree: int
-    ) -> BuiltTree:
-        s = self.settings
-        weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
-        chosen = s.max_features
-        if chosen is None or chosen >= len(columns):
-            return grow(columns, response, s.tree, weights)
-        return grow(
-            columns,
-            response,
-            s.tree,
-            weights,
-            lambda path: features_at(s.seed, tree, path, len(columns), chosen),
-        )
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Grow the first trees."""
-        grown = []
-        for tree in range(step):
-            done(tree / step)
-            grown.append(self._grow(columns, response, tree))
-        return tuple(grown)
+        return tuple(self._grow(columns, response, tree, step) for tree in range(step))
+
+    def _grow(
+        self, columns: Sequence[Predictor], response: PredictedColumn, tree: int, n_trees: int
+    ) -> BuiltTree:
+        done(tree / n_trees)
+        s = self.settings
+        weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
+        n = len(columns)
+        choose = None
+        if s.max_features is not None and s.max_features < n:
+            choose = partial(features_at, s.seed, tree, n_features=n, n_chosen=s.max_features)
+        return grow(columns, response, s.tree, weights, choose)
 
 
-class OwnBoosting(Ensemble):
+class OwnBoosting(PreservedModel):
     """Gradient boosting of the own builder; one step is one stage.
 
     A stage's response depends on y and the earlier stages' record sets alone,
@@ -206,7 +158,7 @@ class OwnBoosting(Ensemble):
         for stage in range(step):
             done(stage / step)
             probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
-            residual = PredictedColumn.of_numbers(y - probability)
+            residual = PredictedColumn.from_numbers(y - probability)
             tree = grow(columns, residual, self.settings.tree)
             if tree.n_splits == 0:
                 break
@@ -218,7 +170,7 @@ class OwnBoosting(Ensemble):
         return tuple(trees)
 
 
-class RpartTree(Built):
+class RpartTree(PreservedModel):
     """A tree by the split rules of R's rpart, so that an R user rebuilds the same tree.
 
     Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
@@ -230,19 +182,21 @@ class RpartTree(Built):
     are equal to the last bits it may choose the other one.
     """
 
-    builder, size = "rpart", "maxdepth"
+    builder, size, ensemble = "rpart", "maxdepth", False
 
     @property
     def n_steps(self) -> int:
         """Depth of the tree."""
         return max(node.depth for node in self.trees[0].nodes)
 
+    requested = n_steps  # a tree that ends before maxdepth is complete
+
     def size_in_words(self, step: int) -> str:
-        """Its depth."""
+        """Return its depth."""
         return f"{step} level{'s' * (step != 1)} of splits"
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """The tree down to a level."""
+        """Return the tree down to a level."""
         return (self.trees[0].keep(lambda node: node.depth < step),)
 
     def rebuild(
@@ -267,17 +221,13 @@ class RpartTree(Built):
 
 
 def _start(y: NDArray[np.float64], logistic: bool) -> float:
-    """The constant first score: the mean, or the log odds."""
-    from math import fsum, log
-
+    """Return the constant first score: the mean, or the log odds."""
     mean = fsum(y) / len(y)
     return log(mean / (1 - mean)) if logistic else mean
 
 
 def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
-    """Leaf means turned into one Newton step of the logistic loss, summed exactly."""
-    from math import fsum
-
+    """Turn leaf means into one Newton step of the logistic loss, summed exactly."""
     curvature = probability * (1 - probability)
     nodes = list(tree.nodes)
     for i, node in enumerate(nodes):
@@ -289,7 +239,7 @@ def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
     return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
-_BUILT: dict[type[Any], type[Built]] = {
+_MODELS: dict[type[Any], type[PreservedModel]] = {
     TreeSettings: OwnTree,
     ForestSettings: OwnForest,
     BoostingSettings: OwnBoosting,
@@ -298,8 +248,8 @@ _BUILT: dict[type[Any], type[Built]] = {
 
 
 def own_target(settings: Any) -> PreservedModel:
-    """The target of builder settings."""
-    return _BUILT[type(settings)](settings)
+    """Return the model that builder settings describe."""
+    return _MODELS[type(settings)](settings)
 
 
 _KINDS = {
@@ -310,7 +260,7 @@ _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
 def is_estimator(tree: Any) -> bool:
-    """Whether an object looks like an estimator (rather than builder settings)."""
+    """Return whether an object looks like an estimator (rather than builder settings)."""
     return hasattr(tree, "get_params") and hasattr(tree, "fit")
 
 
@@ -378,7 +328,12 @@ def check_response(y: NDArray[np.float64]) -> None:
 
 
 class SklearnTree(SingleTree):
-    """A fitted decision tree; one step is one leaf more, in best-first order."""
+    """The user's own fitted decision tree; one step is one leaf more, in best-first order.
+
+    scikit-learn casts predictors to float32, cuts at (v1 + v2) / 2, sends x <= threshold
+    left and takes neighbours within 1e-7 as one value. The released values are exact in
+    float32 and stay in the hulls of their blocks, so neighbours stay as far apart as they were.
+    """
 
     bits = 24
 
@@ -391,6 +346,11 @@ class SklearnTree(SingleTree):
         """Whether it predicts classes."""
         return hasattr(self.estimator, "classes_")
 
+    @property
+    def requested(self) -> int:
+        """Number of splits that it was fitted with."""
+        return self.n_steps
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse predictors other than those it was fitted on."""
         estimator = self.estimator
@@ -400,13 +360,13 @@ class SklearnTree(SingleTree):
                 f"{len(names)} predictors",
                 hint="give the X that it was fitted on",
             )
-        seen = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
-        if seen != list(names):
-            gone = [n for n in seen if n not in names]
-            new = [n for n in names if n not in seen]
+        fitted = [str(n) for n in getattr(estimator, "feature_names_in_", names)]
+        if fitted != list(names):
+            missing = [n for n in fitted if n not in names]
+            new = [n for n in names if n not in fitted]
             what = (
-                f"it saw {', '.join(map(repr, gone[:5]))}, now {', '.join(map(repr, new[:5]))}"
-                if gone
+                f"it saw {', '.join(map(repr, missing[:5]))}, now {', '.join(map(repr, new[:5]))}"
+                if missing
                 else "the same columns in another order"
             )
             raise SchemaError(
@@ -418,46 +378,41 @@ class SklearnTree(SingleTree):
         """Read the fitted tree, and make sure that it was fitted on this table."""
         if not response.classes:
             check_response(response.y)
-        own = read_tree(self.estimator, columns)
-        self.trees = (own,)
-        again = read_tree(self._fitted(columns, response, None), columns)
-        read, known = (
-            [(leaf_of(n), n.feature, n.threshold) for n in tree.nodes] for tree in (again, own)
-        )
-        if read != known:
+        tree = read_tree(self.estimator, columns)
+        self.trees = (tree,)
+        if _splits(self._refit(columns, response, None)) != _splits(tree):
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
                 hint="give the records, columns and response that the estimator was fitted on, "
                 "without sample_weight",
             )
 
-    def _fitted(
-        self, columns: Sequence[Predictor], response: PredictedColumn, leaves: int | None
-    ) -> Any:
-        from sklearn.base import clone
-
-        fresh = clone(self.estimator)
-        if leaves is not None:
-            fresh.set_params(max_leaf_nodes=leaves)
-        return _fitted(fresh, columns, response)
-
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Fit the same parameters, limited to that many leaves (or as given, for the full tree)."""
-        fitted = self._fitted(columns, response, self._leaves(step))
-        return (read_tree(fitted, columns),)
+        return (self._refit(columns, response, self._max_leaves(step)),)
 
-    def _leaves(self, step: int) -> int | None:
+    def _refit(
+        self, columns: Sequence[Predictor], response: PredictedColumn, max_leaves: int | None
+    ) -> BuiltTree:
+        from sklearn.base import clone
+
+        estimator = clone(self.estimator)
+        if max_leaves is not None:
+            estimator.set_params(max_leaf_nodes=max_leaves)
+        return _fit_and_read(estimator, columns, response)
+
+    def _max_leaves(self, step: int) -> int | None:
         return None if step >= self.n_steps else step + 1
 
     def describe(self, step: int) -> dict[str, Any]:
-        """Builder, its version and parameters."""
+        """Return builder, its version and parameters."""
         import sklearn
 
         parameters = plain(self.estimator.get_params())
-        if self._leaves(step) is not None:
-            parameters["max_leaf_nodes"] = self._leaves(step)
+        if self._max_leaves(step) is not None:
+            parameters["max_leaf_nodes"] = self._max_leaves(step)
         return {
             "builder": "scikit-learn",
             "kind": _KINDS[type(self.estimator).__name__],
@@ -466,81 +421,80 @@ class SklearnTree(SingleTree):
         }
 
 
-def _fitted(estimator: Any, columns: Sequence[Predictor], response: PredictedColumn) -> Any:
+def _splits(tree: BuiltTree) -> list[Any]:
+    return [(leaf_of(n), n.feature, n.threshold) for n in tree.nodes]
+
+
+def _fit_and_read(
+    estimator: Any, columns: Sequence[Predictor], response: PredictedColumn
+) -> BuiltTree:
     x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
-    return estimator.fit(x, response.codes if response.classes else response.y)
+    fitted = estimator.fit(x, response.codes if response.classes else response.y)
+    return read_tree(fitted, columns)
 
 
 def rebuild_from(
-    data: dict[str, Any], columns: Sequence[Predictor], response: PredictedColumn
+    data: Mapping[str, Any], columns: Sequence[Predictor], response: PredictedColumn
 ) -> BuiltTree:
     """Fit the estimator that a model file describes on a released table; KeyError when unknown."""
     from sklearn import tree
 
     cls = {kind: name for name, kind in _KINDS.items()}[data["kind"]]
     estimator = getattr(tree, cls)(**data["parameters"])
-    return read_tree(_fitted(estimator, columns, response), columns)
+    return _fit_and_read(estimator, columns, response)
 
 
 def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
-    """The public arrays of a fitted tree as a `BuiltTree`, its splits numbered best first."""
+    """Return a fitted tree as a `BuiltTree`, from its public arrays, its splits numbered best first."""
     t = estimator.tree_
+    children = np.stack([t.children_left, t.children_right], axis=1)
+    loss = t.weighted_n_node_samples * t.impurity
     n = len(columns[0].codes)
-    feature, threshold = t.feature, t.threshold
-    weight, impurity, value = t.weighted_n_node_samples, t.impurity, t.value
-    rows: dict[int, NDArray[np.int64]] = {0: np.arange(n)}
 
-    def gain(i: int) -> float:
-        a, b = t.children_left[i], t.children_right[i]
-        return float(weight[i] * impurity[i] - weight[a] * impurity[a] - weight[b] * impurity[b])
+    def leaf(i: int, path: str) -> Node:
+        value = tuple(map(float, t.value[i].ravel()))
+        return Node(path, len(path), int(t.n_node_samples[i]), value)
 
-    def plain(i: int, path: str) -> Node:
-        return Node(path, len(path), int(t.n_node_samples[i]), tuple(map(float, value[i].ravel())))
+    nodes, source, rows = [leaf(0, "")], [0], {0: np.arange(n)}
+    queue: list[tuple[float, int]] = []
 
-    nodes, source = [plain(0, "")], [0]
-    leaf = np.zeros(n, np.int32)
-    queue = [(-gain(0), 0)] if t.children_left[0] >= 0 else []
+    def offer(at: int) -> None:
+        a, b = children[source[at]]
+        if a >= 0:
+            heapq.heappush(queue, (-float(loss[source[at]] - loss[a] - loss[b]), at))
+
+    offer(0)
     order = 0
     while queue:
         _, at = heapq.heappop(queue)
-        i, node = source[at], nodes[at]
-        column = columns[int(feature[i])]
-        here = rows.pop(at)
+        i, here = source[at], rows.pop(at)
+        column = columns[int(t.feature[i])]
         codes = column.codes[here]
-        cut = int(np.searchsorted(column.values, threshold[i], side="right"))
-        goes_left = codes < cut
+        goes_left = codes < np.searchsorted(column.values, t.threshold[i], side="right")
         if goes_left.all() or not goes_left.any():
             raise ParameterError(
                 f"a split on column {column.name!r} leaves one side empty: the "
                 "estimator was fitted on another table"
             )
-        children = (len(nodes), len(nodes) + 1)
-        for child, old, side, part in zip(
-            children,
-            (t.children_left[i], t.children_right[i]),
-            "LR",
-            (here[goes_left], here[~goes_left]),
-            strict=True,
-        ):
-            nodes.append(plain(int(old), node.path + side))
-            source.append(int(old))
-            rows[child] = part
-            if t.children_left[old] >= 0:
-                heapq.heappush(queue, (-gain(int(old)), child))
-        nodes[at] = Node(
-            node.path,
-            node.depth,
-            node.n,
-            node.value,
-            int(feature[i]),
-            float(threshold[i]),
-            int(codes[goes_left].max()),
-            int(codes[~goes_left].min()),
-            left=children[0],
-            right=children[1],
+        nodes[at] = replace(
+            nodes[at],
+            feature=int(t.feature[i]),
+            threshold=float(t.threshold[i]),
+            lo=int(codes[goes_left].max()),
+            hi=int(codes[~goes_left].min()),
+            left=len(nodes),
+            right=len(nodes) + 1,
             order=order,
         )
         order += 1
+        for child, side, part in zip(
+            children[i], "LR", (here[goes_left], here[~goes_left]), strict=True
+        ):
+            rows[len(nodes)] = part
+            source.append(int(child))
+            nodes.append(leaf(int(child), nodes[at].path + side))
+            offer(len(nodes) - 1)
+    leaves = np.zeros(n, np.int32)
     for at, part in rows.items():
-        leaf[part] = at
-    return BuiltTree(tuple(nodes), leaf, closed_left=True)
+        leaves[part] = at
+    return BuiltTree(tuple(nodes), leaves, closed_left=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, cast
 
 from ...errors import ParameterError, UnsupportedError
 from ...validation import check_whole
@@ -13,12 +13,31 @@ from ...validation import check_whole
 MOST_TREES = 10_000
 """Trees of one model: more are a slip of the pen, and would grow for days."""
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
-_CRITERION = {True: "entropy", False: "variance"}
-"""What a tree minimises by default: by whether the response is a class."""
+
+
+class ModelSettings:
+    """The base of all settings: one field may be left to the response."""
+
+    kind: ClassVar[str]
+    by_response: ClassVar[tuple[str, str, str]]
+    """That field, its value for a response of classes, and for one of numbers."""
+
+    @property
+    def classes(self) -> bool:
+        """Whether the response is a class."""
+        field, _, numbers = self.by_response
+        return bool(getattr(self, field) != numbers)
+
+    def for_response(self, classes: bool) -> Self:
+        """Return the settings with the field that was left to the response filled in."""
+        field, of_classes, of_numbers = self.by_response
+        if getattr(self, field):
+            return self
+        return replace(cast(Any, self), **{field: of_classes if classes else of_numbers})
 
 
 @dataclass(frozen=True)
-class TreeSettings:
+class TreeSettings(ModelSettings):
     """One tree of Hedgerow's own exact builder.
 
     Parameters
@@ -47,7 +66,8 @@ class TreeSettings:
     'gini'
     """
 
-    kind: ClassVar[str] = "tree"
+    kind = "tree"
+    by_response = ("criterion", "entropy", "variance")
 
     criterion: str | None = None
     n_splits: int = 7
@@ -89,18 +109,9 @@ class TreeSettings:
         if not 0 <= self.min_gain < float("inf"):
             raise ParameterError("min_gain must be a finite number of at least 0")
 
-    @property
-    def classes(self) -> bool:
-        """Whether the response is a class."""
-        return self.criterion != "variance"
-
-    def said(self, classes: bool) -> TreeSettings:
-        """With what was left to the response: whether it is a class."""
-        return self if self.criterion else replace(self, criterion=_CRITERION[classes])
-
 
 @dataclass(frozen=True)
-class ForestSettings:
+class ForestSettings(ModelSettings):
     """A random forest of the own builder, every draw a published function of a seed.
 
     Parameters
@@ -117,7 +128,7 @@ class ForestSettings:
         The trees.
     """
 
-    kind: ClassVar[str] = "forest"
+    kind = "forest"
 
     n_trees: int = 10
     seed: int = 0
@@ -141,13 +152,13 @@ class ForestSettings:
         """Whether the response is a class."""
         return self.tree.classes
 
-    def said(self, classes: bool) -> ForestSettings:
-        """With what was left to the response: whether it is a class."""
-        return replace(self, tree=self.tree.said(classes))
+    def for_response(self, classes: bool) -> Self:
+        """Return the forest with the criterion of its trees filled in."""
+        return replace(self, tree=self.tree.for_response(classes))
 
 
 @dataclass(frozen=True)
-class BoostingSettings:
+class BoostingSettings(ModelSettings):
     """Gradient boosting of variance trees of the own builder.
 
     Parameters
@@ -163,7 +174,8 @@ class BoostingSettings:
         The stages' trees; their criterion is "variance".
     """
 
-    kind: ClassVar[str] = "boosting"
+    kind = "boosting"
+    by_response = ("loss", "logistic", "squared")
 
     loss: str | None = None
     n_trees: int = 10
@@ -174,7 +186,7 @@ class BoostingSettings:
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
-        object.__setattr__(self, "tree", self.tree.said(False))
+        object.__setattr__(self, "tree", self.tree.for_response(False))
         if self.loss not in (None, "squared", "logistic"):
             raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
         if not 0 < self.learning_rate <= 1:
@@ -182,18 +194,9 @@ class BoostingSettings:
         if self.tree.criterion != "variance":
             raise ParameterError("the trees of gradient boosting need criterion='variance'")
 
-    @property
-    def classes(self) -> bool:
-        """Whether the response is a class."""
-        return self.loss == "logistic"
-
-    def said(self, classes: bool) -> BoostingSettings:
-        """With what was left to the response: whether it is a class."""
-        return self if self.loss else replace(self, loss="logistic" if classes else "squared")
-
 
 @dataclass(frozen=True)
-class RpartSettings:
+class RpartSettings(ModelSettings):
     """A tree with the split rules of R's rpart, grown without its complexity pruning.
 
     Covered: methods "class" (Gini or information, priors from the data, no
@@ -215,7 +218,8 @@ class RpartSettings:
         Must be 0: a size chosen by cross-validation is outside the guarantee.
     """
 
-    kind: ClassVar[str] = "rpart"
+    kind = "rpart"
+    by_response = ("method", "class", "anova")
 
     method: str | None = None
     parms: str = "gini"
@@ -245,15 +249,6 @@ class RpartSettings:
         check_whole("minbucket", self.minbucket, 1)
         check_whole("maxdepth", self.maxdepth, 1)
 
-    @property
-    def classes(self) -> bool:
-        """Whether the response is a class."""
-        return self.method != "anova"
-
-    def said(self, classes: bool) -> RpartSettings:
-        """With what was left to the response: whether it is a class."""
-        return self if self.method else replace(self, method="class" if classes else "anova")
-
 
 Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
 _KINDS: dict[str, Any] = {
@@ -262,22 +257,22 @@ _KINDS: dict[str, Any] = {
 
 
 def to_json(settings: Settings) -> dict[str, Any]:
-    """Settings as plain JSON data with their kind."""
+    """Return settings as plain JSON data with their kind."""
     return {"kind": settings.kind, **dataclasses.asdict(settings)}
 
 
 def from_json(data: Mapping[str, Any]) -> Settings:
-    """Settings of plain JSON data; KeyError or TypeError when malformed."""
+    """Return the settings of plain JSON data; KeyError or TypeError when malformed."""
     fields = dict(data)
-    made = _KINDS[fields.pop("kind")]
-    if isinstance(fields.get("tree"), Mapping):
+    cls = _KINDS[fields.pop("kind")]
+    if "tree" in fields:
         fields["tree"] = TreeSettings(**fields["tree"])
-    result: Settings = made(**fields)
-    return result
+    settings: Settings = cls(**fields)
+    return settings
 
 
 def parse(text: str) -> list[Settings]:
-    """Settings from text: models apart by ``;``, each a kind and ``name=value`` words.
+    """Read settings from text: models apart by ``;``, each a kind and ``name=value`` words.
 
     Fields of a forest's or a boosting's trees stand beside its own.
 
@@ -286,48 +281,52 @@ def parse(text: str) -> list[Settings]:
     >>> [type(s).__name__ for s in parse("tree criterion=gini n_splits=3; forest n_trees=5 seed=1")]
     ['TreeSettings', 'ForestSettings']
     """
-    made = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
-    if not made:
+    models = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
+    if not models:
         raise ParameterError(
             "trees is empty", hint='for example "tree criterion=entropy n_splits=4"'
         )
-    return made
+    return models
 
 
 def _parse_one(words: list[str]) -> Settings:
     kind, *pairs = words
     if kind not in _KINDS:
         raise ParameterError(f"unknown kind of model {kind!r}", hint=f"one of {', '.join(_KINDS)}")
-    fields = {f.name: f for f in dataclasses.fields(_KINDS[kind])}
-    inner = {f.name: f for f in dataclasses.fields(TreeSettings)} if "tree" in fields else {}
-    own: dict[str, Any] = {}
+    types = {f.name: str(f.type) for f in dataclasses.fields(_KINDS[kind])}
+    data: dict[str, Any] = {"kind": kind}
     tree: dict[str, Any] = {}
+    tree_types: dict[str, str] = {}
+    if types.pop("tree", None):
+        tree_types = {f.name: str(f.type) for f in dataclasses.fields(TreeSettings)}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        where = own if name in fields and name != "tree" else tree if name in inner else None
-        if where is None or not equals:
-            known = sorted({*fields, *inner} - {"tree"})
+        if not equals or name not in types | tree_types:
             raise ParameterError(
                 f"cannot read {pair!r} of the model {kind}",
-                hint=f"write name=value; the names are {', '.join(known)}",
+                hint=f"write name=value; the names are {', '.join(sorted(types | tree_types))}",
             )
-        where[name] = _value(name, value, str((fields if where is own else inner)[name].type))
+        if name in types:
+            data[name] = _value(name, value, types[name])
+        else:
+            tree[name] = _value(name, value, tree_types[name])
     if tree:
-        own["tree"] = replace(_KINDS[kind]().tree, **tree)
-    settings: Settings = _KINDS[kind](**own)
-    return settings
+        data["tree"] = dataclasses.asdict(replace(_KINDS[kind]().tree, **tree))
+    return from_json(data)
 
 
-_WORDS = {"bool": "true or false", "float": "a number"}
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+    "str": (str, "text"),
+}
+"""By the type of a field: how its value is read, and what it must be."""
 
 
 def _value(name: str, text: str, kind: str) -> Any:
+    read, words = _READERS[kind.partition(" ")[0]]
     try:
-        if kind.startswith("int"):
-            return int(text)
-        if kind == "bool":
-            return {"true": True, "false": False}[text.lower()]
-        return float(text) if kind == "float" else text
+        return read(text)
     except (ValueError, KeyError):
-        words = "a whole number" if kind.startswith("int") else _WORDS[kind]
         raise ParameterError(f"{name} must be {words}, not {text!r}") from None
