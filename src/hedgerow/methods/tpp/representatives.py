@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import floor, frexp
 
@@ -37,7 +37,7 @@ class Blocks:
     values: tuple[float, ...]
 
     def of_rank(self, n_values: int) -> NDArray[np.int32]:
-        """The block of every rank."""
+        """Return the block of every rank."""
         starts = np.zeros(n_values, np.int32)
         starts[list(self.first[1:])] = 1
         return np.cumsum(starts, dtype=np.int32)
@@ -46,7 +46,7 @@ class Blocks:
 def plan_blocks(
     values: NDArray[np.float64],
     counts: NDArray[np.int64],
-    boundaries: Sequence[Boundary],
+    boundaries: Collection[Boundary],
     bits: int = 53,
 ) -> Blocks:
     """Plan the released values of a numeric attribute.
@@ -57,7 +57,7 @@ def plan_blocks(
         Sorted distinct values of the table.
     counts : array of int64, shape (d,)
         Records per value.
-    boundaries : sequence of Boundary
+    boundaries : collection of Boundary
         One per node, over all trees, that tests the attribute.
     bits : int
         Significant bits of a released value: 53 for float64, 24 for float32.
@@ -77,7 +77,7 @@ class _Planner:
         self,
         values: NDArray[np.float64],
         counts: NDArray[np.int64],
-        boundaries: Sequence[Boundary],
+        boundaries: Collection[Boundary],
         bits: int,
     ) -> None:
         self.values, self.n, self.bits = values, len(values), bits
@@ -101,24 +101,21 @@ class _Planner:
         }
 
     def _needed(self) -> list[int]:
-        """Ranks whose exact values can matter: boundaries, and the ends of any block."""
+        """Return the ranks whose exact values can matter: boundaries, and the ends of any block."""
         near = set(self.marks)
-        for cell in self.cells[:-1]:
-            near |= {cell}
-        for cell in self.cells[1:]:
-            near |= {cell - 1}
-        for a, b in zip(self.marks, self.marks[1:], strict=False):
+        near |= {*self.cells, *(cell - 1 for cell in self.cells)}
+        for a, b in itertools.pairwise(self.marks):
             middle = self._between(a, b)
             near |= {middle - 1, middle}
         return sorted(r for r in near if 0 <= r < self.n)
 
     def _between(self, a: int, b: int) -> int:
-        """Where to cut between two boundary ranks of one cell: nearer value, by the middle."""
+        """Return where to cut between two boundary ranks of one cell: nearer value, by the middle."""
         middle = float(self.values[a]) / 2 + float(self.values[b]) / 2
         return min(max(bisect_right(self.values, middle), a + 1), b)
 
     def exact(self, value: float) -> int:
-        """A value in units of 2**-shift."""
+        """Return a value in units of 2**-shift."""
         numerator, denominator = value.as_integer_ratio()
         return numerator * ((1 << self.shift) // denominator)
 
@@ -126,7 +123,7 @@ class _Planner:
         """Start from one boundary a block; merge whole cells, then neighbours, while feasible."""
         starts: list[int] = []
         spans: list[tuple[int, int]] = []
-        for begin, end in zip(self.cells, self.cells[1:], strict=False):
+        for begin, end in itertools.pairwise(self.cells):
             inside = self.marks[bisect_left(self.marks, begin) : bisect_left(self.marks, end)]
             cuts = [self._between(a, b) for a, b in itertools.pairwise(inside)]
             starts += [begin, *cuts]
@@ -156,7 +153,7 @@ class _Planner:
         return tuple(_ratio(r, self.shift) for r in solved)
 
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
-        """Exact values of the blocks, or None when they cannot keep every sum."""
+        """Return exact values of the blocks, or None when they cannot keep every sum."""
         ends = [*starts[1:], self.n]
         low = [self.exact(float(self.values[s])) for s in starts]
         high = [self.exact(float(self.values[e - 1])) for e in ends]
@@ -166,9 +163,8 @@ class _Planner:
             if not low[j] <= value <= high[j]:
                 return None
             low[j] = high[j] = value
-        mean = []
-        for s, e in zip(starts, ends, strict=True):
-            mean.append((self.moment[e] - self.moment[s]) / (self.weight[e] - self.weight[s]))
+        weight = self.weight[ends] - self.weight[starts]
+        mean = (self.moment[ends] - self.moment[starts]) / weight
         links: dict[int, list[tuple[int, int]]] = {}
         for lo, hi in self.pairs:
             a, b = bisect_right(starts, lo) - 1, bisect_right(starts, hi) - 1
@@ -187,7 +183,6 @@ class _Planner:
             if component is None:
                 return None
             form, fixed = component
-            weight = {j: int(self.weight[ends[j]] - self.weight[starts[j]]) for j in form}
             rho = self._choose(form, fixed, low, high, mean, weight)
             if rho is None:
                 if not fallback or root not in marks:
@@ -200,7 +195,7 @@ class _Planner:
     def _propagate(
         self, root: int, links: dict[int, list[tuple[int, int]]]
     ) -> tuple[dict[int, tuple[int, int]], int | None] | None:
-        """Blocks tied to root as r = sign * rho + offset; twice rho where a cycle fixes it."""
+        """Return the blocks tied to root as r = sign * rho + offset; twice rho where a cycle fixes it."""
         form = {root: (1, 0)}
         stack, fixed = [root], None
         while stack:
@@ -228,19 +223,15 @@ class _Planner:
         fixed: int | None,
         low: list[int],
         high: list[int],
-        mean: list[float],
-        weight: dict[int, int],
+        mean: NDArray[np.float64],
+        weight: NDArray[np.int64],
     ) -> int | None:
-        """Rho nearest to the least-squares optimum on the coarsest fitting dyadic grid."""
-        least, most = None, None
-        for j, (sign, offset) in form.items():
-            a, b = low[j] - offset, high[j] - offset
-            if sign < 0:
-                a, b = -b, -a
-            least = a if least is None else max(least, a)
-            most = b if most is None else min(most, b)
-        assert least is not None
-        assert most is not None
+        """Return rho nearest to the least-squares optimum on the coarsest fitting dyadic grid."""
+        ends = [
+            sorted((sign * (low[j] - offset), sign * (high[j] - offset)))
+            for j, (sign, offset) in form.items()
+        ]
+        least, most = max(a for a, _ in ends), min(b for _, b in ends)
         if fixed is not None:
             if fixed % 2 or not least <= fixed // 2 <= most:
                 return None
@@ -248,19 +239,12 @@ class _Planner:
         if least > most:
             return None
         # The finest step of each block's values that its bits can hold, as a power of two.
-        steps = []
-        for j in form:
-            reach = max(abs(low[j]), abs(high[j]))
-            steps.append(max(reach.bit_length() - self.bits, 0))
-        top = sum(weight.values())
-        wish = (
-            sum(
-                weight[j] * sign * (mean[j] - _ratio(offset, self.shift))
-                for j, (sign, offset) in form.items()
-            )
-            / top
-        )
-        target = min(max(self._near(wish), least), most)
+        steps = [max(max(abs(low[j]), abs(high[j])).bit_length() - self.bits, 0) for j in form]
+        optimum = sum(
+            int(weight[j]) * sign * (float(mean[j]) - _ratio(offset, self.shift))
+            for j, (sign, offset) in form.items()
+        ) / sum(int(weight[j]) for j in form)
+        target = min(max(self._near(optimum), least), most)
         coarse = max((most - least).bit_length() - 7, 0)
         for grid in range(coarse, -1, -1):
             rho = _on_grid(form, [max(grid, s) for s in steps], target, least, most)
@@ -276,7 +260,7 @@ class _Planner:
 def _on_grid(
     form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
 ) -> int | None:
-    """Rho nearest to target in [least, most] with every r a multiple of 2**step."""
+    """Return rho nearest to target in [least, most] with every r a multiple of 2**step."""
     residue, modulus = 0, 0
     for (sign, offset), step in zip(form.values(), steps, strict=True):
         wanted = -sign * offset
@@ -293,17 +277,17 @@ def _on_grid(
 
 
 def _exponent(value: float) -> int:
-    """The fewest binary places that hold a value exactly."""
+    """Return the fewest binary places that hold a value exactly."""
     return int(value.as_integer_ratio()[1]).bit_length() - 1
 
 
 def _ratio(units: int, shift: int) -> float:
-    """units / 2**shift as a float (exact when it fits)."""
+    """Return units / 2**shift as a float (exact when it fits)."""
     return units / (1 << shift)
 
 
 def unused_value(values: NDArray[np.float64], counts: NDArray[np.int64], bits: int = 53) -> float:
-    """The mean of an attribute that no tree uses, rounded to a float of that many bits."""
+    """Return the mean of an attribute that no tree uses, rounded to a float of that many bits."""
     mean = float((values * counts).sum() / counts.sum())
     mean = min(max(mean, float(values[0])), float(values[-1]))
     if bits >= 53 or mean == 0:

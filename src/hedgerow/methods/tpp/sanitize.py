@@ -49,9 +49,14 @@ class Step:
     k: int
     l: float | None
 
+    @property
+    def reached(self) -> str:
+        """The privacy reached, in words."""
+        return f"K = {self.k}" + ("" if self.l is None else f" and L = {self.l:.3g}")
+
 
 class Sanitizer:
-    """Plans a release that keeps every target, for columns encoded once.
+    """Plan a release that keeps every target, for columns encoded once.
 
     Parameters
     ----------
@@ -93,7 +98,7 @@ class Sanitizer:
         return max(t.n_steps for t in self.targets)
 
     def state(self, step: int) -> Step:
-        """Plans and privacy with every target expanded to `step` steps."""
+        """Return plans and privacy with every target expanded to `step` steps."""
         trees = tuple(t.state(min(step, t.n_steps)) for t in self.targets)
         by_feature: dict[int, list[tuple[Node, bool]]] = {}
         for tree in (t for model in trees for t in model):
@@ -106,34 +111,24 @@ class Sanitizer:
 
     def _plan(self, feature: int, nodes: Sequence[tuple[Node, bool]]) -> ColumnPlan:
         column = self.columns[feature]
-        if column.numeric:
-            key: Any = frozenset((n.lo, n.hi, n.threshold, closed) for n, closed in nodes)
+        boundaries = {Boundary(n.lo, n.hi, n.threshold, closed) for n, closed in nodes}
+        key = (boundaries, {(n.left_set, n.right_set, n.tied) for n, _ in nodes})
+        if feature in self._cache and self._cache[feature][0] == key:
+            return self._cache[feature][1]
+        if not column.numeric:
+            plan = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
+        elif nodes:
+            blocks = plan_blocks(column.values, self.counts[feature], boundaries, self.bits)
+            plan = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
         else:
-            key = frozenset((n.left_set, n.right_set, n.tied) for n, _ in nodes)
-        held = self._cache.get(feature)
-        if held is not None and held[0] == key:
-            return held[1]
-        if not nodes:
-            value: tuple[float, ...] = ()
-            if column.numeric:
-                mean = unused_value(column.values, self.counts[feature], self.bits)
-                value = (float(round(mean)) if self.rounded[feature] else mean,)
-            made = ColumnPlan(np.zeros(column.n_values, np.int32), value)
-        elif column.numeric:
-            blocks = plan_blocks(
-                column.values,
-                self.counts[feature],
-                [Boundary(*b) for b in sorted(key)],
-                self.bits,
-            )
-            made = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
-        else:
-            made = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
-        self._cache[feature] = (key, made)
-        return made
+            mean = unused_value(column.values, self.counts[feature], self.bits)
+            value = float(round(mean)) if self.rounded[feature] else mean
+            plan = ColumnPlan(np.zeros(column.n_values, np.int32), (value,))
+        self._cache[feature] = (key, plan)
+        return plan
 
     def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
-        """K: the smallest class over the released predictors; L: the least n / max frequency."""
+        """Return K, the smallest class over the released predictors, and L, the least n / max frequency."""
         groups = self.classes(plans)
         least = [
             float(frequency_l(Counts.from_codes(groups, codes, int(codes.max()) + 1)).min())
@@ -143,34 +138,34 @@ class Sanitizer:
         return int(people.min()), min(least, default=None)
 
     def classes(self, plans: Sequence[ColumnPlan]) -> Groups:
-        """The classes of the records over the released predictors."""
-        told = [
+        """Return the classes of the records over the released predictors."""
+        codes = [
             plan.group[column.codes]
             for column, plan in zip(self.columns, plans, strict=True)
             if plan.n_groups > 1
         ]
-        return group(told, self.responses[0].n)
+        return group(codes, self.responses[0].n)
 
     def released(self, plans: Sequence[ColumnPlan]) -> list[Predictor]:
-        """The sanitized columns, encoded as a recipient would encode them."""
+        """Return the sanitized columns, encoded as a recipient would encode them."""
         return [release_column(c, p) for c, p in zip(self.columns, plans, strict=True)]
 
     def compare(self, state: Step) -> str | None:
-        """Rebuild every target from the sanitized columns; the first difference, or None."""
+        """Rebuild every target from the sanitized columns; return the first difference, or None."""
         columns, groups = self.released(state.plans), [plan.group for plan in state.plans]
         for m, (target, response) in enumerate(zip(self.targets, self.responses, strict=True)):
             rebuilt = target.rebuild(columns, response, min(state.step, target.n_steps))
             old = [tree_to_json(tree, columns, groups) for tree in state.trees[m]]
-            found = first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt])
-            if found:
-                return f"model {m + 1}, {found}"
+            difference = first_difference(old, [tree_to_json(tree, columns) for tree in rebuilt])
+            if difference:
+                return f"model {m + 1}, {difference}"
             pairs = zip(state.trees[m], rebuilt, strict=True)
             if not all(np.array_equal(one.leaf, other.leaf) for one, other in pairs):
                 return f"model {m + 1}: the records of the leaves differ"
         return None
 
     def search(self, k: int, l_above: float | None = None) -> tuple[Step, list[Step]]:
-        """The last verified state whose K is at least k and L above the target.
+        """Find the last verified state whose K is at least k and L above the target.
 
         Returns
         -------
@@ -180,15 +175,15 @@ class Sanitizer:
             Every state looked at, for the trade-off of size against privacy.
         """
         path: list[Step] = []
-        kept = 0
+        n_kept = 0
         for step in range(1, self.n_steps + 1):
             state = self.state(step)
             path.append(state)
-            kept += kept == step - 1 and keeps(state, k, l_above)
-            # Of an ensemble every size is told; once K is 1 it stays so.
-            if kept < step and (not self.ensemble or state.k == 1):
+            n_kept += n_kept == step - 1 and keeps(state, k, l_above)
+            # Of an ensemble every size is listed; once K is 1 it stays so.
+            if n_kept < step and (not self.ensemble or state.k == 1):
                 break
-        for state in reversed(path[:kept]):
+        for state in reversed(path[:n_kept]):
             if self.compare(state) is None:
                 return state, path
         if not path:
@@ -202,8 +197,7 @@ class Sanitizer:
                 hint="check the response and the predictors, or lower min_leaf",
             )
         first = path[0]
-        reached = f"K = {first.k}" + ("" if first.l is None else f" and L = {first.l:.3g}")
-        asked = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
+        requested = f"K = {k}" + ("" if l_above is None else f" and L above {l_above:g}")
         if keeps(first, k, l_above):
             raise InfeasibleError(
                 "the first split cannot be rebuilt from the sanitized table",
@@ -211,13 +205,13 @@ class Sanitizer:
                 "of them out, or use TreeSettings",
             )
         raise InfeasibleError(
-            f"even the first split reaches only {reached}, and {asked} was asked",
+            f"even the first split reaches only {first.reached}, and {requested} was asked",
             hint="lower k or l, raise min_leaf, or publish fewer trees",
         )
 
 
 def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
-    """The group of every category, numbered by the groups' first categories.
+    """Return the group of every category, numbered by the groups' first categories.
 
     Categories with the same signature (left, right or absent at every node) form
     a group. Where a node's split was chosen among equals by the category order,
@@ -231,19 +225,19 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
         if node.tied:
             present = np.flatnonzero(sides)
             sides[present] = 1 + np.arange(len(present))
-        for own, side in zip(signature, sides, strict=True):
-            own.append(int(side))
+        for sides_of_category, side in zip(signature, sides, strict=True):
+            sides_of_category.append(int(side))
     number: dict[tuple[int, ...], int] = {}
-    return np.array([number.setdefault(tuple(own), len(number)) for own in signature], np.int32)
+    return np.array([number.setdefault(tuple(key), len(number)) for key in signature], np.int32)
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:
-    """Whether a state keeps K and, strictly, L."""
+    """Return whether a state keeps K and, strictly, L."""
     return state.k >= k and (l_above is None or (state.l is not None and state.l > l_above))
 
 
 def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
-    """One sanitized column; groups of categories get the label of the release."""
+    """Return a sanitized column; groups of categories get the label of the release."""
     codes = plan.group[column.codes]
     if column.numeric:
         return replace(column, codes=codes, values=np.asarray(plan.values))
@@ -253,7 +247,7 @@ def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
 
 
 def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
-    """The released label of every group: its categories joined, or ALL for an unused column."""
+    """Return the label of every group: its categories joined, or ALL for an unused column."""
     if plan.n_groups == 1:
         return (ALL,)
     known = len(column.labels) - column.missing
@@ -268,7 +262,7 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
 def column_map(
     encoded: EncodedPredictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
 ) -> ColumnMap:
-    """The recoding of one predictor as a plan record."""
+    """Return the recoding of one predictor as a plan record."""
     column, predictor = encoded.column, encoded.predictor
     name = predictor.name
     if not predictor.numeric:
@@ -319,7 +313,7 @@ def column_map(
 def shrunk(
     targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None
 ) -> Iterator[str]:
-    """What the steward must hear of models that are published smaller than they were asked for."""
+    """Yield a warning for every model that is published smaller than requested."""
     for number, target in enumerate(targets, 1):
         step = min(best.step, target.n_steps)
         if step >= target.requested:
@@ -328,10 +322,12 @@ def shrunk(
         why = "its settings allow no further split"
         if step < target.n_steps:
             larger = path[best.step]
-            reached = f"K = {larger.k}" + ("" if larger.l is None else f" and L = {larger.l:.3g}")
-            kept = keeps(larger, k, l)
-            found = "cannot be rebuilt from a sanitized table" if kept else f"reach {reached} alone"
-            why = f"{target.size_in_words(larger.step)} {found}"
+            why = (
+                "cannot be rebuilt from a sanitized table"
+                if keeps(larger, k, l)
+                else f"reach {larger.reached} alone"
+            )
+            why = f"{target.size_in_words(larger.step)} {why}"
         yield (
             f"{which} was to have {target.size_in_words(target.requested)} and is published with "
             f"{target.size_in_words(step)}: {why}"
