@@ -78,7 +78,7 @@ def test_what_is_just_at_the_cap_keeps_it(kind: str) -> None:
     values = [None if v == 5 else float(v) for v in rng.integers(1, 6, 30)]
     public, counts = counted(groups, values, kind)
     truth = checker.column_disclosures(groups, values, kind)
-    for score, seen, _ in ColumnScores(public, counts)._told:
+    for score, seen, _ in ColumnScores(public, counts)._scored:
         for i, name in enumerate(dict.fromkeys(groups)):
             part = slice(seen.starts[i], seen.starts[i + 1])
             cap = truth[name][score.name]

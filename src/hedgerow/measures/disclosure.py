@@ -206,6 +206,6 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     leading = column.scores.leading
     if leading is None:
         return None
-    score, counts, told = leading
+    score, counts, scored = leading
     floored = total(score.weight * counts.totals[: len(score.weight)])
-    return Explained(min(total(told.gain) / score.spread, 1.0), floored / score.spread)
+    return Explained(min(total(scored.gain) / score.spread, 1.0), floored / score.spread)

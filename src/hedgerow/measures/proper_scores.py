@@ -1,4 +1,4 @@
-"""Disclosure by proper scores: what a class takes off an intruder's loss.
+"""Disclosure by proper scores: the share of an intruder's loss that a class takes away.
 
 An intruder forecasts the sensitive value of a member of a class. Public
 knowledge is the distribution in the whole table, the release adds the
@@ -10,8 +10,8 @@ the vectors' means over the table and over the class, and the disclosure is
 
 where loss is the squared distance of a record's vector from P, and U its mean
 over the table. Both sides are sums over records, so a union of classes never
-tells more than the worse of its parts. The floor U / 4 keeps a rule that holds
-for nearly everybody ("healthy") from counting as told.
+discloses more than the worse of its parts. The floor U / 4 keeps a rule that holds
+for nearly everybody ("healthy") from counting as disclosed.
 
 Figures are doubles with a bound on their rounding. Whether a class exceeds a cap
 is decided exactly: by integers or fractions wherever the bound leaves it open.
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -54,22 +54,22 @@ class GainAndLoss:
 
     Parameters
     ----------
-    gain, against : float64 arrays of shape (n_groups,)
-        The disclosure is gain / against, and 0 where both are 0.
+    gain, loss : float64 arrays of shape (n_groups,)
+        The disclosure is gain / loss, and 0 where both are 0.
     slack : float64 array of shape (n_groups,)
-        Bound on the rounding of gain - cap * against for every cap in [0, 1].
+        Bound on the rounding of gain - cap * loss for every cap in [0, 1].
     """
 
     gain: Floats
-    against: Floats
+    loss: Floats
     slack: Floats
 
     @property
     def disclosure(self) -> Floats:
-        """In [0, 1]; 0 tells nothing and 1 tells all, up to rounding in either case."""
-        told = self.gain > self.slack
-        ratio = np.divide(self.gain, self.against, out=np.zeros_like(self.gain), where=told)
-        whole = told & (self.against - self.gain <= self.slack)
+        """Return the disclosure in [0, 1]; 0 is nothing and 1 all, up to rounding in either case."""
+        some = self.gain > self.slack
+        ratio = np.divide(self.gain, self.loss, out=np.zeros_like(self.gain), where=some)
+        whole = some & (self.loss - self.gain <= self.slack)
         return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
 
 
@@ -82,18 +82,18 @@ class ProperScore(Protocol):
     spread: float
     """The public loss of all records together, without a floor, in the same unit."""
 
-    def told(self, counts: Counts) -> GainAndLoss:
-        """Gain and loss of every class."""
+    def gain_and_loss(self, counts: Counts) -> GainAndLoss:
+        """Return gain and loss of every class."""
         ...
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """Whether a class of these values and counts tells more than `cap`, exactly."""
+        """Decide exactly whether a class of these values and counts discloses more than `cap`."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Public:
-    """What everybody knows of a sensitive column: how often each value occurs in the table.
+    """Public distribution of a sensitive column: how often each value occurs in the table.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Public:
 
     @classmethod
     def from_counts(cls, column: ValueCounts) -> Public:
-        """What the value counts of a table's column say."""
+        """Read the distribution of a table's column."""
         counts = np.asarray(column.counts, np.int64)
         if column.is_number:
             return cls("number", counts, column.missing, column.deviations, column.exact, column.events)
@@ -140,7 +140,7 @@ class Public:
 
     @cached_property
     def cuts(self) -> Ints:
-        """Codes t of the events "value <= t", ascending, all below the largest value.
+        """Return the codes t of the events "value <= t", ascending, all below the largest value.
 
         The distinct lower quantiles b/16, and for every value that holds more
         than 1/16 of the known records that value and the next lower one, so
@@ -154,54 +154,54 @@ class Public:
 
     @cached_property
     def cell(self) -> Ints:
-        """Cell between the cuts of every known value; shape (d,)."""
+        """Return the cell between the cuts of every known value; shape (d,)."""
         ends = np.append(self.cuts, self.n_values - 1)  # each cut is the last of its cell
         return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
 
     @cached_property
     def flags(self) -> tuple[tuple[str, Ints], ...]:
-        """The declared events that some values have and some have not: name, and 0 or 1 by code."""
-        made = []
+        """Return name and 0 or 1 by code of each declared event that some values have and some have not."""
+        flags = []
         for text in self.events:
             event = Event.parse("", text)
             assert self.values is not None
             numbers = self.exact or self.values.tolist()
             holds = np.array([event.holds(y) for y in numbers], np.int64)
             if 0 < int(holds @ self.counts) < self.known:
-                made.append((event.text, holds))
-        return tuple(made)
+                flags.append((event.text, holds))
+        return tuple(flags)
 
     @cached_property
     def scores(self) -> tuple[tuple[ProperScore, Ints | None], ...]:
-        """The scores that this kind of column is judged by, and the cell of every code in each.
+        """Return the scores of this kind of column, and the cell of every code in each.
 
-        None: the codes themselves are scored. Where there is a cell for a missing value, the
-        score speaks of all records.
+        None: the codes themselves are scored. A score with a cell for a missing value is about
+        all records.
         """
-        made: list[tuple[ProperScore, Ints | None]] = []
+        scores: list[tuple[ProperScore, Ints | None]] = []
         if int(np.count_nonzero(self.counts)) > 1:
             if self.kind == "category":
-                made.append((BrierScore("brier", self.counts), None))
+                scores.append((BrierScore("brier", self.counts), None))
             else:
                 if self.kind == "number":
                     assert self.values is not None
-                    made.append((SquaredScore(self.values, self.counts, self.exact), None))
+                    scores.append((SquaredScore(self.values, self.counts, self.exact), None))
                 cells = np.bincount(self.cell, self.counts).astype(np.int64)
-                made += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
+                scores += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
                 for name, holds in self.flags:
                     have = int(holds @ self.counts)
-                    made.append((BrierScore(name, np.array([self.known - have, have])), holds))
+                    scores.append((BrierScore(name, np.array([self.known - have, have])), holds))
         if self.missing and self.known:
             absent = np.append(np.zeros(self.n_values, np.int64), 1)
-            made.append((BrierScore("missing", np.array([self.known, self.missing])), absent))
-        return tuple(made)
+            scores.append((BrierScore("missing", np.array([self.known, self.missing])), absent))
+        return tuple(scores)
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnScores:
-    """What every class tells of a column by each of its scores; computed once, then kept.
+    """Disclosure of a column by every class under each of its scores; computed once, then stored.
 
-    A column of one value tells nothing and has no score.
+    A column of one value discloses nothing and has no score.
 
     Parameters
     ----------
@@ -214,66 +214,65 @@ class ColumnScores:
     counts: Counts
 
     @cached_property
-    def _told(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
-        """Missing values take part in their flag alone."""
+    def _scored(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
+        """Score the cells of each score; missing values take part in their flag alone."""
         n_known = self.public.n_values
-        made, cells = [], {id(None): _known(self.counts, n_known)}
+        scored, by_cell = [], {id(None): _known(self.counts, n_known)}
         for score, cell in self.public.scores:
-            if cell is not None and id(cell) not in cells:
-                judged = cells[id(None)] if len(cell) == n_known else self.counts
-                cells[id(cell)] = _merged(judged, cell)
-            seen = cells[id(cell)]
-            made.append((score, seen, score.told(seen)))
-        return made
+            if cell is not None and id(cell) not in by_cell:
+                codes = by_cell[id(None)] if len(cell) == n_known else self.counts
+                by_cell[id(cell)] = _merged(codes, cell)
+            counts = by_cell[id(cell)]
+            scored.append((score, counts, score.gain_and_loss(counts)))
+        return scored
 
     @property
     def by_score(self) -> dict[str, Floats]:
-        """The disclosure of every class by score, float64 arrays of shape (n_groups,) in [0, 1].
+        """Return the disclosure of every class by score, arrays of shape (n_groups,) in [0, 1].
 
         Keys among "squared", "ranked", "local", "brier", "missing" and declared events.
         """
-        return {score.name: told.disclosure for score, _, told in self._told}
+        return {score.name: scored.disclosure for score, _, scored in self._scored}
 
     @property
     def leading(self) -> tuple[ProperScore, Counts, GainAndLoss] | None:
-        """The score that looks at the values themselves: squared, ranked or Brier."""
-        return next((t for t in self._told if t[0].name in ("squared", "ranked", "brier")), None)
+        """Return the score of the values themselves: squared, ranked or Brier."""
+        return next((t for t in self._scored if t[0].name in ("squared", "ranked", "brier")), None)
 
     @property
     def worst(self) -> Floats:
-        """The largest disclosure of every class by any score: the column's disclosure."""
+        """Return the largest disclosure of every class by any score: the column's disclosure."""
         return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
 
     def exceeding(self, cap: float) -> Bools:
-        """Which classes tell more than `cap` by any score, decided exactly.
+        """Return which classes disclose more than `cap` by any score, decided exactly.
 
         `cap` stands for the decimal number that is written for it.
         """
         limit = Fraction(repr(float(cap)))
         over = np.zeros(self.counts.n_groups, np.bool_)
-        for score, seen, told in self._told:
-            apart = told.gain - float(limit) * told.against
-            over |= apart > told.slack
-            for group in np.flatnonzero((np.abs(apart) <= told.slack) & ~over):
-                part = slice(seen.starts[group], seen.starts[group + 1])
-                over[group] = score.exceeds(seen.values[part], seen.counts[part], limit)
+        for score, counts, scored in self._scored:
+            excess = scored.gain - float(limit) * scored.loss
+            over |= excess > scored.slack
+            for group in np.flatnonzero((np.abs(excess) <= scored.slack) & ~over):
+                part = slice(counts.starts[group], counts.starts[group + 1])
+                over[group] = score.exceeds(counts.values[part], counts.counts[part], limit)
         return over
 
 
 def _known(counts: Counts, n_known: int) -> Counts:
-    """The counts without the code of missing values."""
+    """Return the counts without the code of missing values."""
     if n_known >= counts.n_values:
         return counts
-    kept = counts.values < n_known
-    if kept.all():
+    known = counts.values < n_known
+    if known.all():
         return replace(counts, n_values=n_known)
-    return Counts(
-        counts.groups[kept], counts.values[kept], counts.counts[kept], counts.n_groups, n_known
-    )
+    cells = (counts.groups[known], counts.values[known], counts.counts[known])
+    return Counts(*cells, counts.n_groups, n_known)
 
 
 def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Floats]]:
-    """How often each cell occurs, one row a class, a block of classes at a time."""
+    """Yield how often each cell occurs, one row a class, a block of classes at a time."""
     step = max(1, _CHUNK // n_cells)
     small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
     for begin in range(0, counts.n_groups, step):
@@ -288,14 +287,47 @@ def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Fl
 
 
 def _merged(counts: Counts, cell: Ints) -> Counts:
-    """The counts of the cells in which the codes lie."""
+    """Return the counts of the cells in which the codes lie."""
     n_cells = int(cell.max(initial=0)) + 1
     small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
-    made = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
-    return Counts(*made, counts.n_groups, n_cells)
+    merged = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
+    return Counts(*merged, counts.n_groups, n_cells)
 
 
-class BrierScore:
+class _CellScore:
+    """Base of the scores of categories and cells, whose losses are whole numbers.
+
+    Parameters
+    ----------
+    name : str
+    counts : sequence of int
+        Records of every cell in the table.
+    losses : sequence of int
+        The public loss of a record of each cell, in units of 1 / N^2.
+    """
+
+    def __init__(self, name: str, counts: Sequence[int], losses: Sequence[int]) -> None:
+        self.name, self.counts, self.n = name, counts, sum(counts)
+        floor = sum(c * loss for c, loss in zip(counts, losses, strict=True))
+        # in units of 1 / (4 N^3): no record's loss is below a quarter of the average one
+        self.loss = [max(4 * self.n * loss, floor) for loss in losses]
+        self.weight = np.array([loss / (4 * self.n**3) for loss in self.loss])
+
+    def _exact_gain(self, counts: Mapping[int, int], n: int) -> int:
+        """Return n N^2 times the gain of a class of these counts by cell."""
+        raise NotImplementedError
+
+    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
+        """Decide gain > cap * loss in whole numbers."""
+        counts = dict(zip(codes.tolist(), number.tolist(), strict=True))
+        n = sum(counts.values())
+        gain = self._exact_gain(counts, n)
+        loss = sum(c * self.loss[cell] for cell, c in counts.items())
+        # gain / (n N^2) > cap * loss / (4 N^3)
+        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+class BrierScore(_CellScore):
     """The Brier score of categories, of cells of numbers ("local"), and of flags.
 
     Parameters
@@ -306,42 +338,29 @@ class BrierScore:
     """
 
     def __init__(self, name: str, counts: Ints) -> None:
-        self.name = name
-        self.counts = [int(c) for c in counts]
-        self.n = sum(self.counts)
-        square = sum(c**2 for c in self.counts)
-        # in units of 1 / (4 N^3): the loss of a record of each category, not below U / 4
-        floor = self.n * (self.n**2 - square)
-        self.loss = [
-            max(4 * self.n * (self.n**2 - 2 * self.n * c + square), floor) for c in self.counts
-        ]
-        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
-        self._public = np.array(self.counts) / self.n
-        self._square = square / self.n**2
-        self.spread = self.n * (1 - self._square)
+        cells = [int(c) for c in counts]
+        n, square = sum(cells), sum(int(c) ** 2 for c in counts)
+        super().__init__(name, cells, [n**2 - 2 * n * c + square for c in cells])
+        self._public = np.array(cells) / n
+        self._square = square / n**2
+        self.spread = n * (1 - self._square)
 
-    def told(self, counts: Counts) -> GainAndLoss:
-        """Gain and loss of every class."""
+    def gain_and_loss(self, counts: Counts) -> GainAndLoss:
+        """Return gain and loss of every class."""
         number = counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
         inside = counts.per_group(number * number) / np.maximum(n, 1.0)
         cross = counts.per_group(number * self._public[counts.values])
         gain = inside - 2 * cross + n * self._square
-        against = counts.per_group(number * self.weight[counts.values])
-        slack = 16 * _EPS * (inside + 2 * cross + n * self._square + against)
-        return GainAndLoss(np.maximum(gain, 0.0), against, slack)
+        loss = counts.per_group(number * self.weight[counts.values])
+        slack = 16 * _EPS * (inside + 2 * cross + n * self._square + loss)
+        return GainAndLoss(np.maximum(gain, 0.0), loss, slack)
 
-    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """gain > cap * loss in whole numbers: sum (c N - C n)^2 against the floored losses."""
-        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
-        n = sum(seen.values())
-        gain = sum((seen.get(i, 0) * self.n - c * n) ** 2 for i, c in enumerate(self.counts))
-        loss = sum(c * self.loss[i] for i, c in seen.items())
-        # gain / (n N^2) > cap * loss / (4 N^3)
-        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+    def _exact_gain(self, counts: Mapping[int, int], n: int) -> int:
+        return sum((counts.get(i, 0) * self.n - c * n) ** 2 for i, c in enumerate(self.counts))
 
 
-class RankedScore:
+class RankedScore(_CellScore):
     """The ranked score: events "value <= t" at the cuts.
 
     Parameters
@@ -350,46 +369,34 @@ class RankedScore:
         Records of every cell between the cuts, in order.
     """
 
-    name = "ranked"
-
     def __init__(self, counts: Ints) -> None:
         cells = [int(c) for c in counts]
-        self.n = sum(cells)
-        self.below = list(itertools.accumulate(cells[:-1]))
+        n, self.below = sum(cells), list(itertools.accumulate(cells[:-1]))
         losses = [
-            sum(((k <= b) * self.n - below) ** 2 for b, below in enumerate(self.below))
+            sum(((k <= b) * n - below) ** 2 for b, below in enumerate(self.below))
             for k in range(len(cells))
         ]
-        floor = sum(c * loss for c, loss in zip(cells, losses, strict=True))
-        # in units of 1 / (4 N^3)
-        self.loss = [max(4 * self.n * loss, floor) for loss in losses]
-        self.weight = np.array([w / (4 * self.n**3) for w in self.loss])
-        self._public = np.array(self.below) / self.n
-        self.spread = self.n * total(self._public * (1 - self._public))
+        super().__init__("ranked", cells, losses)
+        self._public = np.array(self.below) / n
+        self.spread = n * total(self._public * (1 - self._public))
 
-    def told(self, counts: Counts) -> GainAndLoss:
-        """Gain and loss of every class."""
+    def gain_and_loss(self, counts: Counts) -> GainAndLoss:
+        """Return gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
         m = len(self.weight)
         for part, dense in _dense(counts, np.arange(m), m):
             share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
-            apart = np.where(n[part, None] > 0, share - self._public, 0.0)
-            gain[part] = n[part] * (apart * apart).sum(axis=1)
+            difference = np.where(n[part, None] > 0, share - self._public, 0.0)
+            gain[part] = n[part] * (difference * difference).sum(axis=1)
             # every difference of two shares is off by at most 2 eps
-            slack[part] = n[part] * (4 * _EPS * np.abs(apart).sum(axis=1) + 64 * _EPS**2)
-        against = counts.per_group(counts.counts * self.weight[counts.values])
-        return GainAndLoss(gain, against, slack + 64 * _EPS * (gain + against))
+            slack[part] = n[part] * (4 * _EPS * np.abs(difference).sum(axis=1) + 64 * _EPS**2)
+        loss = counts.per_group(counts.counts * self.weight[counts.values])
+        return GainAndLoss(gain, loss, slack + 64 * _EPS * (gain + loss))
 
-    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """The same in whole numbers."""
-        seen = dict(zip(codes.tolist(), number.tolist(), strict=True))
-        n, running, gain = sum(seen.values()), 0, 0
-        for cell, below in enumerate(self.below):
-            running += seen.get(cell, 0)
-            gain += (running * self.n - below * n) ** 2
-        loss = sum(c * self.loss[cell] for cell, c in seen.items())
-        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+    def _exact_gain(self, counts: Mapping[int, int], n: int) -> int:
+        running = itertools.accumulate(counts.get(cell, 0) for cell in range(len(self.below)))
+        return sum((r * self.n - b * n) ** 2 for r, b in zip(running, self.below, strict=True))
 
 
 class SquaredScore:
@@ -417,23 +424,23 @@ class SquaredScore:
         self._floor = self.spread / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
-    def told(self, counts: Counts) -> GainAndLoss:
-        """Gain and loss of every class."""
+    def gain_and_loss(self, counts: Counts) -> GainAndLoss:
+        """Return gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
-        summed, absolute, against = squared_sums(
+        summed, absolute, loss = squared_sums(
             counts.starts, counts.values, counts.counts, self.apart, self._floor
         )
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = summed * summed / rows
         slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
-        slack += _EPS * ((entries + 16) * against + 4 * gain + 16 * n * self._floor)
-        return GainAndLoss(gain, against, slack)
+        slack += _EPS * ((entries + 16) * loss + 4 * gain + 16 * n * self._floor)
+        return GainAndLoss(gain, loss, slack)
 
     @cached_property
     def _whole(self) -> tuple[list[int], int, int]:
-        """Values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
+        """Return values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
         ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
         unit = math.lcm(*{below for _, below in ratios})
         whole = [above * (unit // below) for above, below in ratios]
@@ -443,14 +450,12 @@ class SquaredScore:
         return whole, summed, spread
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """The same in whole numbers: deviations are N y - sum of all, losses their squares."""
-        whole, total, spread = self._whole
-        pairs = [
-            (self.n * whole[code] - total, c)
-            for code, c in zip(codes.tolist(), number.tolist(), strict=True)
-        ]
+        """Decide gain > cap * loss in whole numbers, of deviations N y - sum of all."""
+        whole, summed, spread = self._whole
+        deviations = [self.n * whole[code] - summed for code in codes.tolist()]
+        pairs = list(zip(deviations, number.tolist(), strict=True))
         n = sum(c for _, c in pairs)
-        gain = sum(c * apart for apart, c in pairs) ** 2
+        gain = sum(c * y for y, c in pairs) ** 2
         # four N times the losses, not below N times U / 4
-        loss = sum(c * max(4 * self.n * apart * apart, spread) for apart, c in pairs)
+        loss = sum(c * max(4 * self.n * y * y, spread) for y, c in pairs)
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
