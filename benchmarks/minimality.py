@@ -138,7 +138,7 @@ class Posteriors(ColumnGuarantee):
 
     kept_now: Callable[[], np.ndarray] = lambda: np.ones(0, bool)
 
-    def kept_by(self, classes):  # type: ignore[no-untyped-def]
+    def holds_in(self, classes):  # type: ignore[no-untyped-def]
         return self.kept_now()
 
 

@@ -20,7 +20,7 @@ from hedgerow.io.read import read
 from hedgerow.measures import FloatArray, SensitiveCounts
 from hedgerow.measures import group as by_codes
 from hedgerow.measures.disclosure import rsd
-from hedgerow.measures.guarantees import ColumnGuarantee, known
+from hedgerow.measures.guarantees import ColumnGuarantee, register
 from hedgerow.methods.full_domain import Datafly
 from hedgerow.methods.mart import MART
 from hedgerow.methods.mondrian import Mondrian
@@ -135,7 +135,7 @@ def released_by(
     return by_group(cells, leaf), leaf
 
 
-@known
+@register
 @dataclass(frozen=True)
 class LeastRSD(ColumnGuarantee):
     """Every group leaves at least `minimum` of the public squared error: RSD, formula (10).

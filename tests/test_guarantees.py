@@ -40,8 +40,8 @@ def test_k_counts_missing_as_a_value_of_its_own() -> None:
     assert (check.required, check.reached, check.holds) == (2, 1, False)
     assert "1 of 3 groups" in check.detail
     assert KAnonymity(1).check(made).holds
-    assert KAnonymity(3).kept_by(made).tolist().count(True) == 1
-    assert sorted(zip(made.sizes, KAnonymity(2).kept_by(made), strict=True)) == [
+    assert KAnonymity(3).holds_in(made).tolist().count(True) == 1
+    assert sorted(zip(made.sizes, KAnonymity(2).holds_in(made), strict=True)) == [
         (1, False), (2, True), (3, True)
     ]  # fmt: skip
 
@@ -236,10 +236,10 @@ def test_the_cap_is_decided_exactly(numbers: bool, below: float) -> None:
     """Shares 3/4 and 1/4 beside 1/2 and 1/2 of the table take (3/4 - 1/4)^2 = 1/4 of the loss."""
     y = [0, 0, 0, 1, 0, 1, 1, 1]
     made = classes(list("ppppqqqq"), y=y if numbers else ["ab"[v] for v in y])
-    assert Disclosure(0.25).kept_by(made).all()
+    assert Disclosure(0.25).holds_in(made).all()
     assert Disclosure(0.25).check(made).holds
     refused = Disclosure(0.25 - below)
-    assert not refused.kept_by(made).any()
+    assert not refused.holds_in(made).any()
     assert not refused.check(made).holds
 
 
@@ -252,9 +252,9 @@ def test_the_cap_is_decided_exactly(numbers: bool, below: float) -> None:
 )
 def test_other_limits_forgive_nothing_but_rounding(kept: Any, refused: Any) -> None:
     made = classes(list("ppppqqqq"), y=list("aaababbb"))
-    assert kept.kept_by(made).all()
+    assert kept.holds_in(made).all()
     assert kept.check(made).holds
-    assert not refused.kept_by(made).any()
+    assert not refused.holds_in(made).any()
     assert not refused.check(made).holds
 
 

@@ -182,7 +182,7 @@ def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> in
 
 
 def check_share(name: str, value: Any, *, zero: bool = False) -> float:
-    """A number in (0, 1], or in [0, 1] with `zero`, else ParameterError."""
+    """Return a number in (0, 1], or in [0, 1] with `zero`, else raise ParameterError."""
     if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
         raise ParameterError(f"{name} must be a number from {'0' if zero else 'above 0'} to 1")
     return float(value)

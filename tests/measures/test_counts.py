@@ -121,9 +121,9 @@ def test_promises_on_rows_that_stand_class_by_class_are_those_on_counts(seed):
     assert by_row.sizes.tolist() == counted.sizes.tolist()
     for maximum in (0.05, 0.25, 0.5, 0.9, 1.0):
         cap = Disclosure(maximum)
-        assert cap.kept_by(by_row).tolist() == cap.kept_by(counted).tolist()
+        assert cap.holds_in(by_row).tolist() == cap.holds_in(counted).tolist()
         for size in (1, 10, n):  # a few classes at a time keep what all of them keep
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr("hedgerow.measures.classes._AT_ONCE", size)
                 ranged = Classes.from_rows(rows, starts, columns)
-                assert cap.kept_by(ranged).tolist() == cap.kept_by(counted).tolist()
+                assert cap.holds_in(ranged).tolist() == cap.holds_in(counted).tolist()

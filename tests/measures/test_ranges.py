@@ -61,7 +61,7 @@ def test_ranges_of_classes_say_what_all_say(
     assert max(counted) <= max(at_once, most)  # and never more at once
     for promise in (Disclosure(0.2), LDiversity(2), TCloseness(0.3)):
         assert promise.check(made) == promise.check(whole)
-        assert promise.kept_by(made).tolist() == promise.kept_by(whole).tolist()
+        assert promise.holds_in(made).tolist() == promise.holds_in(whole).tolist()
     pay = made.sensitive["pay"]
     assert pay.counts.counts.tolist() == whole.sensitive["pay"].counts.counts.tolist()
 

@@ -24,7 +24,7 @@ _DIGITS = 9
 
 
 def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
-    """The chance that a person's own record is named: 1/t where t records are linked as well.
+    """Return the chance that a person's own record is named: 1/t where t records are linked as well.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
 
 
 def bits_of(columns: int) -> int:
-    """The bits that a column has of a pattern: two for four levels, of many columns one for two."""
+    """Return the bits that a column has of a pattern: two for four levels, of many columns one for two."""
     return 2 if 2 * columns <= MOST_COLUMNS else 1
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """How often each level is met among pairs that belong together (m), and among others (u).
+    """Shares of each level of agreement among pairs that belong together (m), and others (u).
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Agreement:
         steps: int = 300,
         change: float = 1e-7,
     ) -> Agreement:
-        """m by EM, where everybody has one of the records and u is seen on all pairs.
+        """Estimate m by EM, where each person has one of the records, and u from all pairs.
 
         Parameters
         ----------
@@ -86,22 +86,22 @@ class Agreement:
             Stop when no share moves by more.
         """
         bits = (len(counts).bit_length() - 1) // columns
-        seen = np.flatnonzero(counts).astype(np.uint32)
-        weight = counts[seen].astype(float)
+        patterns = np.flatnonzero(counts).astype(np.uint32)
+        weight = counts[patterns].astype(float)
         levels = 1 << bits
         u = np.empty((columns, levels))
         for c in range(columns):
-            level = seen >> np.uint32(bits * c) & np.uint32(levels - 1)
+            level = patterns >> np.uint32(bits * c) & np.uint32(levels - 1)
             u[c] = np.bincount(level, weight, levels) / weight.sum()
         u = np.clip(u, 1e-9, 1 - 1e-9)
         sure = np.zeros(columns, np.bool_) if sure is None else sure
         near = np.where(sure, 0.999, 0.9)[:, None]
         m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
         m[:, -1:] = near
-        return cls(estimate(seen, weight, m, u, belong, sure, bits, steps, change), u)
+        return cls(estimate(patterns, weight, m, u, belong, sure, bits, steps, change), u)
 
     def weights(self, *, informative: bool = False) -> FloatArray:
-        """Weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.
+        """Return weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.
 
         Parameters
         ----------
@@ -114,14 +114,14 @@ class Agreement:
             far, near = np.minimum(by_level[:, :1], 0.0), np.maximum(by_level[:, -1:], 0.0)
             by_level = np.clip(by_level, far, near)
             by_level[:, :1], by_level[:, -1:] = far, near
-        made = np.zeros(1)
+        summed = np.zeros(1)
         for column in by_level:  # a later column has higher bits
-            made = np.add.outer(column, made).reshape(-1)
-        return np.round(made, _DIGITS)
+            summed = np.add.outer(column, summed).reshape(-1)
+        return np.round(summed, _DIGITS)
 
 
 def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
-    """`Agreement.weights` of the first 1, ..., d columns, as `count_ties` reads them.
+    """Return `Agreement.weights` of the first 1, ..., d columns, as `count_ties` reads them.
 
     Examples
     --------
@@ -130,9 +130,9 @@ def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
     ((8,), True)
     """
     bits = (len(counts).bit_length() - 1) // columns
-    made = np.zeros(2 * len(counts))
+    weights = np.zeros(2 * len(counts))
     for j in range(1, columns + 1):
         size = 1 << (bits * j)
         folded = counts.reshape(-1, size).sum(axis=0)
-        made[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
-    return made
+        weights[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
+    return weights

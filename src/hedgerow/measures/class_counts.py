@@ -38,21 +38,21 @@ class Groups:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
+        """Return number of rows."""
         return len(self.labels)
 
     @property
     def n_groups(self) -> int:
-        """Number of classes."""
+        """Return number of classes."""
         return len(self.first)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Records of each class."""
+        """Return records of each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
 
     def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
-        """Row numbers class by class, in the order of the rows, and where each class begins.
+        """Return row numbers class by class, in the order of the rows, and where each class begins.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Groups:
 
 
 def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Classes of so many records at a time, or one of more: which, and their places.
+    """Yield ranges of classes of at most `size` records (or one larger class), and their places.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, sli
 
 
 def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Groups:
-    """The classes of rows with equal codes in every column.
+    """Return the classes of rows with equal codes in every column.
 
     Classes are numbered by their codes, the first column deciding first, so the
     numbers do not depend on the order of the rows.
@@ -123,7 +123,7 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
 
 
 def _ranked(keys: IntArray) -> tuple[IntArray, int]:
-    """Keys replaced by their ranks, which keep their order, and how many there are."""
+    """Return keys replaced by their ranks, which keep their order, and how many there are."""
     labels, distinct, _ = number_keys(keys)
     return labels.astype(np.int64), max(len(distinct), 1)
 
@@ -136,7 +136,7 @@ _AT_ONCE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """How often each value occurs in each class, without the zeros.
+    """Counts of each value in each class, without the zeros.
 
     Counts of different rows over the same classes and values add up (`+`), so
     they may be taken batch by batch.
@@ -318,32 +318,32 @@ class Counts:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Records of each class."""
+        """Return records of each class."""
         return self.per_group(self.counts).astype(self.counts.dtype)
 
     @cached_property
     def totals(self) -> IntArray:
-        """Records of each value in the whole table."""
+        """Return records of each value in the whole table."""
         if self.whole is not None:
             return self.whole
         return np.bincount(self.values, self.counts, self.n_values).astype(np.int64)
 
     @cached_property
     def public(self) -> FloatArray:
-        """Share of each value in the whole table."""
+        """Return share of each value in the whole table."""
         return self.totals / max(int(self.totals.sum()), 1)
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Share of each cell's value in its class."""
+        """Return share of each cell's value in its class."""
         return self.counts / self.sizes[self.groups]
 
     def per_group(self, amounts: npt.NDArray[Any]) -> FloatArray:
-        """The amounts of the cells, summed by class."""
+        """Return the amounts of the cells, summed by class."""
         return np.bincount(self.groups, amounts, self.n_groups).astype(np.float64, copy=False)
 
     def max_per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
-        """The largest amount in each class."""
+        """Return the largest amount in each class."""
         return np.maximum.reduceat(amounts, self.starts[:-1]) if self.n_groups else np.zeros(0)
 
 

@@ -18,12 +18,12 @@ from .class_counts import Counts, FloatArray, IntArray
 
 
 def distinct(counts: Counts) -> IntArray:
-    """Different values in each class; distinct l-diversity is the smallest."""
+    """Return different values in each class; distinct l-diversity is the smallest."""
     return np.diff(counts.starts)
 
 
 def entropy_l(counts: Counts) -> FloatArray:
-    """exp of the entropy of each class; entropy l-diversity is the smallest.
+    """Return exp of the entropy of each class; entropy l-diversity is the smallest.
 
     Machanavajjhala et al. (2007), Definition 4.1: every class has an entropy of
     at least log l. A real number; its floor is the whole l that some packages print.
@@ -32,7 +32,7 @@ def entropy_l(counts: Counts) -> FloatArray:
 
 
 def recursive_c(counts: Counts, l: int) -> FloatArray:
-    """For each class r_1 / (r_l + ... + r_m), counts in falling order.
+    """Return r_1 / (r_l + ... + r_m) of each class, counts in falling order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
     holds for every c above the largest of these; a class with fewer than l
@@ -47,7 +47,7 @@ def recursive_c(counts: Counts, l: int) -> FloatArray:
 
 
 def frequency_l(counts: Counts) -> FloatArray:
-    """Records of each class over those of its most frequent value.
+    """Return records of each class over those of its most frequent value.
 
     The least of them is the l of the frequency form of l-diversity, and the L of
     Fu et al. (2010).
@@ -56,7 +56,7 @@ def frequency_l(counts: Counts) -> FloatArray:
 
 
 def largest_share(counts: Counts) -> FloatArray:
-    """The share of the most frequent value in each class; alpha is the largest."""
+    """Return the share of the most frequent value in each class; alpha is the largest."""
     return largest_counts(counts.counts, counts.starts) / counts.sizes
 
 
@@ -65,14 +65,14 @@ _BLOCK = 1 << 22
 
 
 def equal_distance(counts: Counts) -> FloatArray:
-    """All values lie 1 apart: half the absolute differences of the shares (section 4.2)."""
+    """Return the earth mover's distance where all values are 1 apart (section 4.2): half the L1 distance."""
     p = counts.public[counts.values]
     inside = counts.per_group(np.abs(counts.shares - p) - p)
     return np.clip(0.5 * (1.0 + inside), 0.0, 1.0)
 
 
 def ordered_distance(counts: Counts) -> FloatArray:
-    """Neighbouring values lie 1/(m - 1) apart: the summed differences of the CDFs (section 4.1).
+    """Return the earth mover's distance over ranks: the summed differences of the CDFs (section 4.1).
 
     Values are compared by rank. The class's CDF is constant between its own
     values, so each stretch is summed from prefix sums of the public CDF: the
@@ -98,12 +98,12 @@ def ordered_distance(counts: Counts) -> FloatArray:
         + (prefix[stop] - prefix[cross])
         - cdf * (stop - cross)
     )
-    ahead = prefix[counts.values[counts.starts[:-1]]]
-    return np.clip((counts.per_group(stretch) + ahead) / (m - 1), 0.0, 1.0)
+    first_stretch = prefix[counts.values[counts.starts[:-1]]]
+    return np.clip((counts.per_group(stretch) + first_stretch) / (m - 1), 0.0, 1.0)
 
 
 def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
-    """Mass moved over a node of a hierarchy costs its height over the whole height (section 4.3).
+    """Return the earth mover's distance over a hierarchy, which costs a node's relative height (section 4.3).
 
     Parameters
     ----------
@@ -138,13 +138,13 @@ def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hier
 
 
 def _numbered(keys: list[tuple[str, ...]]) -> IntArray:
-    """Keys as numbers in order of appearance."""
+    """Return keys as numbers in order of appearance."""
     numbers: dict[tuple[str, ...], int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
-    """Columns summed by their target."""
+    """Return columns summed by their target."""
     out = np.zeros((len(amounts), int(target.max()) + 1))
     for column, to in enumerate(target):
         out[:, to] += amounts[:, column]
@@ -152,7 +152,7 @@ def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
 
 
 def basic_beta(counts: Counts) -> FloatArray:
-    """For each class the largest gain (p - P) / P of a value.
+    """Return the largest gain (p - P) / P of a value in each class.
 
     Cao, Karras (2012), Publishing microdata with a robust privacy guarantee,
     basic beta-likeness.
@@ -161,7 +161,7 @@ def basic_beta(counts: Counts) -> FloatArray:
 
 
 def enhanced_beta(counts: Counts) -> tuple[float, bool]:
-    """The enhanced beta, max over the values of min(beta, -ln P), and whether it holds.
+    """Return the enhanced beta, max over the values of min(beta, -ln P), and whether it holds.
 
     Cao, Karras (2012): the gain of each value must not exceed min(beta, -ln P)
     of that value. A frequent value can gain more than -ln P; then no beta makes
@@ -174,7 +174,7 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
 
 
 def delta_disclosure(counts: Counts) -> FloatArray:
-    """For each class the largest |ln(p / P)| over the values that occur in it.
+    """Return the largest |ln(p / P)| in each class, over the values that occur in it.
 
     Brickell, Shmatikov (2008), The cost of privacy: delta-disclosure. A value
     that a class lacks makes the strict definition infinite; `classes_lacking_values` counts
@@ -184,7 +184,7 @@ def delta_disclosure(counts: Counts) -> FloatArray:
 
 
 def classes_lacking_values(counts: Counts) -> int:
-    """Classes in which some value of the table does not occur."""
+    """Return classes in which some value of the table does not occur."""
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 
 

@@ -66,35 +66,35 @@ class SensitiveCounts(Dictionary):
 
     @property
     def totals(self) -> IntArray:
-        """Records of each value in all classes, those of a missing one last."""
+        """Return records of each value in all classes, those of a missing one last."""
         return self.counts.totals
 
     @cached_property
     def public(self) -> Public:
         """Return the public distribution: how often each value occurs in all classes."""
         counts, n = self.totals, self.n_values
-        known, missing = counts[:n], int(counts[n:].sum())
+        frequencies, missing = counts[:n], int(counts[n:].sum())
         described = self.exact, self.events
         return Public.from_counts(
-            ValueCounts(self.name, self.kind, "", self.values, known, missing, *described)
+            ValueCounts(self.name, self.kind, "", self.values, frequencies, missing, *described)
         )
 
     @property
     def by_code(self) -> FloatArray:
-        """The number behind each code, NaN for missing; shape (n_values,)."""
-        known = np.asarray(self.values, np.float64)
-        return np.append(known, np.nan)[: self.counts.n_values]
+        """Return the number behind each code, NaN for missing; shape (n_values,)."""
+        numbers = np.asarray(self.values, np.float64)
+        return np.append(numbers, np.nan)[: self.counts.n_values]
 
 
 def totals(column: Column) -> IntArray:
-    """Records of each value of a column, those of a missing one last where there are any."""
+    """Return records of each value of a column, those of a missing one last where there are any."""
     counts = column.value_counts
     missing = [counts.missing] if column.has_missing else []
     return np.append(counts.counts, missing).astype(np.int64)
 
 
 def distinct_values(column: SensitiveCounts) -> IntArray:
-    """Different values of a sensitive column in each class."""
+    """Return different values of a sensitive column in each class."""
     return distinct(column.counts)
 
 
@@ -199,12 +199,12 @@ class Classes:
 
     @property
     def n_groups(self) -> int:
-        """Number of classes."""
+        """Return number of classes."""
         return len(self.sizes)
 
     @property
     def n_records(self) -> int:
-        """Records of all classes together."""
+        """Return records of all classes together."""
         return int(self.sizes.sum())
 
     @property

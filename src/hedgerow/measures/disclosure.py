@@ -35,7 +35,7 @@ LARGE = 0.5
 
 
 def column_disclosure(column: SensitiveCounts) -> FloatArray:
-    """The disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
+    """Return the disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
     The largest of its proper scores.
     """
@@ -56,29 +56,29 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
         ``groups``, ``worst``, ``over_half`` and ``single_valued`` (everybody of a class has the same
         value, which not everybody of the table has), the last two with ``_records``.
     """
-    told, distinct = column.per_class(column_disclosure, distinct_values)
-    known = np.count_nonzero(column.totals) > 1
-    return {"groups": len(sizes), "worst": float(told.max(initial=0.0))} | {
+    disclosures, distinct = column.per_class(column_disclosure, distinct_values)
+    varies = np.count_nonzero(column.totals) > 1
+    return {"groups": len(sizes), "worst": float(disclosures.max(initial=0.0))} | {
         name + what: int(each[which].sum())
-        for name, which in (("over_half", told > LARGE + SLACK), ("single_valued", known & (distinct == 1)))
+        for name, which in (("over_half", disclosures > LARGE + SLACK), ("single_valued", varies & (distinct == 1)))
         for what, each in (("", np.ones_like(sizes)), ("_records", sizes))
     }
 
 
 def rsd(column: SensitiveCounts) -> FloatArray:
-    """The papers' RSD of a sensitive column in every class; shape (n_groups,), in [0, 1].
+    """Return the papers' RSD of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
     1 tells no more than the whole table, 0 tells all. Missing values take no part;
     a class without a known value has 1.
     """
     if column.is_number:
-        apart = np.append(column.deviations, np.nan)[: column.counts.n_values]
-        return 1 - number_disclosure(column.counts, apart)
+        numbers = np.append(column.deviations, np.nan)[: column.counts.n_values]
+        return 1 - number_disclosure(column.counts, numbers)
     return 1 - category_disclosure(column.counts, column.n_values)
 
 
 def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
-    """The public squared error, less that of guessing the class's mean, as a part of the former.
+    """Return the public squared error, less that of guessing the class's mean, as a part of the former.
 
     1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
     all lie at the public mean tells nothing by this measure.
@@ -98,12 +98,12 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     >>> number_disclosure(made, values).round(3).tolist()
     [1.0, 0.692]
     """
-    away = deviations(values, counts.totals)
-    return number_disclosures(counts.counts, away[counts.values], counts.starts)
+    from_mean = deviations(values, counts.totals)
+    return number_disclosures(counts.counts, from_mean[counts.values], counts.starts)
 
 
 def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
-    """The Brier score of guessing the public shares, less that of the class's own, as a part of it.
+    """Return the Brier score of guessing the public shares, less that of the class's own, as a part of it.
 
     |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
     and P of the table.
@@ -158,18 +158,18 @@ class Disclosed:
 
     @classmethod
     def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:
-        """The means over several columns and the worst of any; None without a column."""
-        told = list(each)
-        if not told:
+        """Return the means over several columns and the worst of any; None without a column."""
+        columns = list(each)
+        if not columns:
             return None
         return cls(
-            math.fsum(d.mean_over_groups for d in told) / len(told),
-            math.fsum(d.mean_over_records for d in told) / len(told),
-            max(d.worst for d in told),
+            math.fsum(d.mean_over_groups for d in columns) / len(columns),
+            math.fsum(d.mean_over_records for d in columns) / len(columns),
+            max(d.worst for d in columns),
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -190,7 +190,7 @@ class Explained:
 
 
 def explained_share(column: SensitiveCounts) -> Explained | None:
-    """What the classes explain; None for a column of one value, of which there is nothing.
+    """Return what the classes explain; None for a column of one value, of which there is nothing.
 
     Examples
     --------

@@ -45,12 +45,12 @@ class Check:
     detail: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
         return asdict(self) | {"holds": bool(self.holds)}
 
     @classmethod
     def none(cls, name: str, count: int, words: str) -> Check:
-        """That nothing is at fault; `words` say what is."""
+        """Return a check that nothing is wrong; `words` name what is."""
         return cls(name, 0, count, count == 0, words if count else "")
 
 
@@ -63,28 +63,28 @@ class Guarantee:
 
     @property
     def lowest_is_worst(self) -> bool:
-        """Whether a group must reach the limit, or must not exceed it."""
+        """Return whether a group must reach the limit (True) or must not exceed it."""
         return False
 
     @property
     def side(self) -> str:
-        """The words before the limit: on which side of it every group must stay."""
+        """Return the words before the limit: on which side of it every group must stay."""
         return "at least" if self.lowest_is_worst else "at most"
 
     def promise(self) -> dict[str, Any]:
-        """The guarantee as plan data; `from_promise` reads it."""
+        """Return the guarantee as plan data, which `from_promise` reads."""
         return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
 
     def check(self, classes: Classes) -> Check:
-        """The figure that the classes of a released table reach."""
+        """Return the figure that the classes of a released table reach."""
         raise NotImplementedError
 
-    def kept_by(self, classes: Classes) -> BoolArray:
-        """Which classes keep it."""
+    def holds_in(self, classes: Classes) -> BoolArray:
+        """Return which classes keep it."""
         raise NotImplementedError
 
     def words(self) -> str:
-        """The guarantee as a sentence for whoever signs or receives the release."""
+        """Return the guarantee as a sentence for whoever signs or receives the release."""
         raise NotImplementedError
 
 
@@ -94,14 +94,14 @@ KINDS: dict[str, type[Guarantee]] = {}
 G = TypeVar("G", bound=type[Guarantee])
 
 
-def known(guarantee: G) -> G:
+def register(guarantee: G) -> G:
     """Class decorator: make a guarantee readable from plans by its `kind`."""
     KINDS[guarantee.kind] = guarantee
     return guarantee
 
 
 def from_promise(promise: Mapping[str, Any]) -> Guarantee:
-    """The guarantee of a plan's promise; PlanError when it is unknown or malformed.
+    """Return the guarantee of a plan's promise; PlanError when it is unknown or malformed.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
         raise PlanError(f"the plan's promise {kind!r} is damaged") from None
 
 
-@known
+@register
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
     """Every group has at least k people (Samarati 2001, Sweeney 2002).
@@ -145,7 +145,7 @@ class KAnonymity(Guarantee):
 
     @classmethod
     def from_schema(cls, k: int, schema: Schema) -> KAnonymity:
-        """The promise of a method that was asked for k."""
+        """Return the promise of a method that was asked for k."""
         return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
@@ -157,19 +157,19 @@ class KAnonymity(Guarantee):
 
     @property
     def lowest_is_worst(self) -> bool:
-        """A group must reach k."""
+        """Return True: a group must reach k."""
         return True
 
-    def kept_by(self, classes: Classes) -> BoolArray:
-        """Which classes have k people."""
+    def holds_in(self, classes: Classes) -> BoolArray:
+        """Return which classes have k people."""
         return classes.people >= self.k
 
     def check(self, classes: Classes) -> Check:
-        """The smallest group."""
-        found = (self.unit, classes.persons), (self.household, classes.households)
-        if lacking := [repr(name) for name, sizes in found if name is not None and sizes is None]:
-            told = f"nothing tells the people of {', '.join(lacking)}"
-            return Check("k-anonymity", self.k, "not measured", False, told)
+        """Return the smallest group."""
+        counts = (self.unit, classes.persons), (self.household, classes.households)
+        if lacking := [repr(name) for name, sizes in counts if name is not None and sizes is None]:
+            why = f"nothing tells the people of {', '.join(lacking)}"
+            return Check("k-anonymity", self.k, "not measured", False, why)
         people = classes.people
         small = int(np.count_nonzero(people < self.k))
         reached = int(people.min()) if len(people) else 0
@@ -189,17 +189,17 @@ class KAnonymity(Guarantee):
         )
 
     def words(self) -> str:
-        """The promise as plan data."""
-        told = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
+        """Return the promise as a sentence."""
+        shared = f"every combination of released quasi-identifier values is shared by at least {self.k:,}"
         homes = f" of {self.k:,} households (told apart by {self.household})"
         homes = homes if self.household is not None else ""
         if self.unit is None:
-            return f"{told} {'people' if homes else 'records'}{homes}"
+            return f"{shared} {'people' if homes else 'records'}{homes}"
         half = ", none of whom has more than half of its records" if self.k > 1 else ""
-        return f"{told} people (told apart by {self.unit}){homes}{half}"
+        return f"{shared} people (told apart by {self.unit}){homes}{half}"
 
 
-@known
+@register
 @dataclass(frozen=True)
 class Together(Guarantee):
     """All members of a household are in one group.
@@ -219,20 +219,20 @@ class Together(Guarantee):
         if not isinstance(self.household, str):
             raise ParameterError("the household is not the name of a column")
 
-    def kept_by(self, classes: Classes) -> BoolArray:
-        """Every class: which households are split no class tells by itself."""
+    def holds_in(self, classes: Classes) -> BoolArray:
+        """Return all True: split households cannot be seen within one class."""
         return np.ones(classes.n_groups, np.bool_)
 
     def check(self, classes: Classes) -> Check:
-        """How often a household is in a further group."""
+        """Count the households in a further group."""
         if classes.households is None:
-            told = f"nothing tells the people of {self.household!r}"
-            return Check(self.name, 0, "not measured", False, told)
+            why = f"nothing tells the people of {self.household!r}"
+            return Check(self.name, 0, "not measured", False, why)
         further = int(classes.households.sum()) - classes.n_homes
         return Check.none(self.name, further, "households in a further group")
 
     def words(self) -> str:
-        """The promise as plan data."""
+        """Return the promise as a sentence."""
         return (
             "all members of a household have the same released quasi-identifiers "
             f"(households told apart by {self.household})"
@@ -257,45 +257,45 @@ class ColumnGuarantee(Guarantee):
 
     @property
     def name(self) -> str:
-        """The name of its check."""
+        """Return the name of its check."""
         return self.title
 
     @property
     def limit(self) -> float:
-        """The bound that must be kept."""
+        """Return the bound that must be kept."""
         return getattr(self, self.bound)
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """The figure of every group for one sensitive column."""
+        """Return the figure of every group for one sensitive column."""
         raise NotImplementedError
 
-    def kept(self, column: SensitiveCounts) -> BoolArray:
-        """Which groups keep the promise, rounding forgiven."""
+    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+        """Return which groups keep the promise, rounding forgiven."""
         reached = self.reached(column)
         if self.lowest_is_worst:
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
 
-    def kept_by(self, classes: Classes) -> BoolArray:
-        """Which classes keep the promise in every column that it speaks of."""
-        kept = np.ones(classes.n_groups, np.bool_)
+    def holds_in(self, classes: Classes) -> BoolArray:
+        """Return which classes keep the promise in every column that it speaks of."""
+        good = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
-            kept &= classes.sensitive[name].per_class(self.kept)[0]
-        return kept
+            good &= classes.sensitive[name].per_class(self.holds_for)[0]
+        return good
 
     def check(self, classes: Classes) -> Check:
-        """The group and column that come nearest to breaking the promise, or break it."""
+        """Return the group and column that come nearest to breaking the promise, or break it."""
         worst, where, broken = self.limit, "", 0
         names = self.columns or tuple(classes.sensitive)
         lacking = [name for name in names if name not in classes.sensitive]
         if lacking:
-            told = f"no sensitive column {', '.join(map(repr, lacking))}"
-            return Check(self.name, self.limit, "not measured", False, told)
+            why = f"no sensitive column {', '.join(map(repr, lacking))}"
+            return Check(self.name, self.limit, "not measured", False, why)
         for name in names:
-            reached, kept = classes.sensitive[name].per_class(self.reached, self.kept)
+            reached, good = classes.sensitive[name].per_class(self.reached, self.holds_for)
             if not len(reached):
                 continue
-            broken += int(np.count_nonzero(~kept))
+            broken += int(np.count_nonzero(~good))
             here = float(reached.min() if self.lowest_is_worst else reached.max())
             if not where or (here < worst if self.lowest_is_worst else here > worst):
                 worst, where = here, name
@@ -313,7 +313,7 @@ class ColumnGuarantee(Guarantee):
         return " or ".join(self.columns or ()) or "any sensitive column"
 
 
-@known
+@register
 @dataclass(frozen=True)
 class Disclosure(ColumnGuarantee):
     """No group gives away more than `maximum` of any sensitive column, by any proper score.
@@ -349,15 +349,15 @@ class Disclosure(ColumnGuarantee):
             )
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """The disclosure of every group."""
+        """Return the disclosure of every group."""
         return column.scores.worst
 
-    def kept(self, column: SensitiveCounts) -> BoolArray:
-        """Which groups keep the cap, decided exactly."""
+    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+        """Return which groups keep the cap, decided exactly."""
         return ~column.scores.exceeding(self.maximum)
 
     def words(self) -> str:
-        """The promise as plan data."""
+        """Return the promise as a sentence."""
         return (
             f"no released group gives away more than {self.maximum:g} of {self._any_column} "
             "(0 nothing, 1 everything): somebody who forecasts a member's value from the whole "
@@ -374,7 +374,7 @@ BEYOND = (
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
-@known
+@register
 @dataclass(frozen=True)
 class LDiversity(ColumnGuarantee):
     """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
@@ -411,26 +411,26 @@ class LDiversity(ColumnGuarantee):
 
     @property
     def name(self) -> str:
-        """The name of its check."""
+        """Return the name of its check."""
         return f"{self.diversity} l-diversity"
 
     @property
     def limit(self) -> float:
-        """The least l; for "recursive" the c that must stay above what a group needs."""
+        """Return the least l; for "recursive" the c that must stay above what a group needs."""
         return self.l if self.c is None else self.c
 
     @property
     def lowest_is_worst(self) -> bool:
-        """Whether a group must reach the limit, or must not exceed it."""
+        """Return whether a group must reach the limit (True) or must not exceed it."""
         return self.diversity != "recursive"
 
     @property
     def side(self) -> str:
-        """The words before the limit, which recursive diversity must stay below."""
+        """Return the words before the limit, which recursive diversity must stay below."""
         return super().side if self.lowest_is_worst else "below"
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """The l of every group; for "recursive" the c it needs, infinite below l values."""
+        """Return the l of every group; for "recursive" the c it needs, infinite below l values."""
         counts = column.counts
         if self.diversity == "distinct":
             return diversity.distinct(counts).astype(float)
@@ -440,14 +440,14 @@ class LDiversity(ColumnGuarantee):
             return diversity.entropy_l(counts)
         return diversity.recursive_c(counts, int(self.l))
 
-    def kept(self, column: SensitiveCounts) -> BoolArray:
-        """Which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
+    def holds_for(self, column: SensitiveCounts) -> BoolArray:
+        """Return which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
         if self.diversity == "recursive":
             return self.reached(column) < self.limit
-        return super().kept(column)
+        return super().holds_for(column)
 
     def words(self) -> str:
-        """The promise as plan data."""
+        """Return the promise as a sentence."""
         return (
             f"every released group is {self.l:g}-diverse ({self.diversity}"
             + (f", c = {self.c:g}" if self.c is not None else "")
@@ -455,7 +455,7 @@ class LDiversity(ColumnGuarantee):
         )
 
 
-@known
+@register
 @dataclass(frozen=True)
 class TCloseness(ColumnGuarantee):
     """t-closeness (Li et al. 2007): every group's distribution is near the public one.
@@ -483,12 +483,12 @@ class TCloseness(ColumnGuarantee):
             raise ParameterError("t must lie in [0, 1]")
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """The distance of every group."""
+        """Return the distance of every group."""
         distance = class_measures.ordered_distance if column.is_ordered else class_measures.equal_distance
         return distance(column.counts)
 
     def words(self) -> str:
-        """The promise as plan data."""
+        """Return the promise as a sentence."""
         return (
             f"in every released group the values of {self._columns_in_words} are distributed as "
             f"in the whole table, up to an earth mover's distance of {self.t:g}"
@@ -541,39 +541,40 @@ def unbounded(
     others : mapping, optional
         ``columns`` without a role and the share of records that they leave ``unique``.
     """
-    said = []
+    sentences = []
     if unchanged:
-        said.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
+        sentences.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
     if alone:
-        said.append(
+        sentences.append(
             f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
         )
-    for name, found in sensitive.items():
-        groups, worst, single = found["groups"], found["worst"], found["single_valued"]
+    for name, figures in sensitive.items():
+        groups, worst, single = figures["groups"], figures["worst"], figures["single_valued"]
         if single:
-            said.append(
+            sentences.append(
                 f"{name}: in {single:,} of {groups:,} groups everybody has the same "
-                f"value, which the group reveals ({found['single_valued_records']:,} records)"
+                f"value, which the group reveals ({figures['single_valued_records']:,} records)"
             )
-        if worst > LARGE + SLACK and found["over_half"] > single and cap_of(promises, name) in (None, 1):
-            said.append(
-                f"{name}: {found['over_half']:,} of {groups:,} groups give away more than half of it, "
-                f"the worst {figure(worst)} of 1 ({found['over_half_records']:,} records), and no cap "
+        if worst > LARGE + SLACK and figures["over_half"] > single and cap_of(promises, name) in (None, 1):
+            sentences.append(
+                f"{name}: {figures['over_half']:,} of {groups:,} groups give away more than half of it, "
+                f"the worst {figure(worst)} of 1 ({figures['over_half_records']:,} records), and no cap "
                 "was promised"
             )
     if others and others["unique"] > LARGE:
-        said.append(
+        sentences.append(
             f"{percent(others['unique'])} of the records are alone by columns that are released as they "
             f"are: {', '.join(others['columns'])}"
         )
     if lost is not None and lost > LOST:
-        said.append(f"the recoded cells lost {percent(min(lost, 1.0), 0)} of their detail (NCP), so they say little")
+        share = percent(min(lost, 1.0), 0)
+        sentences.append(f"the recoded cells lost {share} of their detail (NCP), so they say little")
     if linked is not None and linked > LARGE:
-        said.append(
+        sentences.append(
             f"{percent(linked)} of the people are linked with their record by their quasi-identifiers, "
             "and no limit was promised"
         )
-    return said
+    return sentences
 
 
 def _whole(value: Any) -> bool:

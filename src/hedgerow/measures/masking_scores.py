@@ -61,8 +61,8 @@ def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     for c in range(columns):
         values, counts = np.unique(original[:, c], return_counts=True)
         scaled = (np.cumsum(counts) - counts / 2) * (12**0.5 / n)
-        for out, given in ((before, original), (after, masked)):
-            out[:, c] = np.interp(given[:, c], values, scaled)
+        for out, numbers in ((before, original), (after, masked)):
+            out[:, c] = np.interp(numbers[:, c], values, scaled)
     return before, after
 
 
@@ -82,7 +82,7 @@ def distance_linkage(
     rows: NDArray[np.int64] | None = None,
     scale: Scale = by_deviations,
 ) -> Floats:
-    """Per cent of masked records whose nearest original is their own, for growing knowledge.
+    """Return per cent of masked records whose nearest original is their own, by attributes known.
 
     A tie among t originals counts 1/t. Exact: a search tree finds whether anything lies nearer
     than the own original, and counts what lies as near.
@@ -130,7 +130,7 @@ def probabilistic_linkage(
     levels: Sequence[float] = LEVELS,
     scale: Scale = by_deviations,
 ) -> Floats:
-    """Per cent of masked records linked to their own original by Fellegi and Sunter's weights.
+    """Return per cent of masked records linked to their own original by Fellegi and Sunter's weights.
 
     Two values agree wholly, nearly, roughly or not, by how far they differ on the scale
     (`LEVELS`). How often pairs that belong together reach each level (m) is estimated by EM
@@ -171,12 +171,12 @@ def probabilistic_linkage(
     pairs = z.shape[1] * len(rows)
     counts = np.sum(in_parts(counted, len(rows), pairs), axis=0)
     weights = prefix_weights(counts, known, 1.0 / z.shape[1])
-    own = rows.astype(np.int64)
+    own_rows = rows.astype(np.int64)
 
     def linked(part: slice) -> Floats:
         return np.concatenate(
             [
-                credit(count_ties(patterns, once, own[block], weights, bits))
+                credit(count_ties(patterns, once, own_rows[block], weights, bits))
                 for block, patterns in _blocks(z, target, part, within)
             ]
         )
@@ -187,7 +187,7 @@ def probabilistic_linkage(
 def _blocks(
     originals: Floats, masked: Floats, part: slice, within: Floats
 ) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-    """The agreement patterns of some masked records with all originals, a few at a time."""
+    """Yield the agreement patterns of some masked records with all originals, a few at a time."""
     step, bits = max(1, _BLOCK // originals.shape[1]), len(within).bit_length()
     for begin in range(part.start, part.stop, step):
         block = slice(begin, min(begin + step, part.stop))
@@ -195,22 +195,22 @@ def _blocks(
 
 
 def _ties(
-    distinct: Floats, weight: NDArray[np.int64], queries: Floats, own: NDArray[np.int64]
+    distinct: Floats, weight: NDArray[np.int64], queries: Floats, own_rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Per query, how many originals are as near as its own; 0 when some are nearer."""
+    """Return per query how many originals are as near as its own; 0 when some are nearer."""
     tree = build(np.ascontiguousarray(distinct))
     queries = np.ascontiguousarray(queries)
     return np.concatenate(
         in_parts(
-            lambda part: nearest_ties(tree, weight, queries[part], own[part]),
-            len(own),
-            100 * len(own),
+            lambda part: nearest_ties(tree, weight, queries[part], own_rows[part]),
+            len(own_rows),
+            100 * len(own_rows),
         )
     )
 
 
 def interval_disclosure(original: Floats, masked: Floats) -> Floats:
-    """Per cent of originals within the rank interval of their masked value.
+    """Return per cent of originals within the rank interval of their masked value.
 
     For p = 1 to 10 per cent and h = floor(p n / 100), the interval of a masked
     value runs from the masked value h ranks below to the one h ranks above it
@@ -278,13 +278,13 @@ class InformationLoss:
 
     @property
     def total(self) -> float:
-        """IL: the mean of the five parts."""
+        """Return IL, the mean of the five parts."""
         return (self.cells + self.means + self.covariances + self.variances + self.correlations) / 5
 
 
 @dataclass(frozen=True)
 class Scores:
-    """How much a masked file tells less, and how much it still gives away. Low is good.
+    """Information loss and disclosure risk of a masked file. Low is good.
 
     Parameters
     ----------
@@ -327,51 +327,51 @@ class Scores:
 
     @property
     def paper(self) -> Scores:
-        """The same by the papers' own standardisation alone."""
+        """Return the same by the papers' own standardisation alone."""
         return replace(self, distance_ranks=(), probabilistic_ranks=())
 
     @property
     def il(self) -> float:
-        """Information loss, 0 and up, per cent."""
+        """Return information loss, 0 and up, per cent."""
         return self.loss.total
 
     @property
     def dld(self) -> float:
-        """Distance linkage disclosure, 0 to 100, by the scale that links more."""
+        """Return distance linkage disclosure, 0 to 100, by the scale that links more."""
         return max(float(np.mean(each)) for each in (self.distance, self.distance_ranks) if each)
 
     @property
     def pld(self) -> float:
-        """Probabilistic linkage disclosure, 0 to 100, by the scale that links more."""
+        """Return probabilistic linkage disclosure, 0 to 100, by the scale that links more."""
         both = self.probabilistic, self.probabilistic_ranks
         return max(float(np.mean(each)) for each in both if each)
 
     @property
     def id(self) -> float:
-        """Interval disclosure, 0 to 100."""
+        """Return interval disclosure, 0 to 100."""
         return float(np.mean(self.interval))
 
     @property
     def dr(self) -> float:
-        """Disclosure risk: a quarter DLD, a quarter PLD, a half ID."""
+        """Return disclosure risk: a quarter DLD, a quarter PLD, a half ID."""
         return 0.25 * self.dld + 0.25 * self.pld + 0.5 * self.id
 
     @property
     def score(self) -> float:
-        """Half information loss, half disclosure risk."""
+        """Return half information loss, half disclosure risk."""
         return 0.5 * self.il + 0.5 * self.dr
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain data."""
-        made = asdict(self)
-        made["loss"]["total"] = self.il
+        """Return everything as plain data."""
+        fields = asdict(self)
+        fields["loss"]["total"] = self.il
         measures = {name: getattr(self, name) for name in ("score", "il", "dr", "dld", "pld", "id")}
         paper = {name: getattr(self.paper, name) for name in ("score", "dr", "dld", "pld")}
-        return {**measures, "paper": paper, **made}
+        return {**measures, "paper": paper, **fields}
 
 
 def information_loss(original: Floats, masked: Floats) -> InformationLoss:
-    """The five parts of information loss.
+    """Return the five parts of information loss.
 
     Parameters
     ----------
@@ -386,10 +386,10 @@ def information_loss(original: Floats, masked: Floats) -> InformationLoss:
     (0.0, 100.0)
     """
     v, w = _covariances(original), _covariances(masked)
-    upper, beside = np.triu_indices(len(v)), np.triu_indices(len(v), 1)
+    upper, above_diagonal = np.triu_indices(len(v)), np.triu_indices(len(v), 1)
     r, s = _correlations(v), _correlations(w)
-    varies = np.isfinite(r[beside])
-    moved = np.abs(r[beside] - np.nan_to_num(s[beside]))[varies]
+    varies = np.isfinite(r[above_diagonal])
+    moved = np.abs(r[above_diagonal] - np.nan_to_num(s[above_diagonal]))[varies]
     cells, _ = _relative(original, masked)
     means, a = _relative(original.mean(axis=0), masked.mean(axis=0))
     covariances, b = _relative(v[upper], w[upper])
@@ -410,7 +410,7 @@ def score_arrays(
     levels: Sequence[float] = LEVELS,
     ranks: bool = True,
 ) -> Scores:
-    """`score` of complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`.
+    """Score complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`.
 
     Without `ranks` records are linked by the papers' own standardisation alone.
     """
@@ -451,14 +451,14 @@ def _covariances(values: Floats) -> Floats:
 
 
 def _correlations(covariances: Floats) -> Floats:
-    """NaN beside a column that does not vary."""
+    """Return correlations; NaN for a column that does not vary."""
     deviation = np.sqrt(np.diag(covariances))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(covariances / np.outer(deviation, deviation))
 
 
 def _relative(before: Floats, after: Floats) -> tuple[float, int]:
-    """Mean relative change in per cent over entries that were not 0, and how many were."""
+    """Return the mean relative change in per cent over entries that were not 0, and how many were 0."""
     counted = before != 0
     if not counted.any():
         return 0.0, int(before.size)

@@ -130,12 +130,12 @@ class Public:
 
     @property
     def n_values(self) -> int:
-        """Distinct known values; also the code of a missing one."""
+        """Return distinct known values; also the code of a missing one."""
         return len(self.counts)
 
     @cached_property
     def known(self) -> int:
-        """Records with a value."""
+        """Return records with a value."""
         return int(self.counts.sum())
 
     @cached_property
@@ -417,9 +417,9 @@ class SquaredScore:
         self.values, self.counts, self.exact = values, counts, exact
         self.n = int(counts.sum())
         # a power of two brings them into [-2, 2], so that their squares are finite
-        self.apart = deviations(values, counts)
+        self.deviations = deviations(values, counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
-        square = self.apart * self.apart
+        square = self.deviations * self.deviations
         self.spread = total(square * counts)
         self._floor = self.spread / self.n / 4
         self.weight = np.maximum(square, self._floor)
@@ -429,7 +429,7 @@ class SquaredScore:
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
         summed, absolute, loss = squared_sums(
-            counts.starts, counts.values, counts.counts, self.apart, self._floor
+            counts.starts, counts.values, counts.counts, self.deviations, self._floor
         )
         entries = np.diff(counts.starts).astype(np.float64)
         off = _EPS * (entries + 4) * absolute + n * self._off

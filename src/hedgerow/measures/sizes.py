@@ -47,7 +47,7 @@ class SizeSummary:
     histogram: tuple[dict[str, int], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return {**vars(self), "histogram": [dict(entry) for entry in self.histogram]}
 
 
@@ -94,7 +94,7 @@ def wildcard_k(
     wild: Sequence[BoolArray],
     candidates: int = 1000,
 ) -> int:
-    """The smallest of `wildcard_sizes`.
+    """Return the smallest of `wildcard_sizes`.
 
     It is at least k, so one of the smallest classes that matches nobody else settles it;
     a few of those with the fewest wild cells, which are alike in these, are tried first.
@@ -104,14 +104,14 @@ def wildcard_k(
     pattern = _patterns(groups, wild)[smallest]
     fewest = min(np.unique(pattern).tolist(), key=int.bit_count)
     tried = smallest[pattern == fewest][:candidates]
-    found = int(wildcard_sizes(groups, codes, wild, tried)[tried].min())
-    if found == sizes.min():
-        return found
+    least = int(wildcard_sizes(groups, codes, wild, tried)[tried].min())
+    if least == sizes.min():
+        return least
     return int(wildcard_sizes(groups, codes, wild).min())
 
 
 def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
-    """Bit j of a class's number: its cell of column j matches anything."""
+    """Return a number by class, whose bit j says that its cell of column j matches anything."""
     pattern = np.zeros(groups.n_groups, np.int64)
     for j, w in enumerate(wild):
         pattern |= w[groups.first].astype(np.int64) << j
@@ -124,7 +124,7 @@ def wildcard_sizes(
     wild: Sequence[BoolArray],
     only: IntArray | None = None,
 ) -> IntArray:
-    """For each class the records that could be in it when ``*`` and missing match anything.
+    """Return the records that could be in each class when ``*`` and missing match anything.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def wildcard_sizes(
     pattern = _patterns(groups, wild)
     patterns = np.unique(pattern)
     members = {int(p): np.flatnonzero(pattern == p) for p in patterns}
-    asked = np.zeros(groups.n_groups, np.bool_)
-    asked[slice(None) if only is None else only] = True
+    wanted = np.zeros(groups.n_groups, np.bool_)
+    wanted[slice(None) if only is None else only] = True
     out = np.zeros(groups.n_groups, np.int64)
     for p in members:
-        mine = members[p][asked[members[p]]]
+        mine = members[p][wanted[members[p]]]
         if not len(mine):
             continue
         for q in members:
@@ -175,7 +175,7 @@ def attackers(
     threshold: float = 0.2,
     people: IntArray | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Re-identification risk by what the intruder knows.
+    """Return re-identification risk by what the intruder knows.
 
     Parameters
     ----------
@@ -204,8 +204,8 @@ def attackers(
     ----------
     K. El Emam, L. Arbuckle (2013), Anonymizing Health Data, ch. 2.
     """
-    n, found = sizes.sum(), sizes if people is None else people
-    models = {"prosecutor": 1.0 / found}
+    n, counted = sizes.sum(), sizes if people is None else people
+    models = {"prosecutor": 1.0 / counted}
     if journalist is not None:
         models["journalist"] = journalist
     out = {}
@@ -216,8 +216,8 @@ def attackers(
             "above": float(sizes[risk > threshold].sum() / n),
             "expected": float((risk * sizes).sum()),
         }
-    known = out.get("journalist", out["prosecutor"])
-    out["marketer"] = {"average": known["average"], "expected": known["expected"]}
+    reference = out.get("journalist", out["prosecutor"])
+    out["marketer"] = {"average": reference["average"], "expected": reference["expected"]}
     return out
 
 
@@ -227,7 +227,7 @@ _SERIES = 30
 
 
 def expected_risk(found: IntArray, estimated: FloatArray) -> FloatArray:
-    """The expected risk E(1/F | f) of a sample's records, F estimated by their summed weights.
+    """Return the expected risk E(1/F | f) of a sample's records, F estimated by their summed weights.
 
     Given f people of a class in the sample, the F people of the class in the population are taken
     to follow a negative binomial distribution with success probability p = f / (summed weights), so
@@ -317,23 +317,23 @@ class Uniqueness:
 
     @property
     def uniques(self) -> float | None:
-        """People who are unique in the population, by the chosen model."""
+        """Return people who are unique in the population, by the chosen model."""
         return None if self.chosen is None else self.models[self.chosen]
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, with the shares that a reader asks for."""
-        found = self.uniques
-        share = None if found is None else found / self.population
+        """Return plain data, with shares of people."""
+        estimate = self.uniques
+        share = None if estimate is None else estimate / self.population
         sure = None
-        if found is not None and self.sample_uniques:
-            sure = min(found * self.sample / self.population / self.sample_uniques, 1.0)
+        if estimate is not None and self.sample_uniques:
+            sure = min(estimate * self.sample / self.population / self.sample_uniques, 1.0)
         return {
             "population": self.population,
             "fraction": self.sample / self.population,
             "sample_uniques": self.sample_uniques,
             "models": dict(self.models),
             "chosen": self.chosen,
-            "uniques": found,
+            "uniques": estimate,
             "share": share,
             "sample_uniques_unique": sure,
             "notes": list(self.notes),
@@ -372,32 +372,32 @@ def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
     n, uniques = int(sizes.sum()), int(count[size == 1].sum())
     population = float(max(population, n))
     if not uniques or n == population:  # nobody is, or everybody was counted
-        known = dict.fromkeys(MODELS, float(uniques))
-        return Uniqueness(population, n, uniques, known, _chosen(known, n / population))
-    asked: dict[str, Callable[[IntArray, IntArray, float], float | None]] = {
+        exact = dict.fromkeys(MODELS, float(uniques))
+        return Uniqueness(population, n, uniques, exact, _chosen(exact, n / population))
+    models: dict[str, Callable[[IntArray, IntArray, float], float | None]] = {
         "pitman": pitman,
         "zayatz": zayatz,
         "snb": slide_negative_binomial,
     }
-    found = {name: model(size, count, population) for name, model in asked.items()}
+    estimates = {name: model(size, count, population) for name, model in models.items()}
     notes = tuple(
         f"the equations of the model {name} have no solution for this sample"
-        for name, value in found.items()
+        for name, value in estimates.items()
         if value is None
     )
-    return Uniqueness(population, n, uniques, found, _chosen(found, n / population), notes)
+    return Uniqueness(population, n, uniques, estimates, _chosen(estimates, n / population), notes)
 
 
-def _chosen(found: Mapping[str, float | None], fraction: float) -> str | None:
-    """Dankar's rule; Zayatz's model, which always has a solution, where the first choice has none."""
+def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str | None:
+    """Choose by Dankar's rule; Zayatz's model, always solvable, where the first choice has no solution."""
     if fraction <= _SMALL:
-        return "pitman" if found["pitman"] is not None else "zayatz"
-    snb, zayatz = found["snb"], found["zayatz"]
+        return "pitman" if estimates["pitman"] is not None else "zayatz"
+    snb, zayatz = estimates["snb"], estimates["zayatz"]
     return "snb" if snb is not None and zayatz is not None and snb <= zayatz else "zayatz"
 
 
 def zayatz(size: IntArray, count: IntArray, population: float) -> float:
-    """Zayatz (1991): the sample's classes are taken for those of the population.
+    """Estimate uniques by Zayatz (1991), as if the population had the sample's classes.
 
     Parameters
     ----------
@@ -408,14 +408,14 @@ def zayatz(size: IntArray, count: IntArray, population: float) -> float:
     from scipy.stats import hypergeom  # scipy.stats takes longer to load than a small table
 
     n = int((size * count).sum())
-    drawn = hypergeom(round(population), size, n).pmf(1)
+    single_share = hypergeom(round(population), size, n).pmf(1)
     single = float(count[size == 1].sum())
-    alone = single * drawn[size == 1].sum() / float((count * drawn).sum())
+    alone = single * single_share[size == 1].sum() / float((count * single_share).sum())
     return float(single * alone * population / n)
 
 
 def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
-    """Pitman's sampling formula by maximum likelihood: N^alpha gamma(theta + 1) / gamma(theta + alpha).
+    """Estimate uniques by Pitman's sampling formula: N^alpha gamma(theta + 1) / gamma(theta + alpha).
 
     N. Hoshino (2001), Applying Pitman's sampling formula to microdata disclosure risk assessment,
     Journal of Official Statistics 17(4).
@@ -468,14 +468,14 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     theta = best_theta(alpha)
     if theta is None:
         return None
-    found = float(
+    estimate = float(
         np.exp(gammaln(theta + 1.0) - gammaln(theta + alpha) + alpha * np.log(population))
     )
-    return found if found <= population else None
+    return estimate if estimate <= population else None
 
 
 def slide_negative_binomial(size: IntArray, count: IntArray, population: float) -> float | None:
-    """Chen and Keller-McNulty (1998): a population class has 1 + NB(alpha, beta) people.
+    """Estimate uniques by Chen and Keller-McNulty (1998): a class has 1 + NB(alpha, beta) people.
 
     The number of population classes is Shlosser's estimate (P. Haas, L. Stokes 1998); alpha and beta
     are those that give the sample's classes of one and of two people.
@@ -509,24 +509,24 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
 
     def off(x: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"):
-            made = expected(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))))
-            return np.asarray(np.nan_to_num(np.log(made) - np.log([one, two]), nan=1e6))
+            counts = expected(float(np.exp(x[0])), float(1 / (1 + np.exp(-x[1]))))
+            return np.asarray(np.nan_to_num(np.log(counts) - np.log([one, two]), nan=1e6))
 
     from scipy.optimize import root
 
     for alpha, beta in _STARTS:
-        made = root(off, [np.log(alpha), np.log(beta / (1 - beta))], tol=1e-13)
-        if np.abs(off(made.x)).max() < _MEETS:
-            log_beta = -np.log1p(np.exp(-made.x[1]))
-            return float(k * np.exp(np.exp(made.x[0]) * log_beta))
+        solution = root(off, [np.log(alpha), np.log(beta / (1 - beta))], tol=1e-13)
+        if np.abs(off(solution.x)).max() < _MEETS:
+            log_beta = -np.log1p(np.exp(-solution.x[1]))
+            return float(k * np.exp(np.exp(solution.x[0]) * log_beta))
     return None
 
 
 def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
-    """How many classes the population has, by those of a sample with sampling fraction f."""
-    kept, c = (1.0 - f) ** size, count.astype(np.float64)
+    """Return how many classes the population has, by those of a sample with sampling fraction f."""
+    missed, c = (1.0 - f) ** size, count.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        seen = (size * f**2 * (1.0 - f**2) ** (size - 1.0) * c).sum()
-        seen /= (kept * ((1.0 + f) ** size - 1.0) * c).sum()
-        unseen = (kept * c).sum() / (size * f * (1.0 - f) ** (size - 1.0) * c).sum()
-        return float(c.sum() + c[size == 1].sum() * seen * unseen**2)
+        factor = (size * f**2 * (1.0 - f**2) ** (size - 1.0) * c).sum()
+        factor /= (missed * ((1.0 + f) ** size - 1.0) * c).sum()
+        unseen = (missed * c).sum() / (size * f * (1.0 - f) ** (size - 1.0) * c).sum()
+        return float(c.sum() + c[size == 1].sum() * factor * unseen**2)

@@ -127,10 +127,10 @@ class Anatomy(Method):
             )
         rows = Rows.of(table, self._key)
         key = rows.release_key({"method": "Anatomy", "l": int(self.l), "sensitive": name})
-        made = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
+        buckets = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
         # Groups come into being from the fullest buckets on: their order must not tell.
-        number = np.argsort(np.argsort(sequence(key, "group numbers", int(made.max()) + 1)))
-        group = number[made]
+        number = np.argsort(np.argsort(sequence(key, "group numbers", int(buckets.max()) + 1)))
+        group = number[buckets]
         self.group_ = group + 1
         self.st_ = sensitive_table(self.group_, codes, values_by_code(table, column), name)
         self._sensitive = name
@@ -138,7 +138,7 @@ class Anatomy(Method):
         return self._planned(table, schema, recoding)
 
     def release_table(self, table: Table) -> Transformed:
-        """The group numbers in place of the sensitive column of the table that was fitted."""
+        """Return the group numbers in place of the sensitive column of the table that was fitted."""
         if table.n_rows != len(self.group_):
             raise UnsupportedError(
                 "anatomy holds for the table it was fitted on only",
@@ -148,7 +148,7 @@ class Anatomy(Method):
 
     @property
     def transform(self) -> Any:
-        """Refused: groups of other people would have no sensitive table."""
+        """Raise NoTransform: groups of other people would have no sensitive table."""
         raise NoTransform(
             "anatomy holds for the table it was fitted on only",
             hint="use hedgerow.protect, which releases both tables",
@@ -157,10 +157,10 @@ class Anatomy(Method):
     fit_transform = transform
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """No value has a share above 1/l in a released group."""
-        told = self.buckets(original, released)
-        share = float(largest_share(told.sensitive[self._sensitive].counts).max())
-        sizes = told.sizes
+        """Check that no value has a share above 1/l in a released group."""
+        classes = self.buckets(original, released)
+        share = float(largest_share(classes.sensitive[self._sensitive].counts).max())
+        sizes = classes.sizes
         return [
             Check(
                 "largest share of a value in a group",
@@ -172,12 +172,12 @@ class Anatomy(Method):
         ]
 
     def buckets(self, original: Table, released: Table) -> Classes:
-        """The groups of the first table with their values in the second."""
+        """Return the groups of the first table with their values in the second."""
         groups = by_codes([_groups(released, self._sensitive)])
         return Classes.from_groups(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Every group of the first table holds the values that the second gives for it."""
+        """Check that every group of the first table has the values that the second lists."""
         wrong = faults(
             self._original(original), _groups(released, self._sensitive), second, self._sensitive
         )
@@ -185,15 +185,15 @@ class Anatomy(Method):
         return [Check.none("sensitive table", wrong, words)]
 
     def _original(self, original: Table) -> Column:
-        """The sensitive column before it was replaced, under the kind it was fitted with."""
+        """Return the sensitive column before it was replaced, under the kind it was fitted with."""
         return original.like(next(c for c in self.plan_.columns if c.name == self._sensitive))
 
     def second_table(self) -> pa.Table:
-        """The sensitive table, ST."""
+        """Return the sensitive table, ST."""
         return self.st_
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """How both tables are read together."""
+        """Return how both tables are read together."""
         name = self._sensitive
         return RecipientNotes(
             about=f"The column `{name}` holds the number of a group instead of the value; "
@@ -227,13 +227,13 @@ class Anatomy(Method):
 
 
 def _groups(released: Table, name: str) -> Ints:
-    """The released group of every row."""
+    """Return the released group of every row."""
     numbers = released.column(name, kind="numeric").numbers
     return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
 def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
-    """Groups of at least l records whose values differ: always from the l fullest buckets.
+    """Form groups of at least l records of different values, always from the l fullest buckets.
 
     Parameters
     ----------
@@ -257,16 +257,16 @@ def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
     group = np.full(len(codes), -1, dtype=np.int64)
     has: list[set[int]] = []
     while len(heap) >= l:
-        taken = [heapq.heappop(heap) for _ in range(l)]
-        for left, u in taken:
+        fullest = [heapq.heappop(heap) for _ in range(l)]
+        for remaining, u in fullest:
             group[order[start[u] + used[u]]] = len(has)
             used[u] += 1
-            if left + 1 < 0:
-                heapq.heappush(heap, (left + 1, u))
-        has.append({u for _, u in taken})
+            if remaining + 1 < 0:
+                heapq.heappush(heap, (remaining + 1, u))
+        has.append({u for _, u in fullest})
     # What is left over, at most one record a bucket, joins groups without its value.
-    for left, u in sorted(heap, key=lambda item: item[1]):
-        for _ in range(-left):
+    for remaining, u in sorted(heap, key=lambda item: item[1]):
+        for _ in range(-remaining):
             row = order[start[u] + used[u]]
             used[u] += 1
             first = int(rank[row] % np.uint64(len(has)))

@@ -20,14 +20,14 @@ GROUP = "group"
 COUNT = "count"
 
 
-def codes_of(own: Column, second: Table) -> Ints:
-    """The sensitive table's values in the original's codes; -1 for values it does not have."""
-    codes = second.like(own).codes_in(own, unknown=-1)
-    return codes if own.has_missing else np.where(codes == own.n_values, -1, codes)
+def codes_of(original: Column, second: Table) -> Ints:
+    """Return the sensitive table's values in the original's codes; -1 for values it does not have."""
+    codes = second.like(original).codes_in(original, unknown=-1)
+    return codes if original.has_missing else np.where(codes == original.n_values, -1, codes)
 
 
-def faults(own: Column, group: Ints, second: Table, name: str) -> int:
-    """Groups whose values in the sensitive table are not those of their records.
+def faults(original: Column, group: Ints, second: Table, name: str) -> int:
+    """Count groups whose values in the sensitive table are not those of their records.
 
     Parameters
     ----------
@@ -42,26 +42,26 @@ def faults(own: Column, group: Ints, second: Table, name: str) -> int:
     """
     if second.names != [GROUP, name, COUNT]:
         return len(np.unique(group))
-    told = second.column(GROUP, kind="numeric").numbers
-    numbers = np.where(np.isfinite(told), told, 0).astype(np.int64)  # groups begin with 1
+    group_numbers = second.column(GROUP, kind="numeric").numbers
+    numbers = np.where(np.isfinite(group_numbers), group_numbers, 0).astype(np.int64)  # groups begin with 1
     counts = second.column(COUNT, kind="numeric").numbers
-    codes = codes_of(own, second)
-    width = own.n_values + 2
+    codes = codes_of(original, second)
+    width = original.n_values + 2
     codes = np.where(codes < 0, width - 1, codes)
     everyone = np.concatenate([group, numbers])
     place = np.unique(everyone, return_inverse=True)[1]
     pairs, at = np.unique(
-        place * width + np.concatenate([own.codes.astype(np.int64), codes]), return_inverse=True
+        place * width + np.concatenate([original.codes.astype(np.int64), codes]), return_inverse=True
     )
     n = len(group)
-    held = np.bincount(at[:n], minlength=len(pairs))
-    shown = np.bincount(at[n:], np.nan_to_num(counts, nan=-1), minlength=len(pairs))
+    expected_counts = np.bincount(at[:n], minlength=len(pairs))
+    second_counts = np.bincount(at[n:], np.nan_to_num(counts, nan=-1), minlength=len(pairs))
     rows = np.bincount(at[n:], minlength=len(pairs))
-    return len(np.unique(pairs[(held != shown) | (rows != 1)] // width))
+    return len(np.unique(pairs[(expected_counts != second_counts) | (rows != 1)] // width))
 
 
 def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
-    """ST: group, value, count, sorted by both."""
+    """Return ST: group, value, count, sorted by both."""
     width = int(codes.max()) + 1
     pair, count = np.unique(group * width + codes, return_counts=True)
     return pa.table(
@@ -81,7 +81,7 @@ def expected(
     st_codes: Ints,
     d: int,
 ) -> NDArray[np.float64]:
-    """The recipient's join: expected counts (cells x values).
+    """Return the recipient's join: expected counts (cells x values).
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def expected(
 
 
 def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
-    """The recipient's estimate: counts of columns of the QIT with the sensitive values.
+    """Return the recipient's estimate: counts of columns of the QIT with the sensitive values.
 
     Parameters
     ----------
@@ -140,10 +140,10 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     counts = expected(cell, math.prod(dims), group, groups, codes, d)
     at, u = np.nonzero(counts)
     places = np.unravel_index(at, dims) if columns else []
-    made = {
+    cells = {
         n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
         for n, c, p in zip(columns, coded, places, strict=True)
     }
     return pa.table(
-        {**made, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
+        {**cells, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
     )

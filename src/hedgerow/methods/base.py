@@ -80,12 +80,12 @@ class Features:
                 f"0 feature(s) (shape=({shape[0]}, 0)) while a minimum of 1 is required."
             )
         table = read(X)
-        own = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
-        named = array is None and all(isinstance(name, str) for name in own)
+        names = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
+        named = array is None and all(isinstance(name, str) for name in names)
         return cls(X, table, named, table.names)
 
     def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
-        """The same under the names that were fitted.
+        """Return the same under the names that were fitted.
 
         Parameters
         ----------
@@ -123,19 +123,19 @@ class Features:
 
     @property
     def fitted(self) -> Table:
-        """The table under the names that were fitted."""
+        """Return the table under the names that were fitted."""
         if list(self.names) == self.table.names:
             return self.table
         return Table(self.table.arrow.rename_columns(list(self.names)))
 
     def restore(self, columns: Mapping[str, Any]) -> Any:
-        """The kind of frame that was given, with columns replaced by their fitted names."""
-        own = dict(zip(self.names, self.table.names, strict=True))
-        return self.table.restore({own[name]: values for name, values in columns.items()})
+        """Return the kind of frame that was given, with columns replaced by their fitted names."""
+        original = dict(zip(self.names, self.table.names, strict=True))
+        return self.table.restore({original[name]: values for name, values in columns.items()})
 
 
-def output_as(kind: str, made: Any, names: Sequence[str]) -> Any:
-    """A released frame or array as the kind of frame that `set_output` asked for.
+def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
+    """Return a released frame or array as the kind of frame that `set_output` asked for.
 
     Parameters
     ----------
@@ -145,24 +145,24 @@ def output_as(kind: str, made: Any, names: Sequence[str]) -> Any:
         Names for the columns of an array.
     """
     if kind == "default":
-        return made
-    if isinstance(made, np.ndarray):
+        return released
+    if isinstance(released, np.ndarray):
         import importlib
 
         library = importlib.import_module(kind)
-        columns = {name: made[:, i] for i, name in enumerate(names)}
+        columns = {name: released[:, i] for i, name in enumerate(names)}
         return library.DataFrame(columns)
     import narwhals
 
-    wrapped = narwhals.from_native(made)
+    wrapped = narwhals.from_native(released)
     frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped
-    if type(made).__module__.split(".")[0] == kind and frame is wrapped:
-        return made
+    if type(released).__module__.split(".")[0] == kind and frame is wrapped:
+        return released
     return frame.to_pandas() if kind == "pandas" else frame.to_polars()
 
 
 def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
-    """A frame with other names for its columns."""
+    """Return a frame with other names for its columns."""
     if hasattr(frame, "set_axis"):  # pandas, whose names need not be text
         return frame.set_axis(list(names.values()), axis=1)
     import narwhals
@@ -171,7 +171,7 @@ def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
 
 
 def as_array(X: Any) -> Any:
-    """X or y as a numpy array when it is one, holds one, or is a list; else None."""
+    """Return X or y as a numpy array when it is one, holds one, or is a list; else None."""
     if isinstance(X, np.ndarray):
         array = X
     elif isinstance(X, (list, tuple)):
@@ -188,23 +188,23 @@ def as_array(X: Any) -> Any:
 
 
 def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
-    said = ["The feature names should match those that were passed during fit."]
+    lines = ["The feature names should match those that were passed during fit."]
     for words, here, there in (
         ("Feature names unseen at fit time:", mine, fitted),
         ("Feature names seen at fit time, yet now missing:", fitted, mine),
     ):
-        odd = sorted(set(here) - set(there))
-        if odd:
-            more = ["- ..."] if len(odd) > _SHOWN else []
-            said += [words, *(f"- {name}" for name in odd[:_SHOWN]), *more]
-    if len(said) == 1:
-        said.append("Feature names must be in the same order as they were in fit.")
-    return PlanError("\n".join(said) + "\n")
+        unmatched = sorted(set(here) - set(there))
+        if unmatched:
+            more = ["- ..."] if len(unmatched) > _SHOWN else []
+            lines += [words, *(f"- {name}" for name in unmatched[:_SHOWN]), *more]
+    if len(lines) == 1:
+        lines.append("Feature names must be in the same order as they were in fit.")
+    return PlanError("\n".join(lines) + "\n")
 
 
 @dataclass(frozen=True)
 class Files:
-    """What a method adds to a release folder: texts by file name.
+    """Files that a method adds to a release folder: texts by file name.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Files:
 
 @dataclass(frozen=True)
 class RecipientNotes:
-    """What a method tells the recipient, in RECIPIENT.md, beside what its plan tells.
+    """Notes of a method for the recipient, in RECIPIENT.md, besides those of its plan.
 
     Parameters
     ----------
@@ -277,17 +277,17 @@ class Method(Estimator):
 
     @property
     def runs_on(self) -> tuple[str, ...]:
-        """Those of `engines` that the method runs on with the parameters that it has."""
+        """Return the `engines` that the method runs on with its parameters."""
         return self.engines
 
     @property
     def by_position(self) -> bool:
-        """Whether what was fitted promises something of records by where they stand."""
+        """Return whether what was fitted promises something of records by where they stand."""
         return False
 
     @property
     def title(self) -> str:
-        """Its name where several methods stand side by side."""
+        """Return its name in comparisons of methods."""
         return type(self).__name__
 
     def stricter(self) -> Iterator[Self]:
@@ -299,27 +299,27 @@ class Method(Estimator):
             yield self.copy().set_params(**parameters)
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Columns whose codes `fit` asks for record by record; a cluster brings these together."""
+        """Return columns whose codes `fit` asks for record by record; a cluster brings these together."""
         return (*schema.quasi, *schema.sensitive)
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Bytes of memory that so many records take beside their codes, roughly."""
+        """Return bytes of memory that so many records take beside their codes, roughly."""
         return 0
 
     def release_table(self, table: Table) -> Transformed:
-        """The released columns of the table that was fitted."""
+        """Return the released columns of the table that was fitted."""
         return transform(self.plan_, table)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Checks beyond the plan's promises, derived again from a released table."""
+        """Return checks beyond the plan's promises, derived again from a released table."""
         return []
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Released columns that `release_checks` asks for record by record."""
+        """Return released columns that `release_checks` asks for record by record."""
         return ()
 
     def release_files(self, release: Any) -> Files:
-        """Files beside the released table."""
+        """Return files beside the released table."""
         return Files()
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
@@ -327,26 +327,26 @@ class Method(Estimator):
         return []
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """How much detail this release loses, and the least that any release with its k loses.
+        """Return how much detail this release loses, and the least that any release with its k loses.
 
         Shares of the public sum of squares; None where no such bound is known.
         """
         return None
 
     def second_table(self) -> pa.Table | None:
-        """The second table of methods that release two; None for the others."""
+        """Return the second table of methods that release two; None for the others."""
         return None
 
     def buckets(self, original: Table, released: Table) -> Classes | None:
-        """The groups of a second table that holds the sensitive values; None where there is none."""
+        """Return the groups of a second table that holds the sensitive values; None where there is none."""
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Checks that need both released tables, the second as its recipient reads it."""
+        """Return checks that need both released tables, the second as its recipient reads it."""
         return []
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """What the recipient must know about the method to read the table; `file` is its name."""
+        """Return what the recipient must know to read the released table, whose name is `file`."""
         return RecipientNotes()
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -380,8 +380,8 @@ class Method(Estimator):
         for values in answers.values():
             if len(values) != people.n_rows:
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
-        given = self.schema or Schema()
-        for part, name in (("unit", given.person), ("household", given.household)):
+        schema = self.schema or Schema()
+        for part, name in (("unit", schema.person), ("household", schema.household)):
             if name is None:
                 continue
             raise UnsupportedError(
@@ -391,13 +391,13 @@ class Method(Estimator):
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
             people.replaced(answers),
-            given.replace(
+            schema.replace(
                 **self._roles(people.names, tuple(answers)),
                 identifiers=(),
                 other=(),
                 weight=None,
-                kinds={n: people.kind(n) for n in people.names} | dict(given.kinds),
-                categories=declared | dict(given.categories),
+                kinds={n: people.kind(n) for n in people.names} | dict(schema.kinds),
+                categories=declared | dict(schema.categories),
             ),
         )
         self._know(people.names, features.named)
@@ -412,11 +412,11 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        asked = ["grid"] if schema.grid else []
-        asked += ["unit"] if schema.person is not None else []
-        asked += ["household"] if schema.household is not None else []
-        asked += ["together"] if schema.together else []
-        if ignored := [name for name in asked if name not in self.supported_fields]:
+        fields = ["grid"] if schema.grid else []
+        fields += ["unit"] if schema.person is not None else []
+        fields += ["household"] if schema.household is not None else []
+        fields += ["together"] if schema.together else []
+        if ignored := [name for name in fields if name not in self.supported_fields]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
                 hint="choose a method that does, such as MART"
@@ -435,30 +435,30 @@ class Method(Estimator):
 
     def check_kinds(self) -> None:
         """Refuse a parameter of a wrong type; `protect` asks before it looks at any of them."""
-        known = inspect.signature(type(self)).parameters
+        parameters = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
             value = getattr(self, name)
-            if value is not known[name].default:
+            if value is not parameters[name].default:
                 check(name, value, kind)
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         raise NotImplementedError
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """The roles of the columns of X and of y in `fit`."""
+        """Return the roles of the columns of X and of y in `fit`."""
         return {"quasi": tuple(columns), "sensitive": tuple(answers)}
 
-    def _answers(self, y: Any, taken: Sequence[str]) -> dict[str, Any]:
-        """The columns of y as Arrow arrays, under names that X does not use."""
+    def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, Any]:
+        """Return the columns of y as Arrow arrays, under names that X does not use."""
         array = as_array(y)
         table = read(y if array is None else array, prefix="y").arrow
-        made = {}
+        answers = {}
         for name in table.column_names:
             free = name
-            while free in taken:
+            while free in reserved:
                 free += "_sensitive"
-            made[free] = table.column(name)
-        return made
+            answers[free] = table.column(name)
+        return answers
 
     def _know(self, names: Sequence[str], named: bool) -> None:
         """Remember the columns that `transform` will ask for."""
@@ -470,7 +470,7 @@ class Method(Estimator):
 
     @property
     def _own_key(self) -> Key:
-        """The key of the draws; one that a pickle left out is made again where that is possible."""
+        """Return the key of the draws; one that a pickle left out is made again where that is possible."""
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
             return Key.of(self.key, self.random_state)
         return self._key
@@ -500,8 +500,8 @@ class Method(Estimator):
         )
         if not self.allows_missing:
             self._refuse_missing(features.fitted)
-        made = features.restore(self.release_table(features.fitted).columns)
-        return output_as(self._output, made, self.get_feature_names_out())
+        released = features.restore(self.release_table(features.fitted).columns)
+        return output_as(self._output, released, self.get_feature_names_out())
 
     def _refuse_missing(self, table: Table) -> None:
         kinds = {column.name: column.kind for column in self.plan_.columns}
@@ -518,26 +518,26 @@ class Method(Estimator):
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """`fit(X, y)`, then `transform(X)`."""
+        """Fit and transform: `fit(X, y)`, then `transform(X)`."""
         return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the released columns: those of the fitted ones."""
+        """Return the names of the released columns: those of the fitted ones."""
         self._check_fitted()
-        given = self._fitted_names if input_features is None else tuple(input_features)
-        if len(given) != self.n_features_in_:
+        names = self._fitted_names if input_features is None else tuple(input_features)
+        if len(names) != self.n_features_in_:
             raise ParameterError(
                 f"input_features should have length equal to number of features "
-                f"({self.n_features_in_}), got {len(given)}"
+                f"({self.n_features_in_}), got {len(names)}"
             )
-        if self._names_given and given != self._fitted_names:
+        if self._names_given and names != self._fitted_names:
             raise ParameterError("input_features is not equal to feature_names_in_")
-        return np.array(given, dtype=object)
+        return np.array(names, dtype=object)
 
     def _planned(
         self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()
     ) -> Plan:
-        """The plan of what was fitted."""
+        """Return the plan of what was fitted."""
         return Plan(
             type(self).__name__,
             self.plan_parameters(),
@@ -550,9 +550,9 @@ class Method(Estimator):
         )
 
     def plan_parameters(self) -> dict[str, Any]:
-        """The parameters as plain JSON values for the plan, what hides something left out."""
-        given = self.get_params(deep=False)
-        return {k: plain(v, other=_in_words) for k, v in given.items() if k not in self.hidden_parameters}
+        """Return the parameters as plain JSON values for the plan, what hides something left out."""
+        parameters = self.get_params(deep=False)
+        return {k: plain(v, other=_in_words) for k, v in parameters.items() if k not in self.hidden_parameters}
 
 
 class NoTransform(UnsupportedError, AttributeError):
@@ -593,7 +593,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
 
 
 def _has_texts(column: Column) -> bool:
-    """Whether the first and the last of its dates can be written down."""
+    """Check whether the first and the last of its dates can be written down."""
     if column.kind == "date" and column.n_values:
         try:
             values = column.exact or column.values
@@ -605,8 +605,8 @@ def _has_texts(column: Column) -> bool:
 
 
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
-    """Every column of a table with its role and kind, as the plan keeps it."""
-    made = []
+    """Return every column of a table with its role and kind, as the plan keeps it."""
+    columns = []
     for name in table.names:
         kind = table.declared_kind(schema, name)
         unit, zone, order = "", "", tuple[str, ...]()
@@ -618,21 +618,21 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
             order = tuple(table.declared_column(schema, name).values)
         events = tuple(schema.events.get(name, ()))
         role, declared = schema.role(name), name in schema.kinds
-        made.append(
+        columns.append(
             PlanColumn(
                 name, role, kind, unit, zone=zone, order=order, events=events, declared=declared
             )
         )
-    return tuple(made)
+    return tuple(columns)
 
 
 def _in_words(value: Any) -> Any:
-    """A parameter that is an object: a guarantee as its promise, others as they show themselves."""
+    """Return a parameter that is an object: a guarantee as its promise, others as they show themselves."""
     return value.promise() if hasattr(value, "promise") else repr(value)
 
 
 def check_k(k: Any, table: Table, least: int = 2) -> int:
-    """The size of a group, a whole number that the table has rows for, else ParameterError."""
+    """Return the size of a group, a whole number that the table has rows for, else ParameterError."""
     if check_whole("k", k, least) > table.n_rows:
         raise ParameterError(
             f"k is {k:,}, but the table has only {table.n_rows:,} rows",
@@ -642,16 +642,16 @@ def check_k(k: Any, table: Table, least: int = 2) -> int:
 
 
 def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
-    """`check_k`, and the people whom the schema makes k count; None where it counts records."""
+    """Check k; return the people whom k counts, or None where it counts records."""
     return Persons.from_schema(table, schema, check_k(k, table, least))
 
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
     """Refuse what is said of columns that are not recoded."""
-    odd = [name for name in names if name not in schema.quasi]
-    if odd:
+    unknown = [name for name in names if name not in schema.quasi]
+    if unknown:
         raise ParameterError(
-            f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, odd))}"
+            f"{what} names columns that are no quasi-identifiers: {', '.join(map(repr, unknown))}"
         )
 
 

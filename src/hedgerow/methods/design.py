@@ -64,17 +64,17 @@ class Quasi:
         return cls(columns, cuts, table.allocate, table.spill, table.record_source)
 
     def without(self, names: Sequence[str]) -> Quasi:
-        """The others."""
-        kept = [i for i, column in enumerate(self.columns) if column.name not in names]
+        """Return the others."""
+        others = [i for i, column in enumerate(self.columns) if column.name not in names]
         return replace(
             self,
-            columns=tuple(self.columns[i] for i in kept),
-            cuts=tuple(self.cuts[i] for i in kept),
+            columns=tuple(self.columns[i] for i in others),
+            cuts=tuple(self.cuts[i] for i in others),
         )
 
     @property
     def predictors(self) -> Predictors:
-        """How many codes each column has, and whether their order means something."""
+        """Return how many codes each column has, and whether their order means something."""
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
         return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
 
@@ -84,7 +84,7 @@ class Quasi:
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
     ) -> Rows | Elsewhere:
-        """The records of the table, as the grower moves them."""
+        """Return the records of the table, as the grower moves them."""
         if self.elsewhere is not None:
             lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
             return self.elsewhere(self.predictors, self.columns, lookups, sensitive)
@@ -103,12 +103,12 @@ class Quasi:
 def _shared(
     homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
 ) -> tuple[Bins, ...]:
-    """The cuts of the columns that every household shares; the others are one bin, never cut."""
+    """Return the cuts of the columns that every household shares; the others are one bin, never cut."""
     assert homes is not None
-    made, shared = [], False
+    result, shared = [], False
     for column, cut in zip(columns, cuts, strict=True):
         if group([homes.codes, column.codes]).n_groups == homes.n:
-            made.append(cut)
+            result.append(cut)
             shared |= cut.n_bins > 1
         elif cut.public:
             raise UnsupportedError(
@@ -117,18 +117,18 @@ def _shared(
                 hint="leave its grid or together out",
             )
         else:
-            made.append(cut.whole())
+            result.append(cut.whole())
     if not shared:
         raise InfeasibleError(
             "together=True keeps households whole, but no quasi-identifier is the same for all "
             "members of each household and differs between households",
             hint="name what households share, such as their region, or leave together out",
         )
-    return tuple(made)
+    return tuple(result)
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
-    """The cut points of a column in its unit; SchemaError when they are none for its kind."""
+    """Return the cut points of a column in its unit; SchemaError when they are none for its kind."""
     if points is None:
         return None
     text = isinstance(points[0], str)
@@ -142,17 +142,17 @@ def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.floa
                 hint="write them as the column tells its times, without an offset",
             )
         try:
-            made = instants(points, column.zone).astype(np.float64) / per
+            cuts = instants(points, column.zone).astype(np.float64) / per
         except pa.ArrowInvalid:
             raise SchemaError(
                 f"a point of the grid of column {column.name!r} falls into an hour that the clocks "
                 f"of its zone, {column.zone}, skip or show twice",
                 hint="write it with its offset, such as 2020-10-25T02:30+01:00",
             ) from None
-        fits = per == 1 or not (made % 1).any()
+        fits = per == 1 or not (cuts % 1).any()
     if not fits:
         raise SchemaError(
             f"the grid of column {column.name!r} does not fit its kind, {column.kind}",
             hint="cut numbers that doubles hold at numbers, and dates at dates such as 2001-05-01",
         )
-    return made if text else np.array(points, np.float64)
+    return cuts if text else np.array(points, np.float64)

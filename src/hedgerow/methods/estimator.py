@@ -36,13 +36,13 @@ def renamed(**names: str) -> Callable[[C], C]:
         init: Any = cls.__init__
 
         @functools.wraps(init)
-        def start(self: Any, *args: Any, **given: Any) -> None:
+        def start(self: Any, *args: Any, **parameters: Any) -> None:
             for old, new in names.items():
-                if old in given:
-                    if new in given:
+                if old in parameters:
+                    if new in parameters:
                         raise TypeError(f"{new} is given twice, once by its old name {old}")
-                    given[new] = given.pop(old)
-            init(self, *args, **given)
+                    parameters[new] = parameters.pop(old)
+            init(self, *args, **parameters)
 
         cls.__init__ = start
         return cls
@@ -58,7 +58,7 @@ class Estimator:
 
     @property
     def allows_missing(self) -> bool:
-        """Whether X may hold missing numbers."""
+        """Return whether X may hold missing numbers."""
         return True
 
     @classmethod
@@ -66,30 +66,30 @@ class Estimator:
         return [p for p in inspect.signature(cls.__init__).parameters if p != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name.
+        """Return the parameters by name.
 
         Parameters
         ----------
         deep : bool
             Also the parameters of parameters that are estimators, as ``name__parameter``.
         """
-        made: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for name in self._parameter_names():
             value = getattr(self, name)
-            made[name] = value
+            parameters[name] = value
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                made |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
-        return made
+                parameters |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return parameters
 
     def set_params(self, **parameters: Any) -> Self:
         """Set parameters by name, ``name__parameter`` for those of a parameter."""
-        known = self._parameter_names()
+        valid = self._parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         for name, value in parameters.items():
             first, _, inner = name.partition("__")
-            if first not in known:
+            if first not in valid:
                 raise ValueError(
-                    f"{type(self).__name__} has no parameter {first!r}; it has {', '.join(known)}"
+                    f"{type(self).__name__} has no parameter {first!r}; it has {', '.join(valid)}"
                 )
             if inner:
                 nested.setdefault(first, {})[inner] = value
@@ -100,21 +100,21 @@ class Estimator:
         return self
 
     def copy(self) -> Self:
-        """An unfitted method with the same parameters; estimators among them stay as they are."""
+        """Return an unfitted method with the same parameters; estimators among them stay as they are."""
         return type(self)(**self.get_params(deep=False))
 
     def _changed(self) -> dict[str, str]:
-        """The parameters that are not their defaults, as text."""
+        """Return the parameters that are not their defaults, as text."""
         defaults = inspect.signature(type(self).__init__).parameters
-        told = {name: repr(getattr(self, name)) for name in self._parameter_names()}
-        return {name: text for name, text in told.items() if text != repr(defaults[name].default)}
+        texts = {name: repr(getattr(self, name)) for name in self._parameter_names()}
+        return {name: text for name, text in texts.items() if text != repr(defaults[name].default)}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={text}" for name, text in self._changed().items())
-        return f"{type(self).__name__}({told})"
+        parameters = ", ".join(f"{name}={text}" for name, text in self._changed().items())
+        return f"{type(self).__name__}({parameters})"
 
     def _repr_html_(self) -> str:
-        """What it is and its parameters, for notebooks."""
+        """Return a table of the parameters, for notebooks."""
         changed = self._changed()
         rows = [
             (name, repr(getattr(self, name)), "" if name in changed else "default")
@@ -142,13 +142,13 @@ class Estimator:
 
     @property
     def _own_output(self) -> str | None:
-        """The kind of frame that `set_output` asked for."""
-        own: dict[str, str] = getattr(self, "_sklearn_output_config", {})
-        return own.get("transform")
+        """Return the kind of frame that `set_output` asked for."""
+        config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
+        return config.get("transform")
 
     @property
     def _output(self) -> str:
-        """The kind of frame asked for, here or by scikit-learn's own configuration."""
+        """Return the kind of frame asked for, here or by scikit-learn's own configuration."""
         sklearn = sys.modules.get("sklearn")
         everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]
         return self._own_output or everywhere
@@ -201,22 +201,22 @@ _TELLS_LESS: Mapping[str, Callable[[Any, int], Any]] = {
 """How a parameter moves so that a release tells less, from what was asked and the rung."""
 
 
-def moved(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parameters that a ladder moves: those that stand at a number, and a cap that is off."""
-    return tuple(n for n in _TELLS_LESS if n in given and _moves(n, given[n]))
+def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the parameters that a ladder moves: those that stand at a number, and a cap that is off."""
+    return tuple(n for n in _TELLS_LESS if n in parameters and _moves(n, parameters[n]))
 
 
-def rungs(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The parameters to try one after another; none where nothing can be moved.
+def rungs(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parameters to try one after another; none where nothing can be moved.
 
     Examples
     --------
     >>> list(rungs({"k": 10, "max_disclosure": 0.3, "numeric": "range"}))[:2]
     [{'k': 20, 'max_disclosure': 0.3}, {'k': 40, 'max_disclosure': 0.3}]
     """
-    names = moved(given)
+    names = moved(parameters)
     for rung in range(1, RUNGS + 1 if names else 1):
-        yield {name: _TELLS_LESS[name](given[name], rung) for name in names}
+        yield {name: _TELLS_LESS[name](parameters[name], rung) for name in names}
 
 
 def _moves(name: str, value: Any) -> bool:

@@ -45,7 +45,7 @@ CountedColumn = tuple[SensitiveCounts, slice]
 def accept(
     sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]
 ) -> Callable[[Ints, Ints], NDArray[np.bool_]]:
-    """The test of classes that `Lattice` asks for: every sensitive column, every guarantee."""
+    """Return the test of classes that `Lattice` asks for: every sensitive column, every guarantee."""
 
     def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
         good = np.ones(len(size), dtype=bool)
@@ -54,7 +54,7 @@ def accept(
                 counts = Counts.dense(hist[:, place], column.counts.totals)
                 column = replace(column, counts=counts)
                 for guarantee in guarantees:
-                    good &= guarantee.kept(column)
+                    good &= guarantee.holds_for(column)
         return good
 
     return test
@@ -94,7 +94,7 @@ class Domain:
     def recoding(
         self, node: Levels, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
     ) -> Maps:
-        """The plan's record of releasing one node."""
+        """Return the plan's record of releasing one node."""
         maps = []
         for i, (column, level) in enumerate(zip(self.columns, node, strict=True)):
             axis, labels = self.axes[i], self.labels[i][level]
@@ -154,18 +154,18 @@ def build(
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
         if kind == "numeric":
             column = _by_size(column)
-        given, known = hierarchies.get(name), column.values
-        if given is None:
-            known = list(map(_label, known))
-            given = Hierarchy.from_values(
-                known, column.counts()[: column.n_values].tolist(), numbers=kind == "numeric"
+        hierarchy, values = hierarchies.get(name), column.values
+        if hierarchy is None:
+            values = list(map(_label, values))
+            hierarchy = Hierarchy.from_values(
+                values, column.counts()[: column.n_values].tolist(), numbers=kind == "numeric"
             )
-        given.check(known, name)
+        hierarchy.check(values, name)
         try:
-            topped = given.topped()
+            topped = hierarchy.topped()
         except SchemaError as error:
             raise SchemaError(f"column {name!r}: {error.message}", hint=error.hint) from None
-        axis, names = _axis(column, known, topped)
+        axis, names = _axis(column, values, topped)
         columns.append(column)
         kinds.append(kind)
         axes.append(axis)
@@ -193,7 +193,7 @@ def build(
 
 
 def _by_size(column: Column) -> Column:
-    """Categories that are numbers, in the order of their exact values."""
+    """Return categories that are numbers in the order of their exact values."""
     order = sorted(range(column.n_values), key=lambda i: Decimal(column.values[i]))
     place = np.empty(column.n_values + 1, dtype=column.codes.dtype)
     place[order] = np.arange(column.n_values)
@@ -203,14 +203,14 @@ def _by_size(column: Column) -> Column:
 
 
 def _label(value: str) -> str:
-    """A value in a built hierarchy: in quotes where it would be taken for a sign of its cells."""
+    """Return a value in a built hierarchy: in quotes where it would be taken for a sign of its cells."""
     return quote(value, risky=value in ("", TOP) or value.startswith('"') or ".." in value)
 
 
 def _axis(
-    column: Column, known: Sequence[str], hierarchy: Hierarchy
+    column: Column, values: Sequence[str], hierarchy: Hierarchy
 ) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
-    """A column's levels and their labels; `known` are its values as the hierarchy has them."""
+    """Return a column's levels and their labels; `known` are its values as the hierarchy has them."""
     if not column.n_values:  # missing values only: one class, whatever the level
         return Axis([np.zeros(1, dtype=np.int64)], [np.zeros(1)]), ((None,),)
     levels, shares, names = [], [], []
@@ -219,7 +219,7 @@ def _axis(
         weight: dict[str, int] = {}
         for path in hierarchy.paths.values():
             weight[path[level]] = weight.get(path[level], 0) + 1
-        released: list[str | None] = [hierarchy.paths[v][level] for v in known]
+        released: list[str | None] = [hierarchy.paths[v][level] for v in values]
         share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]
         if column.has_missing:
             top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1
@@ -260,7 +260,7 @@ Objective = Literal["loss", "precision", "height", "discernibility", "average_cl
 
 
 class _FullDomain(Method):
-    """What both methods share: the lattice in, one node out, as a plan of column maps."""
+    """Base of both methods: search a lattice, and plan its best node as column maps."""
 
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
@@ -272,11 +272,11 @@ class _FullDomain(Method):
     hidden_parameters = (*Method.hidden_parameters, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
-        """What is promised beyond the size of a class."""
+        """Return the promises beyond the size of a class."""
         return []
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Sensitive columns where something is promised of them."""
+        """Return quasi-identifiers, and sensitive columns where something is promised of them."""
         return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -286,7 +286,7 @@ class _FullDomain(Method):
         )
 
     def _search(self, table: Table, schema: Schema) -> Plan:
-        """The plan of the node that is taken."""
+        """Return the plan of the node that is taken."""
         raise NotImplementedError
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
@@ -345,7 +345,7 @@ class _FullDomain(Method):
         return self._planned(table, schema, recoding, promises)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """That no more rows are suppressed than was allowed."""
+        """Check that no more rows are suppressed than was allowed."""
         limit = math.floor(self.suppression * original.n_rows + 1e-9)
         return [Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
 
@@ -502,14 +502,14 @@ class Incognito(_FullDomain):
 
     @property
     def title(self) -> str:
-        """Its name with its objective."""
+        """Return its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _search(self, table: Table, schema: Schema) -> Plan:
         self._check()
         domain, lattice = self._lattice(table, schema, self.objective)
         if self.search == "minimal":
-            found = lattice.minimal()
+            outcomes = lattice.minimal()
             self.minimal_ = [
                 {
                     "node": dict(zip(schema.quasi, o.node, strict=True)),
@@ -517,23 +517,23 @@ class Incognito(_FullDomain):
                     "suppressed": o.suppressed,
                     "classes": o.classes,
                 }
-                for o in found
+                for o in outcomes
             ]
-            best = found[0] if found else None
+            best = outcomes[0] if outcomes else None
         else:
             best = lattice.optimal()
         return self._plan(table, schema, domain, lattice, best)
 
     def _guarantees(self) -> list[ColumnGuarantee]:
-        made: list[ColumnGuarantee] = []
+        guarantees: list[ColumnGuarantee] = []
         if self.l is not None:
             c = self.c if self.diversity == "recursive" else None
-            made.append(LDiversity(self.l, self.diversity, c))
+            guarantees.append(LDiversity(self.l, self.diversity, c))
         if self.t is not None:
-            made.append(TCloseness(self.t))
+            guarantees.append(TCloseness(self.t))
         if self.max_disclosure is not None and self.max_disclosure < 1:
-            made.append(Disclosure(float(self.max_disclosure)))
-        return made
+            guarantees.append(Disclosure(float(self.max_disclosure)))
+        return guarantees
 
     def _check(self) -> None:
         check_one_of("search", self.search, get_args(Search))

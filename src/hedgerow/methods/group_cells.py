@@ -45,7 +45,7 @@ def recode(
     starts: Ints,
     hierarchy: Hierarchy | None = None,
 ) -> tuple[list[Cell], Ints]:
-    """The distinct cells of a column, and which of them each group gets.
+    """Return the distinct cells of a column, and which of them each group gets.
 
     Parameters
     ----------
@@ -77,33 +77,33 @@ def recode(
 def _ranges(
     column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
 ) -> tuple[list[Cell], Ints]:
-    """Ranges of true extent."""
+    """Return ranges of true extent."""
     values: Sequence[Any] = column.exact or column.values.tolist()
     n = np.diff(np.append(starts, len(codes)))
     first = np.minimum.reduceat(codes, starts).astype(np.int64)
     if column.has_missing:
         known = codes != column.n_values
-        held = np.add.reduceat(known, starts, dtype=np.int64)
+        n_known = np.add.reduceat(known, starts, dtype=np.int64)
         last = np.maximum.reduceat(codes * known, starts).astype(np.int64)
-        last[held == 0] = -1
-        absent = n - held
+        last[n_known == 0] = -1
+        absent = n - n_known
     else:
         last = np.maximum.reduceat(codes, starts).astype(np.int64)
         absent = np.zeros(len(starts), np.int64)
     cells = []
-    alike = group([first, last + 1, absent > 0])
-    at = alike.first
+    distinct = group([first, last + 1, absent > 0])
+    at = distinct.first
     for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
         if b < 0:
             cells.append(Cell(None, missing=True))
             continue
         label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
         cells.append(Cell(label, values[a], values[b], missing=bool(gap)))
-    return cells, alike.labels.astype(np.int64)
+    return cells, distinct.labels.astype(np.int64)
 
 
 def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
-    """The distinct cells, and which one each group has."""
+    """Return the distinct cells, and which one each group has."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
@@ -115,7 +115,7 @@ def between_points(
     low: npt.NDArray[np.float64],
     high: npt.NDArray[np.float64],
 ) -> tuple[list[Cell], Ints]:
-    """The distinct half-open cells of a column that is told between public points, and each group's.
+    """Return the distinct half-open cells of a column that is told between public points, and each group's.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def rounded(
     step: float,
     enough: npt.NDArray[np.bool_],
 ) -> tuple[list[Cell], Ints]:
-    """Means or medians of groups at multiples of a public step, half to even, and each group's.
+    """Return means or medians of groups at multiples of a public step, half to even, and each group's.
 
     Parameters
     ----------
@@ -180,10 +180,10 @@ def rounded(
     last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
     values: Sequence[Any] = column.exact or column.values.tolist()
     cells = []
-    for middle, a, b, n, size, told in zip(
+    for middle, a, b, n, size, is_told in zip(
         centre.tolist(), first, last, some.tolist(), sizes.tolist(), enough, strict=True
     ):
-        if not told:
+        if not is_told:
             cells.append(Cell(TOP, anything=True))
         else:
             label: float | str = middle + 0.0
@@ -207,7 +207,7 @@ def _whole_steps(
     known: Ints,
     step: float,
 ) -> npt.NDArray[np.float64] | None:
-    """Means as whole numbers of steps, half to even, by whole numbers; None where they are none."""
+    """Return means in whole steps, half to even, by integer arithmetic; None where values are no integers."""
     values = np.asarray(column.values, np.float64)
     limit = 2.0**53 / len(codes)  # sums and products below it are exact
     if column.exact or max(np.abs(values).max(), step) > limit:
@@ -238,7 +238,7 @@ def _on_grid(
     known: Ints,
     step: float,
 ) -> npt.NDArray[np.float64]:
-    """Numbers of steps as whole ones, half to even; decided exactly where doubles leave it open."""
+    """Round numbers of steps, half to even; exactly where doubles leave it open."""
     whole = np.rint(steps)
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
     if not close.any():
@@ -259,7 +259,7 @@ def _on_grid(
 
 
 def public_step(column: ValueCounts) -> float:
-    """The largest of 1, 2, 5 x 10^m that is not above a quarter of the standard deviation.
+    """Return the largest of 1, 2, 5 x 10^m that is not above a quarter of the standard deviation.
 
     Days are at least one; times are told in steps of days, or seconds within a day. 0 where
     there is nothing to round.
@@ -272,8 +272,8 @@ def public_step(column: ValueCounts) -> float:
     """
     if column.n_values < 2:
         return 0.0
-    away = deviations(column.deviations, column.counts)
-    spread = math.sqrt(float(away * away @ column.counts) / column.known)
+    deviation = deviations(column.deviations, column.counts)
+    spread = math.sqrt(float(deviation * deviation @ column.counts) / column.known)
     power = int(np.frexp(np.abs(column.deviations).max())[1])
     quarter = math.ldexp(spread, power - 2)
     if not quarter:  # the numbers next to 0
@@ -285,7 +285,7 @@ def public_step(column: ValueCounts) -> float:
 
 
 def _one_two_five(most: float) -> float:
-    """The largest of 1, 2, 5 x 10^m that is not above `most`."""
+    """Return the largest of 1, 2, 5 x 10^m that is not above `most`."""
     m = math.floor(math.log10(most))
     steps = [float(f"{digit}e{power}") for power in (m - 1, m, m + 1) for digit in (1, 2, 5)]
     return max(step for step in steps if step <= most)
@@ -298,7 +298,7 @@ def _centres(
     starts: Ints,
     known: Ints,
 ) -> npt.NDArray[np.float64]:
-    """Mean or median of each group's known values, summed in ascending order."""
+    """Return mean or median of each group's known values, summed in ascending order."""
     group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
     order = np.lexsort((codes, group))
     ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0
@@ -319,12 +319,12 @@ def _sets(
     starts: Ints,
     label: Callable[[list[int]], Cell],
 ) -> tuple[list[Cell], Ints]:
-    """Cells that depend only on which categories a group holds, the missing one among them."""
+    """Return cells that depend only on which categories a group holds, the missing one among them."""
     index, members, ends = distinct_sets(codes, starts, column.n_values + 1)
     cells: list[Cell] = []
-    held, begin = members.tolist(), 0
+    codes_of_sets, begin = members.tolist(), 0
     for end in ends.tolist():
-        cells.append(label(held[begin:end]))
+        cells.append(label(codes_of_sets[begin:end]))
         begin = end
     return cells, index
 
@@ -372,7 +372,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
 def _weighted(
     column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
 ) -> tuple[list[Cell], Ints]:
-    """Concatenations with counts, ``a:4+b:1``."""
+    """Return concatenations with counts, ``a:4+b:1``."""
     sizes = np.diff(np.append(starts, len(codes)))
     groups = Groups(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes), starts)
     counts = Counts.from_codes(groups, codes, column.n_values + 1)
@@ -381,17 +381,17 @@ def _weighted(
     quoted = [*map(quote, names), MISSING]
     cells = []
     for first, end in pairwise(begin):
-        held = code[first:end]
-        known = held[:-1] if held[-1] == missing else held
+        present = code[first:end]
+        known = present[:-1] if present[-1] == missing else present
         if not known:
             cells.append(Cell(None, missing=True))
             continue
-        label = quoted[held[0]]
-        if len(held) > 1:
+        label = quoted[present[0]]
+        if len(present) > 1:
             label = JOIN.join(
-                [f"{quoted[c]}{WEIGHT}{n}" for c, n in zip(held, count[first:end], strict=True)]
+                [f"{quoted[c]}{WEIGHT}{n}" for c, n in zip(present, count[first:end], strict=True)]
             )
         cells.append(
-            Cell(label, categories=tuple([names[c] for c in known]), missing=len(known) < len(held))
+            Cell(label, categories=tuple([names[c] for c in known]), missing=len(known) < len(present))
         )
     return _merged(cells)

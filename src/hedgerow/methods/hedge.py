@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.exact_sums import scale
 from ..measures import Classes, Persons
-from ..measures.guarantees import ColumnGuarantee, Guarantee, KAnonymity, LDiversity
+from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..schema import Schema
 from ..trees.responses import check_sensitive
@@ -37,7 +37,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
-    """Whether a quasi-identifier explains more of a sensitive column than chance would.
+    """Return whether a quasi-identifier explains more of a sensitive column than chance would.
 
     With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
     categories) and eta^2 the share of a column's variance that they explain, n eta^2 is about
@@ -70,7 +70,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
 
 
 def _levels(column: Column, most: int) -> Ints:
-    """The level of every code, the missing one last."""
+    """Return the level of every code, the missing one last."""
     if column.is_number:
         return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
     return column.value_counts.frequent(most)
@@ -79,7 +79,7 @@ def _levels(column: Column, most: int) -> Ints:
 def _explained(
     column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]
 ) -> Iterator[float]:
-    """eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
+    """Yield eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
     n, some = int(sizes.sum()), np.maximum(sizes, 1)
     crossed = column.crossed(levels, sensitive)
     for other, (level, code, count) in zip(sensitive, crossed, strict=True):
@@ -94,10 +94,10 @@ def _of_numbers(
 ) -> float:
     # whole numbers of 22 bits, whose sums doubles hold exactly
     units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
-    seen = np.append(counts.counts, counts.missing)
-    total, square = float(units @ seen), float((units * units) @ seen)
-    own = units[code] if count is None else units[code] * count
-    sums = np.bincount(level, own, len(sizes))
+    frequencies = np.append(counts.counts, counts.missing)
+    total, square = float(units @ frequencies), float((units * units) @ frequencies)
+    weighted = units[code] if count is None else units[code] * count
+    sums = np.bincount(level, weighted, len(sizes))
     whole = square - total * total / n
     return (float((sums * sums / sizes).sum()) - total * total / n) / max(whole, 1.0)
 
@@ -202,9 +202,9 @@ class Hedge(PartitionMethod):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Every cell, of k records at first, keeps sums of all columns while it is joined."""
-        known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
-        return n_rows // self.k * _CELL if known else 0
+        """Return the bytes of cells of k records, each with sums of all columns while they are joined."""
+        is_k = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        return n_rows // self.k * _CELL if is_k else 0
 
     def _check_criteria(self) -> None:
         for criterion in self.criteria or ():
@@ -223,30 +223,30 @@ class Hedge(PartitionMethod):
                 hint="name what an intruder wants to know",
             )
         check_sensitive([c.value_counts for c in sensitive])
-        asked = {name for criterion in self.criteria or () for name in criterion.columns or ()}
-        if odd := sorted(asked - {c.name for c in sensitive}):
+        named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
+        if unknown := sorted(named - {c.name for c in sensitive}):
             raise ParameterError(
-                f"further promises speak of {', '.join(map(repr, odd))}, which is not sensitive",
+                f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
                 hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
         screened = self._screened(quasi, sensitive, persons)
         self.screened_ = tuple(c.name for c in screened)
         quasi = quasi.without(self.screened_)
-        alike = Likeness.of(
+        likeness = Likeness.of(
             [c.value_counts for c in sensitive],
             [c.value_counts for c in quasi.columns],
             persons=persons is not None,
         )
-        rows = quasi.rows(alike.responses, [*sensitive, *quasi.columns], persons)
+        rows = quasi.rows(likeness.responses, [*sensitive, *quasi.columns], persons)
         n_people = rows.n if persons is None else persons.counted
         grown, self.cell_size_ = (
-            alike.telling_cells(rows, int(self.k), n_people)
+            likeness.telling_cells(rows, int(self.k), n_people)
             if self.screen
-            else (alike.cells(rows, int(self.k)), int(self.k))
+            else (likeness.cells(rows, int(self.k)), int(self.k))
         )
-        self.tree_: Tree = full_tree(grown, alike.responses, alike.layout, quasi)
-        promises = self._asked(schema, sensitive)
+        self.tree_: Tree = full_tree(grown, likeness.responses, likeness.layout, quasi)
+        promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
 
         def grouped(group_of_cell: npt.NDArray[np.int64]) -> Classes:
@@ -254,12 +254,12 @@ class Hedge(PartitionMethod):
 
         number = joined(
             grown.end[leaf] - grown.start[leaf],
-            alike.means(grown.stats[leaf]),
+            likeness.means(grown.stats[leaf]),
             grouped,
             promises if persons is not None else promises[1:],
         )
         self._joined = number
-        plan = self._plan(table, schema, quasi, grown, promises, number, persons, screened)
+        plan = self._plan(table, schema, quasi, grown, promises, number, persons)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
         return plan
@@ -271,17 +271,7 @@ class Hedge(PartitionMethod):
     def _screened(
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
     ) -> list[Column]:
-        """The quasi-identifiers that by themselves tell of no sensitive column; not all of them."""
+        """Return the quasi-identifiers that by themselves tell of no sensitive column; not all of them."""
         n = None if persons is None else persons.counted
         silent = [c for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
         return silent if len(silent) < len(quasi.columns) else []
-
-    def _asked(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
-        """What every group promises; l-diversity speaks of categories unless it names columns."""
-        cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
-        made: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
-        made += [cap] if cap is not None else []
-        for criterion in self.criteria or ():
-            categories = isinstance(criterion, LDiversity) and not criterion.columns
-            made.append(replace(criterion, columns=names) if categories else criterion)
-        return made

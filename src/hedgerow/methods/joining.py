@@ -1,4 +1,4 @@
-"""Joining groups until every promise is kept: what is counted of them, and the exact last word."""
+"""Joining groups until every promise holds: on sums that add up, then decided exactly."""
 
 from __future__ import annotations
 
@@ -28,99 +28,101 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 SLICE = 16
-"""Joins between two looks at the outside world."""
+"""Joins between two reports of progress."""
 WIDEST = 1_024
-"""Categories beyond so many are not told apart while joining; the exact check does."""
+"""Rarer categories beyond so many are one while joining; the exact check tells them apart."""
 
 
 class _Terms:
-    """Blocks of sums beside each other, and what is asked of each."""
+    """Sums of every group, block by block, and the limits on each block."""
 
     def __init__(self, n_groups: int) -> None:
-        self.told: list[Floats] = [np.zeros((n_groups, 0))]
+        nothing = np.zeros(0)
+        self.blocks = [(np.zeros((n_groups, 0)), nothing, nothing, nothing)]
         self.terms: list[tuple[int, int, int]] = []
         self.limits: list[float] = []
-        self.public: list[Floats] = [np.zeros(0)]
-        self.loss: list[Floats] = [np.zeros(0)]
-        self.ranked: list[Floats] = [np.zeros(0)]
         self.width = 0
 
-    def block(
-        self, told: Floats, public: Floats | None = None, loss: Floats | None = None
-    ) -> tuple[int, int]:
-        """Where the new sums stand."""
-        at, m = self.width, told.shape[1]
-        self.told.append(told)
-        self.public.append(np.zeros(m) if public is None else public)
-        self.loss.append(np.zeros(m) if loss is None else loss)
-        self.ranked.append(np.zeros(m))
+    def add(
+        self,
+        sums: Floats,
+        kinds: Sequence[int],
+        limit: float,
+        public: Floats | None = None,
+        loss: Floats | None = None,
+        ranked: Floats | None = None,
+    ) -> None:
+        """Append sums with one limit for each kind of term.
+
+        Parameters
+        ----------
+        sums : float array of shape (n_groups, m)
+        kinds : sequence of int
+            SQUARED, SHARES, RANKED, LARGEST or ENTROPY.
+        limit : float
+        public, loss, ranked : float arrays of shape (m,), optional
+            Public shares, and the losses of the local and the ranked score; zeros by default.
+        """
+        m = sums.shape[1]
+        public, loss, ranked = (np.zeros(m) if x is None else x for x in (public, loss, ranked))
+        self.blocks.append((sums, public, loss, ranked))
+        self.terms += [(kind, self.width, m) for kind in kinds]
+        self.limits += [limit] * len(kinds)
         self.width += m
-        return at, m
 
-    def ask(self, kind: int, at: int, m: int, limit: float) -> None:
-        """Hold the sums at a place against a limit."""
-        self.terms.append((kind, at, m))
-        self.limits.append(limit)
-
-    def disclosure(self, column: SensitiveCounts, cap: float) -> None:
-        """Every proper score of a column under one cap."""
-        n = len(self.told[0])
-        ranked: RankedScore | None = None
+    def add_scores(self, column: SensitiveCounts, cap: float) -> None:
+        """Append every proper score of a column under one cap."""
+        n, counts, ranked = len(self.blocks[0][0]), column.counts, None
         for score, cell in column.public.scores:
             if isinstance(score, SquaredScore):
-                counts = column.counts
                 known = counts.values < column.n_values
                 inside = np.where(known, counts.values, 0)
                 number = counts.counts * known
-                sums = (number, number * score.apart[inside], number * score.weight[inside])
+                sums = (number, number * score.deviations[inside], number * score.weight[inside])
                 columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
-                self.ask(SQUARED, *self.block(np.stack(columns, axis=1, dtype=np.float64)), cap)
+                self.add(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap)
             elif isinstance(score, RankedScore):
-                ranked = score  # the local score comes next and has the same cells
+                ranked = score.weight  # the local score comes next and has the same cells
             elif isinstance(score, BrierScore):
                 m, loss = len(score.weight), score.weight
-                told = _cells(column.counts, np.arange(m) if cell is None else cell, m, n)
+                shares = _cells(counts, np.arange(m) if cell is None else cell, m, n)
                 public = np.array(score.counts) / score.n
                 if m > WIDEST:
-                    told, public, loss = _frequent(told, public, loss)
-                at, m = self.block(told, public, loss)
-                self.ask(SHARES, at, m, cap)
-                if ranked is not None:
-                    self.ranked[-1] = ranked.weight
-                    self.ask(RANKED, at, m, cap)
-                    ranked = None
+                    shares, public, loss = _frequent(shares, public, loss)
+                kinds = [SHARES] if ranked is None else [SHARES, RANKED]
+                self.add(shares, kinds, cap, public, loss, ranked)
+                ranked = None
 
-    def made(self) -> tuple[Floats, Limits]:
-        """The sums of every group and what is asked of them."""
-        return np.concatenate(self.told, axis=1), Limits(
-            np.array(self.terms, np.int64).reshape(-1, 3),
-            np.array(self.limits),
-            *(np.concatenate(parts) for parts in (self.public, self.loss, self.ranked)),
-        )
+    def limited_sums(self) -> tuple[Floats, Limits]:
+        """Return the sums of every group, and the limits on them."""
+        sums, *vectors = zip(*self.blocks, strict=True)
+        terms = np.array(self.terms, np.int64).reshape(-1, 3)
+        limits = Limits(terms, np.array(self.limits), *map(np.concatenate, vectors))
+        return np.concatenate(sums, axis=1), limits
 
 
 def _cells(counts: Counts, cell: Ints, m: int, n: int) -> Floats:
-    """Records of every cell, one row a group; codes without a cell take no part."""
+    """Return records of every cell, one row a group; codes without a cell take no part."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
     dense = np.bincount(key, counts.counts[inside].astype(np.float64), n * m)
     return np.asarray(dense.reshape(n, m), np.float64)
 
 
-def _frequent(told: Floats, public: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
-    """The most frequent categories and one for all others."""
-    kept = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
-    rest = np.setdiff1d(np.arange(len(public)), kept)
+def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the most frequent categories and one for all others."""
+    first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
+    rest = np.setdiff1d(np.arange(len(public)), first)
     share = public[rest] / max(public[rest].sum(), 1e-300)
     return (
-        np.column_stack([told[:, kept], told[:, rest].sum(axis=1)]),
-        np.append(public[kept], public[rest].sum()),
-        np.append(loss[kept], loss[rest] @ share),
+        np.column_stack([sums[:, first], sums[:, rest].sum(axis=1)]),
+        np.append(public[first], public[rest].sum()),
+        np.append(loss[first], loss[rest] @ share),
     )
 
 
 def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, Limits]:
-    """What groups tell, as sums that add up, and what the promises ask of them.
+    """Return sums by group that add up when groups are joined, and the limits on them.
 
     Promises that are no limit on such sums (t-closeness, say) are left to the exact check.
 
@@ -134,16 +136,15 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, 
     for promise in promises:
         if isinstance(promise, Disclosure):
             for column in classes.sensitive.values():
-                terms.disclosure(column, promise.limit)
+                terms.add_scores(column, promise.limit)
         elif isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"):
             for name in promise.columns or classes.sensitive:
                 counts = classes.sensitive[name].counts
-                told = _cells(counts, np.arange(counts.n_values), counts.n_values, n)
-                at, m = terms.block(told)
+                sums = _cells(counts, np.arange(counts.n_values), counts.n_values, n)
                 by_entropy = promise.diversity == "entropy"
-                limit = np.log(promise.l) if by_entropy else 1 / promise.l
-                terms.ask(ENTROPY if by_entropy else LARGEST, at, m, float(limit))
-    return terms.made()
+                limit = float(np.log(promise.l)) if by_entropy else 1 / promise.l
+                terms.add(sums, [ENTROPY if by_entropy else LARGEST], limit)
+    return terms.limited_sums()
 
 
 def joined(
@@ -152,11 +153,11 @@ def joined(
     classes_of: Callable[[Ints], Classes],
     promises: Sequence[Guarantee],
 ) -> Ints:
-    """The group of every cell, once cells are joined until each keeps every promise.
+    """Return the group of every cell, once cells are joined until each keeps every promise.
 
     The worst group first, to the partner that repairs it at the least loss (Ward's, of what
-    groups explain); where none does, to the one that lowers best what it tells. What the sums
-    leave open, or cannot say, `promises` decide exactly.
+    groups explain); where none does, to the one that lowers its disclosure most. What the sums
+    leave open `promises` decide exactly.
 
     Parameters
     ----------
@@ -182,8 +183,8 @@ def joined(
     if not promises:
         return number
     classes = classes_of(number)
-    told, limits = limits_of(classes, promises)
-    groups = Groups.of(n, means, told, limits)
+    sums, limits = limits_of(classes, promises)
+    groups = Groups.of(n, means, sums, limits)
     while True:
         while join(groups, limits, SLICE):
             done(None)
@@ -191,14 +192,14 @@ def joined(
         number = number.reshape(-1).astype(np.int64)
         if groups.state[JOINED]:
             classes = classes_of(number)
-        kept = np.all([promise.kept_by(classes) for promise in promises], axis=0)
-        if kept.all():
+        good = np.all([promise.holds_in(classes) for promise in promises], axis=0)
+        if good.all():
             return number
         if len(first) == 1:
             raise InfeasibleError(
                 "all people together break a promise: "
-                + "; ".join(p.words() for p in promises if not p.kept_by(classes).all()),
+                + "; ".join(p.words() for p in promises if not p.holds_in(classes).all()),
                 hint="ask for less",
             )
-        groups.excess[first[~kept]] = np.maximum(groups.excess[first[~kept]], 2.0)
+        groups.excess[first[~good]] = np.maximum(groups.excess[first[~good]], 2.0)
         groups.heaped()

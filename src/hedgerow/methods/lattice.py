@@ -69,18 +69,18 @@ class NodeClasses:
 
     @property
     def people(self) -> Ints:
-        """What k counts."""
+        """Return what k counts: people, or records."""
         return self.size if self.units is None else self.units.people
 
     def few(self, k: int) -> Bools:
-        """Classes of fewer than k people; a union of classes with others never is."""
+        """Return classes of fewer than k people; a union of classes with others never is."""
         return (self.size if self.units is None else self.units.different) < k
 
     def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
-        """The classes under other labels, those that are not chosen left out."""
-        kept = slice(None) if chosen is None else chosen
-        n, at = len(rows), labels[kept]
-        size, *hist = (np.bincount(at, each[kept], n) for each in (self.size, *self.hist.T))
+        """Return the classes under other labels, those that are not chosen left out."""
+        some = slice(None) if chosen is None else chosen
+        n, at = len(rows), labels[some]
+        size, *hist = (np.bincount(at, each[some], n) for each in (self.size, *self.hist.T))
         units = None if self.units is None else self.units.placed(labels, n, chosen)
         counts = np.array(hist, np.int64).T.reshape(n, -1)
         return NodeClasses(rows, size.astype(np.int64), counts, units)
@@ -109,7 +109,7 @@ class Outcome:
 
     @property
     def rank(self) -> tuple[float, int, Levels]:
-        """Order of preference: least loss, then lowest, then by level."""
+        """Return the sort key: least loss, then lowest, then by level."""
         return round(self.loss, 12), sum(self.node), self.node
 
 
@@ -172,21 +172,21 @@ class Lattice:
     # --- classes of a node
 
     def classes(self, node: Levels) -> NodeClasses:
-        """Equivalence classes of a node, rolled up from the nearest finer node at hand."""
+        """Return the classes of a node, rolled up from the nearest finer node stored."""
         finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
         at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
         start = self._snapshots[at]
         if tuple(self._nodes[at].tolist()) == node:
             return start
-        found = group(self._columns(node, start.row))
-        made = start.merged(start.row[found.first], found.labels.astype(np.int64))
-        if len(made) * 3 <= len(start) * 2:
-            self._keep(node, made)
-        return made
+        groups = group(self._columns(node, start.row))
+        classes = start.merged(start.row[groups.first], groups.labels.astype(np.int64))
+        if len(classes) * 3 <= len(start) * 2:
+            self._keep(node, classes)
+        return classes
 
     def _keep(self, node: Levels, classes: NodeClasses) -> None:
-        held = int(self._groups[: self._kept].sum())
-        if self._kept < len(self._nodes) and held + len(classes) <= _SNAPSHOT_GROUPS:
+        stored = int(self._groups[: self._kept].sum())
+        if self._kept < len(self._nodes) and stored + len(classes) <= _SNAPSHOT_GROUPS:
             self._nodes[self._kept] = node
             self._groups[self._kept] = len(classes)
             self._snapshots.append(classes)
@@ -197,13 +197,13 @@ class Lattice:
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
     def labels(self, node: Levels, rows: Ints) -> Ints:
-        """Labels (rows x columns) of base groups at a node."""
+        """Return labels (rows x columns) of base groups at a node."""
         return np.stack(self._columns(node, rows), axis=1)
 
     # --- a node's worth
 
     def suppressed_classes(self, classes: NodeClasses) -> Bools | None:
-        """Which classes are suppressed; None when the node cannot be released.
+        """Return which classes are suppressed; None when the node cannot be released.
 
         The suppressed records form one more released class, so they must satisfy the
         criteria together: where they do not, the smallest other classes join them.
@@ -235,7 +235,7 @@ class Lattice:
         return bool(self._good(one)[0])
 
     def outcome(self, node: Levels) -> Outcome | None:
-        """The node's loss; None when it cannot be released."""
+        """Return the node's loss; None when it cannot be released."""
         classes = self.classes(node)
         out = self.suppressed_classes(classes)
         if out is None:
@@ -247,12 +247,12 @@ class Lattice:
     def _loss(
         self, node: Levels, classes: NodeClasses, out: Bools, total: int, released: int
     ) -> float:
-        m, kept = len(self.axes), ~out
-        size = classes.size[kept].astype(float)
+        m, released_classes = len(self.axes), ~out
+        size = classes.size[released_classes].astype(float)
         if self.loss == "loss":
             share = np.zeros(len(size))
             for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
-                share += axis.share[level][self.codes[classes.row[kept], i]]
+                share += axis.share[level][self.codes[classes.row[released_classes], i]]
             return (float(size @ share) + total * m) / (self.n * m)
         if self.loss == "precision":
             tops = [
@@ -267,7 +267,7 @@ class Lattice:
         return self.n / max(released + (total > 0), 1) / self.k
 
     def bounds(self) -> Floats:
-        """A loss that each node cannot undercut (records all kept), by broadcasting."""
+        """Return a loss that each node cannot undercut (records all kept), by broadcasting."""
         m = len(self.axes)
         bound = np.zeros(self.heights)
         if self.loss not in ("loss", "precision", "height"):
@@ -289,7 +289,7 @@ class Lattice:
 
     @cached_property
     def _status(self) -> NDArray[np.int8]:
-        """Per node 1 where it passes, -1 where it does not, 0 where nobody knows yet.
+        """Return 1 for nodes that pass, -1 for those that do not, 0 for untested ones.
 
         Raises
         ------
@@ -307,7 +307,7 @@ class Lattice:
         return np.zeros(self.heights, dtype=np.int8)
 
     def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
-        """Nodes level by level, those that `alive` still says when their level begins."""
+        """Yield nodes by height: those that are `alive` when their height begins."""
         height = np.zeros(self.heights, dtype=np.int16)
         for i, levels in enumerate(self.heights):
             height += np.arange(levels, dtype=np.int16).reshape(
@@ -319,13 +319,13 @@ class Lattice:
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
     def _passes(self, node: Levels) -> bool:
-        """The predicate that stays true upwards."""
+        """Return the predicate that stays true upwards."""
         classes = self.classes(node)
         out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
 
     def _test(self, node: Levels) -> bool:
-        """`_passes`, remembered for the node and all that follows from it."""
+        """Test `_passes`, and mark the node and all nodes that this decides."""
         if not self._status[node]:
             if self._passes(node):
                 self._status[tuple(slice(level, None) for level in node)] = 1
@@ -334,7 +334,7 @@ class Lattice:
         return bool(self._status[node] > 0)
 
     def _lowest(self, chain: list[Levels]) -> Levels | None:
-        """The first node of an upward chain that passes, by halving."""
+        """Return the first node of an upward chain that passes, by halving."""
         low, high = 0, len(chain)
         while low < high:
             middle = (low + high) // 2
@@ -345,7 +345,7 @@ class Lattice:
         return chain[low] if low < len(chain) else None
 
     def tag(self) -> Bools:
-        """Which nodes satisfy the monotone predicate: upward chains, halved (Kohlmayer 2012)."""
+        """Return which nodes satisfy the monotone predicate: upward chains, halved (Kohlmayer 2012)."""
         for start in self._by_height(lambda: self._status == 0):
             if self._status[start]:
                 continue
@@ -359,18 +359,18 @@ class Lattice:
         return self._status > 0
 
     def minimal(self) -> list[Outcome]:
-        """Releasable nodes with no releasable node among their specialisations."""
+        """Return releasable nodes with no releasable node among their specialisations."""
         passing = self.tag()
-        found = []
+        outcomes = []
         for node in self._by_height(lambda: passing):
             outcome = self.outcome(node)
             if outcome is not None:
                 passing[tuple(slice(level, None) for level in node)] = False
-                found.append(outcome)
-        return sorted(found, key=lambda o: o.rank)
+                outcomes.append(outcome)
+        return sorted(outcomes, key=lambda o: o.rank)
 
     def optimal(self) -> Outcome | None:
-        """The releasable node of least loss among all nodes.
+        """Return the releasable node of least loss among all nodes.
 
         Losses never fall below `bounds`, which grow upwards: so the nodes that could
         still win form a lower set, and testing its highest nodes first rules out most
@@ -393,7 +393,7 @@ class Lattice:
         return best
 
     def _first(self, bound: Floats) -> Outcome | None:
-        """A good node to begin with: the lowest that passes on the chain of least bounds."""
+        """Return a good node to begin with: the lowest that passes on the chain of least bounds."""
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):
             chain.append(min(above, key=lambda node: (bound[node], node)))

@@ -116,12 +116,12 @@ class MART(PartitionMethod):
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
         pruned = self.alpha is not None or min_leaf < self.k
-        tree = self._grown(quasi, sensitive, persons, SSE, min_leaf, depth, pruned)
+        tree = self._grow(quasi, sensitive, persons, SSE, min_leaf, depth, pruned)
         self._full_tree = tree
         if pruned:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
-        self.tree_: Tree = self._kept(tree, sensitive, persons)
-        promises = self._promises(schema, tree.responses)
+        self.tree_: Tree = self._merged(tree, sensitive, persons)
+        promises = self._promises(schema, sensitive)
         return self._plan(table, schema, quasi, self.tree_.grown, promises)
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
@@ -130,7 +130,7 @@ class MART(PartitionMethod):
         return [] if pruned else super().refused(table, schema)
 
     def path(self) -> Path:
-        """The nested subtrees of the grown tree by smallest q, down to its root.
+        """Return the nested subtrees of the grown tree by smallest q, down to its root.
 
         Returns
         -------

@@ -677,7 +677,7 @@ def _bound(what: str, bound: Any, name: str, schema: Schema) -> float | None:
 
 
 def check_clip(clip: Any) -> None:
-    """ParameterError when `clip` is neither a bool nor an increasing pair of finite numbers."""
+    """Raise ParameterError unless `clip` is a bool or an increasing pair of finite numbers."""
     if isinstance(clip, bool):
         return
     pair = isinstance(clip, (tuple, list)) and len(clip) == 2 and all(map(is_number, clip))

@@ -95,15 +95,15 @@ class Mondrian(PartitionMethod):
 
     @property
     def title(self) -> str:
-        """Its name with its objective."""
+        """Return its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _group_bytes(self) -> int:
-        """Bytes that k records take: medians are cut without the sums that other objectives ask for."""
+        """Return the bytes that k records take: medians need no sums, other objectives do."""
         return _MEDIAN if self.objective == "median" else super()._group_bytes()
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """What sensitive columns tell is counted; extents and losses ask for the records."""
+        """Return all columns for extents and losses, which need the records; none where counts do."""
         if self.objective not in ("median", "loss"):
             return ()
         return (*schema.quasi, *(schema.sensitive if self.max_disclosure not in (None, 1) else ()))
@@ -114,7 +114,7 @@ class Mondrian(PartitionMethod):
         # ties go by the table's columns, and not by who wrote the schema
         schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive, responses = self._sensitive(table, schema), None
+        sensitive = self._sensitive(table, schema)
         if self._cap() and not sensitive:
             raise ParameterError(
                 "max_disclosure needs at least one sensitive column",
@@ -140,12 +140,11 @@ class Mondrian(PartitionMethod):
                 persons is not None,
             )
             tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
-            tree = self._kept(tree, sensitive, persons)
+            tree = self._merged(tree, sensitive, persons)
         else:
             tree = self._grown_for(sensitive, quasi, persons)
             self.tree_: Tree = tree
-            responses = tree.responses
-        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, responses))
+        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, sensitive))
 
     def _grown_for(self, sensitive: list[Column], quasi: Quasi, persons: Persons | None) -> Tree:
         if not sensitive:
@@ -159,12 +158,12 @@ class Mondrian(PartitionMethod):
                 hint='for numbers use objective="regression"',
             )
         gain = ENTROPY if self.objective == "information_gain" else SSE
-        tree = self._grown(quasi, sensitive, persons, gain, int(self.k))
-        return self._kept(tree, sensitive, persons)
+        tree = self._grow(quasi, sensitive, persons, gain, int(self.k))
+        return self._merged(tree, sensitive, persons)
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """Every code's place in [0, 1] on its column, columns one after the other; missing codes 0."""
+    """Return every code's place in [0, 1] on its column, columns one after the other; missing codes 0."""
     parts = []
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
         places = np.zeros(cut.n_bins + 1)
@@ -180,5 +179,5 @@ def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
 
 
 def domains(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """How many categories (missing counts as one) occur in each column, less one; at least 1."""
+    """Return how many categories (missing counts as one) occur in each column, less one; at least 1."""
     return np.array([max(c.n_values + c.has_missing - 1, 1) for c in quasi.columns], np.float64)

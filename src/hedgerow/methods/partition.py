@@ -42,8 +42,8 @@ from .refusals import Refused, known_splits, refused_splits
 
 
 @dataclass(frozen=True)
-class Parts:
-    """The groups of a partition: leaves of a tree, or several leaves each.
+class LeafGroups:
+    """Groups of a partition: leaves of a tree, or several leaves each.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class Parts:
         threshold: npt.NDArray[np.float64],
         group_of_leaf: npt.NDArray[np.int64] | None,
         persons: Persons | None = None,
-    ) -> Parts:
-        """The groups with their rows side by side."""
+    ) -> LeafGroups:
+        """Return the groups with their rows side by side."""
         leaf = grown.column == LEAF
         starts, ends = grown.start[leaf], grown.end[leaf]
         if not isinstance(grown.rows, np.ndarray):
@@ -86,41 +86,41 @@ class Parts:
         sizes = np.bincount(group_of_leaf, ends - starts).astype(np.int64)
         return cls(grown, threshold, group_of_leaf, rows, np.cumsum(sizes) - sizes, persons)
 
-    def held(
+    def rows_of(
         self, column: Column, whole: bool
     ) -> tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """A column, the rows of its codes group by group, and where each group begins.
+        """Return a column, the rows of its codes group by group, and where each group begins.
 
-        Where the rows are elsewhere and `whole` does not ask for every one of them, the codes are
-        those that tell what each group holds: of numbers the ends, of categories each once.
+        Where the rows are on a cluster and `whole` does not ask for every one of them, the codes are
+        those that make a cell: of numbers the ends, of categories each once.
         """
         if isinstance(self.rows, np.ndarray):
             return column, self.rows, self.starts
-        made: tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]] = self.rows.column(
+        rows: tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]] = self.rows.column(
             column, self.starts, self.group_of_leaf, whole
         )
-        return made
+        return rows
 
-    def known(self, column: Column) -> npt.NDArray[np.int64]:
-        """`people` of every group who have a value in a column."""
+    def people_with_value(self, column: Column) -> npt.NDArray[np.int64]:
+        """Return the people of every group who have a value in a column."""
         if not isinstance(self.rows, np.ndarray):
-            made: npt.NDArray[np.int64] = self.rows.known(column, self.starts, self.group_of_leaf)
-            return made
+            counts: npt.NDArray[np.int64] = self.rows.known(column, self.starts, self.group_of_leaf)
+            return counts
         sizes = np.diff(np.append(self.starts, len(self.rows)))
-        known = column.codes[self.rows] != column.n_values
-        number = np.repeat(np.arange(len(sizes)), sizes)[known]
-        if self.persons is not None:
-            there = group([number])  # without the groups in which nobody has a value
-            held = self.persons.subset(self.rows[known]).sizes(there)
-            return np.bincount(number[there.first], held, len(sizes)).astype(np.int64)
-        return np.bincount(number, minlength=len(sizes)).astype(np.int64)
+        there = column.codes[self.rows] != column.n_values
+        number = np.repeat(np.arange(len(sizes)), sizes)[there]
+        if self.persons is None:
+            return np.bincount(number, minlength=len(sizes)).astype(np.int64)
+        groups = group([number])  # without the groups in which nobody has a value
+        people = self.persons.subset(self.rows[there]).sizes(groups)
+        return np.bincount(number[groups.first], people, len(sizes)).astype(np.int64)
 
     def of_leaves(self, of_groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """What every leaf gets of what is given for the groups."""
+        """Return a value for every leaf from one for every group."""
         return of_groups if self.group_of_leaf is None else of_groups[self.group_of_leaf]
 
     def between(self, j: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Between which thresholds on column j every group lies; infinite where open."""
+        """Return the thresholds on column j between which every group lies; infinite where open."""
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
             return low, high
@@ -137,32 +137,21 @@ def classes_of(
     persons: Persons | None,
     number: npt.NDArray[np.int64] | None = None,
 ) -> Classes:
-    """The classes of a tree's leaves, or of the groups that `number` says of each leaf."""
+    """Return the classes of a tree's leaves, or of the groups that `number` says of each leaf."""
     grown = tree.grown
     starts = grown.start[grown.column == LEAF]
     if not isinstance(grown.rows, np.ndarray):
-        made: Classes = grown.rows.classes(starts, sensitive, number)
-        return made
+        classes: Classes = grown.rows.classes(starts, sensitive, number)
+        return classes
     if number is None:
         return Classes.from_rows(grown.rows, starts, sensitive, persons)
     return Classes.from_groups(group([number[tree.leaf_of_rows()]]), sensitive, persons)
 
 
-def keeping(
-    tree: Tree,
-    promises: Sequence[Guarantee],
-    sensitive: Sequence[Column],
-    persons: Persons | None,
-) -> npt.NDArray[np.bool_]:
-    """Return which leaves of a tree keep every promise."""
-    classes = classes_of(tree, sensitive, persons)
-    return np.all([promise.kept_by(classes) for promise in promises], axis=0)
-
-
 def conditions(
     grown: Grown, quasi: Quasi
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], list[tuple[str | None, ...]]]:
-    """Thresholds and left subsets of every node, in the plan's form."""
+    """Return thresholds and left subsets of every node, in the plan's form."""
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
@@ -181,27 +170,27 @@ def conditions(
         ends, begins = grown.last_left[here].tolist(), grown.subset_at[here].tolist()
         number_of: dict[Any, int] = {}  # by codes, which are cheaper to compare than names
         if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
-            asked: list[Any] = list(zip(ends, grown.missing_left[here].tolist(), strict=True))
-            for end, gap in dict.fromkeys(asked):
+            wanted: list[Any] = list(zip(ends, grown.missing_left[here].tolist(), strict=True))
+            for end, gap in dict.fromkeys(wanted):
                 chosen = (*names[: end + 1], *([None] if gap else []))
                 number_of[end, gap] = subsets.setdefault(chosen, len(subsets))
         else:
-            asked = [
+            wanted = [
                 codes[width * begin : width * (begin + end)]
                 for begin, end in zip(begins, ends, strict=True)
             ]
-            for text in dict.fromkeys(asked):
+            for text in dict.fromkeys(wanted):
                 places = np.frombuffer(text, grown.subset_codes.dtype).tolist()
                 chosen = tuple([names[c] for c in places])
                 number_of[text] = subsets.setdefault(chosen, len(subsets))
-        subset[here] = [number_of[each] for each in asked]
+        subset[here] = [number_of[each] for each in wanted]
     return threshold, subset, list(subsets)
 
 
 def regions(
     grown: Grown, j: int, threshold: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Between which of the splits' thresholds on column j every leaf lies; infinite where open."""
+    """Return the thresholds on column j between which every leaf lies; infinite where open."""
     low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
     inner = grown.column != LEAF
     for depth in range(int(grown.depth.max())):
@@ -215,12 +204,12 @@ def regions(
 
 
 def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
-    """What goes left at each node, in words; empty for leaves."""
+    """Return what goes left at each node, in words; empty for leaves."""
     threshold, subset, subsets = conditions(grown, quasi)
-    said = []
+    texts = []
     for i, j in enumerate(grown.column.tolist()):
         if j == LEAF:
-            said.append("")
+            texts.append("")
         elif subset[i] < 0:
             column = quasi.columns[j]
             at = (
@@ -228,15 +217,15 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
                 if column.unit
                 else number(float(threshold[i]))
             )
-            said.append(f"{column.name} < {at}")
+            texts.append(f"{column.name} < {at}")
         else:
             chosen = sorted("(missing)" if c is None else c for c in subsets[subset[i]])
-            said.append(f"{quasi.columns[j].name} in {{{', '.join(chosen)}}}")
-    return tuple(said)
+            texts.append(f"{quasi.columns[j].name} in {{{', '.join(chosen)}}}")
+    return tuple(texts)
 
 
 def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quasi: Quasi) -> Tree:
-    """A grown tree with its splits in words."""
+    """Return a grown tree with its splits in words."""
     return Tree(
         grown,
         responses,
@@ -273,11 +262,11 @@ class PartitionMethod(Method):
     max_bins: int
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """None: nodes are counted, whoever has their rows."""
+        """Return no column: the grower needs only counts, not joint codes."""
         return ()
 
     def _group_bytes(self) -> int:
-        """Bytes that k records take where no cap prunes."""
+        """Return bytes that k records take where no cap prunes."""
         return _GROUP
 
     rounds: ClassVar[bool] = True
@@ -286,9 +275,9 @@ class PartitionMethod(Method):
     """Whether columns with a grid are told as ranges where other numbers are not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Without a cap groups come near k, and are as many as can be."""
-        known = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
-        small = known and self.max_disclosure in (None, 1)
+        """Return the bytes of groups of k records, the most that there can be; 0 under a cap."""
+        is_k = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        small = is_k and self.max_disclosure in (None, 1)
         return n_rows // self.k * (self._group_bytes() + _TOLD * n_sensitive) if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
@@ -302,9 +291,9 @@ class PartitionMethod(Method):
             )
         check_one_of("numeric", self.numeric, NUMERIC)
         check_one_of("categorical", self.categorical, CATEGORICAL)
-        if odd := [name for name in schema.grid if name not in schema.quasi]:
+        if others := [name for name in schema.grid if name not in schema.quasi]:
             raise SchemaError(
-                f"columns with a grid are no quasi-identifiers: {', '.join(map(repr, odd))}",
+                f"columns with a grid are no quasi-identifiers: {', '.join(map(repr, others))}",
                 hint="a grid says where groups are cut",
             )
         if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
@@ -343,11 +332,11 @@ class PartitionMethod(Method):
         return [table.declared_column(schema, name) for name in schema.sensitive]
 
     def _cap(self) -> ColumnGuarantee | None:
-        """What no group may tell; None where nothing is capped."""
+        """Return the cap on disclosure; None where nothing is capped."""
         d = self.max_disclosure
         return None if d is None or d >= 1 else Disclosure(float(d))
 
-    def _grown(
+    def _grow(
         self,
         quasi: Quasi,
         sensitive: Sequence[Column],
@@ -357,18 +346,18 @@ class PartitionMethod(Method):
         depth: int | None = None,
         pruned: bool = False,
     ) -> Tree:
-        """The tree of the best admissible splits; `pruned`: by what its nodes tell of classes."""
+        """Return the tree of the best admissible splits; `pruned`: by what its nodes tell of classes."""
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
-        own = ("persons",) if persons is not None else ()
+        weights = ("persons",) if persons is not None else ()
         # listed classes are read off the rows, which are not here; the tree is the same
         listed_from = None if pruned and quasi.elsewhere is not None else COUNTED
         layout = StatisticsLayout.of(
-            responses, gain, limit < 1, own, floored=scored, counted=listed_from
+            responses, gain, limit < 1, weights, floored=scored, counted=listed_from
         )
-        # a split exactly at the cap is not lost to rounding: `_kept` decides exactly
+        # a split exactly at the cap is not lost to rounding: `_merged` decides exactly
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)
         return full_tree(grown, responses, layout, quasi)
@@ -394,26 +383,25 @@ class PartitionMethod(Method):
         )
         return Rules(min_leaf, caps, share, entropy, gain)
 
-    def _kept(self, tree: Tree, sensitive: Sequence[Column], persons: Persons | None) -> Tree:
-        """The tree with every leaf that breaks a promise merged into its parent until none does.
+    def _merged(self, tree: Tree, sensitive: Sequence[Column], persons: Persons | None) -> Tree:
+        """Merge every leaf that breaks a promise into its parent until none does.
 
-        The grower asks in 64-bit units, of shares of people; this asks exactly, as the
+        The grower decides in 64-bit units, of shares of people; this decides exactly, as the
         release is verified. A union of groups keeps what its parts keep.
         """
-        uncut = tree
-        cap = self._cap()
-        asked = [KAnonymity(int(self.k))] if persons is not None else []
-        promises = [*asked, *([cap] if cap is not None else [])]
+        grown_tree, cap = tree, self._cap()
+        promises: list[Guarantee] = [KAnonymity(int(self.k))] if persons is not None else []
+        promises += [cap] if cap is not None else []
         while promises:
+            classes = classes_of(tree, sensitive, persons)
+            good = np.all([promise.holds_in(classes) for promise in promises], axis=0)
             grown = tree.grown
-            leaf = grown.column == LEAF
-            kept = keeping(tree, promises, sensitive, persons)
-            parents = grown.parent[np.flatnonzero(leaf)[~kept]]
+            parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~good]]
             parents = parents[parents >= 0]
             if not len(parents):
                 break
             tree = tree.pruned(np.unique(parents))
-        self._cut = tree, uncut
+        self._cut = tree, grown_tree
         return tree
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
@@ -424,40 +412,40 @@ class PartitionMethod(Method):
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
         return refused_splits(tree, uncut, quasi, int(self.k), getattr(self, "max_depth", None))
 
-    def _promises(self, schema: Schema, responses: Responses | None) -> list[Guarantee]:
-        made: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
-        cap = self._cap()
-        if cap is not None:
-            made.append(cap)
+    def _promises(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
+        """Return the promises of every group; l-diversity is about categories unless it names columns."""
+        cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
+        promises: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
+        promises += [cap] if cap is not None else []
         for criterion in self.criteria or ():
-            names = tuple(r.name for r in responses.categorical) if responses else ()
-            made.append(criterion if criterion.columns else replace(criterion, columns=names))
-        return made
+            by_default = isinstance(criterion, LDiversity) and not criterion.columns
+            promises.append(replace(criterion, columns=names) if by_default else criterion)
+        return promises
 
     def _recoded(
         self,
         column: Column,
         j: int,
         quasi: Quasi,
-        groups: Parts,
+        groups: LeafGroups,
         schema: Schema,
     ) -> tuple[Recoded, npt.NDArray[np.int64]]:
-        """A column with its cells, and which of them each group gets."""
+        """Return a column with its cells, and which of them each group gets."""
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
-            held, rows, starts = groups.held(column, True)
-            enough = groups.known(column) >= self.k
-            cells, index = rounded(held, style, rows, starts, step, enough)
+            part, rows, starts = groups.rows_of(column, True)
+            enough = groups.people_with_value(column) >= self.k
+            cells, index = rounded(part, style, rows, starts, step, enough)
         elif quasi.cuts[j].public:
             style = "range"
-            cells, index = between_points(*groups.held(column, False), *groups.between(j))
+            cells, index = between_points(*groups.rows_of(column, False), *groups.between(j))
         else:
             above = schema.hierarchies.get(column.name)
-            held, rows, starts = groups.held(column, style in WHOLE)
-            cells, index = recode(held, style, rows, starts, above)
-        made = Recoded(column.name, "quasi", column.kind, column.unit, style, tuple(cells), step)
-        return made, index
+            part, rows, starts = groups.rows_of(column, style in WHOLE)
+            cells, index = recode(part, style, rows, starts, above)
+        kind, unit = column.kind, column.unit
+        return Recoded(column.name, "quasi", kind, unit, style, tuple(cells), step), index
 
     def _plan(
         self,
@@ -468,26 +456,27 @@ class PartitionMethod(Method):
         promises: Sequence[Guarantee],
         group_of_leaf: npt.NDArray[np.int64] | None = None,
         persons: Persons | None = None,
-        hidden: Sequence[Column] = (),
     ) -> Plan:
-        """The plan of a finished partition, whose leaves may have been joined to groups.
+        """Return the plan of a finished partition, whose leaves may have been joined to groups.
 
-        Of the columns in `hidden`, by which nothing is split, nothing is told. Groups whose means read
-        alike are one to a reader, so they are joined and told anew.
+        Quasi-identifiers that are not in `quasi` are suppressed. Groups whose cells read alike are
+        one to a reader, so they are joined and recoded again.
         """
         threshold, subset, subsets = conditions(grown, quasi)
-        groups = Parts.from_tree(grown, threshold, group_of_leaf, persons)
+        groups = LeafGroups.from_tree(grown, threshold, group_of_leaf, persons)
+        n_leaves = int(np.count_nonzero(grown.column == LEAF))
 
         def recoded(j: int) -> tuple[Recoded, Vector]:
-            made, index = self._recoded(quasi.columns[j], j, quasi, groups, schema)
-            return made, Vector("i", groups.of_leaves(index).astype(np.int32))
+            column, index = self._recoded(quasi.columns[j], j, quasi, groups, schema)
+            return column, Vector("i", groups.of_leaves(index).astype(np.int32))
 
         places = range(len(quasi.columns))
         pairs = side_by_side(recoded, places, table.n_rows * len(places))
-        nothing = Vector("i", np.zeros(np.count_nonzero(grown.column == LEAF), np.int32))
-        for c in hidden:
+        hidden = [n for n in schema.quasi if n not in {c.name for c in quasi.columns}]
+        for c in (table.declared_column(schema, name) for name in hidden):
             cells = (Cell(TOP, anything=True),)
-            pairs.append((Recoded(c.name, "quasi", c.kind, c.unit, "suppress", cells), nothing))
+            column = Recoded(c.name, "quasi", c.kind, c.unit, "suppress", cells)
+            pairs.append((column, Vector("i", np.zeros(n_leaves, np.int32))))
         columns, leaf_cells = zip(*pairs, strict=True)
         recoding = Partition(
             tuple(columns),
@@ -501,37 +490,35 @@ class PartitionMethod(Method):
             Vector("i", () if group_of_leaf is None else group_of_leaf.astype(np.int32)),
         )
         if self.numeric != "range" or group_of_leaf is not None:
-            own = np.arange(np.count_nonzero(grown.column == LEAF)) if group_of_leaf is None else group_of_leaf
-            alike = _told_apart(recoding, own)
-            if alike.max() < own.max():
-                return self._plan(
-                    table, schema, quasi, grown, promises, alike, persons, hidden
-                )
-        asked = [Together(schema.household)] if schema.together and schema.household else []
-        return self._planned(table, schema, recoding, [*promises, *asked])
+            current = np.arange(n_leaves) if group_of_leaf is None else group_of_leaf
+            distinct = _distinct_groups(recoding, current)
+            if distinct.max() < current.max():
+                return self._plan(table, schema, quasi, grown, promises, distinct, persons)
+        together = [Together(schema.household)] if schema.together and schema.household else []
+        return self._planned(table, schema, recoding, [*promises, *together])
 
 
-def _told_apart(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The groups of all cells that a reader can tell apart, numbered by their first cell."""
+def _distinct_groups(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the groups of all cells that a reader can tell apart, numbered by their first cell."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         place: dict[Any, int] = {}
         labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
         read.append(labels[np.asarray(cells)])
-    found = group(read)
-    first = np.full(found.n_groups, len(number))
-    np.minimum.at(first, found.labels, np.arange(len(number)))
-    order = np.empty(found.n_groups, np.int64)
-    order[np.argsort(first)] = np.arange(found.n_groups)
-    return order[found.labels]
+    groups = group(read)
+    first = np.full(groups.n_groups, len(number))
+    np.minimum.at(first, groups.labels, np.arange(len(number)))
+    order = np.empty(groups.n_groups, np.int64)
+    order[np.argsort(first)] = np.arange(groups.n_groups)
+    return order[groups.labels]
 
 
 def check_diversity(criterion: LDiversity, responses: Responses) -> None:
     """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
     names = [r.name for r in responses.categorical]
-    odd = [n for n in criterion.columns or () if n not in names]
-    if odd or not names:
-        where = f"of {', '.join(map(repr, odd))}" if odd else "of numeric columns only"
+    unknown = [n for n in criterion.columns or () if n not in names]
+    if unknown or not names:
+        where = f"of {', '.join(map(repr, unknown))}" if unknown else "of numeric columns only"
         raise ParameterError(
             f"l-diversity is asked {where}, but it is for categorical sensitive columns",
             hint="max_disclosure protects numeric columns",

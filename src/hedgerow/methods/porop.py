@@ -34,7 +34,7 @@ Noise = Literal["synthetic", "perturbative"]
 
 
 def polynomial_basis(k: int, degree: int) -> Floats:
-    """Orthonormal polynomials over the points 0..k-1, shape (degree + 1, k).
+    """Return orthonormal polynomials over the points 0..k-1, shape (degree + 1, k).
 
     The discrete Legendre (Gram) polynomials, made by multiplying with x and
     orthogonalising twice, which stays exact at degrees where powers of x are
@@ -47,14 +47,14 @@ def polynomial_basis(k: int, degree: int) -> Floats:
         done(None)
         new = x * basis[j - 1]
         for _ in range(2):
-            for known in basis[:j]:
-                new -= (known * new).sum() * known
+            for earlier in basis[:j]:
+                new -= (earlier * new).sum() * earlier
         basis[j] = new / np.sqrt((new * new).sum())
     return basis
 
 
 def fit_blocks(blocks: Floats, degree: int) -> Floats:
-    """Least-squares polynomials of all blocks at once: their values at 0..k-1.
+    """Return least-squares polynomials of all blocks at once: their values at 0..k-1.
 
     Parameters
     ----------
@@ -98,16 +98,16 @@ class OrderedPartition:
 
     @property
     def remainder(self) -> int:
-        """Number of values r in the short last block; 0 when k divides n."""
+        """Return number of values r in the short last block; 0 when k divides n."""
         return len(self.z) % self.k
 
     @property
     def n_blocks(self) -> int:
-        """Number of blocks, a short last one included."""
+        """Return number of blocks, a short last one included."""
         return -(-len(self.z) // self.k)
 
     def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
-        """The protected vector, in the order of the original one.
+        """Return the protected vector, in the order of the original one.
 
         Parameters
         ----------
@@ -146,8 +146,8 @@ class OrderedPartition:
         released = np.empty(n)
 
         def part_back(part: slice) -> None:
-            given = (fitted[part], deviation[part], normals[part], self.place[part])
-            place_back(*given, self.block[part], self.lo, self.span, released)
+            parts = (fitted[part], deviation[part], normals[part], self.place[part])
+            place_back(*parts, self.block[part], self.lo, self.span, released)
 
         in_parts(part_back, n, n)
         return released
@@ -183,7 +183,7 @@ def order(values: Floats, k: int) -> OrderedPartition:
 
 
 def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
-    """One degree a block; ParameterError when there are more or fewer than blocks."""
+    """Return one degree per block; ParameterError when there are more or fewer than blocks."""
     chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
     if len(chosen) != n_blocks:
         raise ParameterError(
@@ -194,7 +194,7 @@ def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
 
 
 def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
-    """A block size k and degree(s) that fit n values, else ParameterError."""
+    """Return a block size k and degree(s) that fit n values, else ParameterError."""
     k = check_whole("block_size", k, 2)
     single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
     if not single and not (isinstance(degree, (list, tuple)) and degree):
@@ -216,7 +216,7 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
 
 
 def _spread(blocks: Floats, curves: Floats) -> Floats:
-    """Square root of the mean squared residual of every block."""
+    """Return square root of the mean squared residual of every block."""
     residual = blocks - curves
     return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
 
@@ -243,7 +243,7 @@ def search_settings(
     search: np.random.SeedSequence,
     held_out: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
-    """What was tried, best first.
+    """Search block size and degrees; return the settings tried, best first.
 
     Every size is tried with one degree for all blocks; for the three best, degrees per
     block. All are scored under one noise (`search`), the best five again under
@@ -318,22 +318,22 @@ class _Trial:
         after = np.full(self.values.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
         after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
-        known = min((len(self.names) + 1) // 2, MOST_KNOWN)
-        made = score_arrays(
-            self.values[self.complete], after[self.complete], self.names, known, LINKED
+        n_known = min((len(self.names) + 1) // 2, MOST_KNOWN)
+        scores = score_arrays(
+            self.values[self.complete], after[self.complete], self.names, n_known, LINKED
         )
         return {
             "block_size": int(k),
             "remainder": self.n_whole % k,
             "degrees": [int(d) for d in block_degrees(degree, ordered.n_blocks)],
-            "il": made.il,
-            "dr": made.dr,
-            "score": made.score,
+            "il": scores.il,
+            "dr": scores.dr,
+            "score": scores.score,
             "held_out": None,
         }
 
     def _cut(self, k: int) -> int:
-        """The k that cuts the sample into as many blocks as k cuts the whole."""
+        """Return the k that cuts the sample into as many blocks as k cuts the whole."""
         if self.n == self.n_whole:
             return k
         blocks = -(-self.n_whole // k)
@@ -343,7 +343,7 @@ class _Trial:
     def per_block(
         self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
     ) -> list[dict[str, Any]]:
-        """Degrees block by block, from the best uniform one."""
+        """Try degrees block by block, from the best uniform one."""
         start = next(row for row in uniform if row["block_size"] == k)
         blocks = len(start["degrees"])
         allowed = [d for d in DEGREES if _fits(k, d, n)]
@@ -366,7 +366,7 @@ class _Trial:
 
 
 def _candidates(n: int) -> list[int]:
-    """Block sizes N / cut: none leaves a short remainder."""
+    """Return block sizes N / cut: none leaves a short remainder."""
     return sorted({min(n, int(np.ceil(n / cut))) for cut in CUTS})
 
 

@@ -59,7 +59,7 @@ def refused_splits(
         Leaves of this depth were not split.
     """
     codes = [cut.codes(column.codes) for column, cut in zip(quasi.columns, quasi.cuts, strict=True)]
-    made, nodes = [], tree.grown
+    refused, nodes = [], tree.grown
     for node in np.flatnonzero((nodes.column == LEAF) & (nodes.end - nodes.start >= 2 * k)):
         if grown.grown.column[tree.numbers[node] - 1] != LEAF or nodes.depth[node] == depth:
             continue
@@ -70,12 +70,12 @@ def refused_splits(
             for side in _splits(code[rows], cut.n_bins, column.value_counts.is_ordered)
         ]
         sides = np.array(splits, np.bool_).reshape(-1, len(rows))
-        left = sides.sum(axis=1)
-        sides = np.unique(sides[(left >= k) & (len(rows) - left >= k)], axis=0)
+        n_left = sides.sum(axis=1)
+        sides = np.unique(sides[(n_left >= k) & (len(rows) - n_left >= k)], axis=0)
         if len(sides):
             chosen = np.unique(np.linspace(0, len(sides) - 1, _MOST).astype(np.int64))
-            made.append(Refused(rows, sides[chosen], needs_gain=True))
-    return made
+            refused.append(Refused(rows, sides[chosen], needs_gain=True))
+    return refused
 
 
 def _rows(grown: Grown, node: int) -> Ints:
@@ -86,10 +86,10 @@ def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iter
     """Yield the left sides that the grower tries, but orders of many categories by their means."""
     present = np.unique(codes)
     if ordered:
-        known = present[present < missing]
-        for last in known[:-1]:
+        values = present[present < missing]
+        for last in values[:-1]:
             yield codes <= last
-            if len(known) < len(present):
+            if len(values) < len(present):
                 yield (codes <= last) | (codes == missing)
     elif len(present) <= EXHAUSTIVE:
         place = np.searchsorted(present, codes)
@@ -99,12 +99,12 @@ def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iter
 
 def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
     """Return the leaves that were cut from a tree grown on quasi-identifiers alone, with its split."""
-    made, full = [], grown.grown
+    refused, full = [], grown.grown
     for node in tree.numbers[tree.grown.column == LEAF] - 1:
         if full.column[node] != LEAF:
             rows = _rows(full, int(node))
-            made.append(Refused(rows, np.isin(rows, _rows(full, int(node) + 1))[None]))
-    return made
+            refused.append(Refused(rows, np.isin(rows, _rows(full, int(node) + 1))[None]))
+    return refused
 
 
 def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]:
@@ -118,7 +118,7 @@ def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]
         The groups once they keep every promise, and as released: groups that read alike are
         one there, and are left out.
     """
-    made, nodes = [], tree.grown
+    refused, nodes = [], tree.grown
     leaves = np.flatnonzero(nodes.column == LEAF)
     for number in range(int(group_of_cell.max()) + 1):
         cells = np.flatnonzero(group_of_cell == number)
@@ -126,5 +126,5 @@ def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]
             parts: Sequence[Ints] = [_rows(nodes, int(leaves[cell])) for cell in cells]
             rows = np.sort(np.concatenate(parts))
             sides = np.stack([np.isin(rows, part) for part in parts])
-            made.append(Refused(rows, sides, is_joined=True))
-    return made
+            refused.append(Refused(rows, sides, is_joined=True))
+    return refused

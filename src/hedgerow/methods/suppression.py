@@ -114,18 +114,18 @@ class LocalSuppression(Masking):
         return Masked(released, tuple(columns), facts, (KAnonymity.from_schema(k, schema),))
 
     def _costs(self, schema: Schema) -> list[float]:
-        given = dict(self.importance or {})
-        check_named("importance", given, schema)
-        wrong = [n for n, w in given.items() if not is_number(w) or not 0 < w < np.inf]
+        costs = dict(self.importance or {})
+        check_named("importance", costs, schema)
+        wrong = [n for n, w in costs.items() if not is_number(w) or not 0 < w < np.inf]
         if wrong:
             raise ParameterError(f"importance must be above 0: {', '.join(map(repr, wrong))}")
-        return [float(given.get(name, 1.0)) for name in schema.quasi]
+        return [float(costs.get(name, 1.0)) for name in schema.quasi]
 
 
 def suppress(
     codes: Codes, absent: Codes, k: int, costs: list[float], persons: Persons | None = None
 ) -> NDArray[np.bool_]:
-    """Which cells to suppress so that every row of codes occurs at least k times.
+    """Return which cells to suppress so that every row of codes occurs at least k times.
 
     Parameters
     ----------
@@ -186,19 +186,19 @@ def _spare(now: Codes, absent: Codes, k: int) -> None:
     spare = np.flatnonzero((place >= k) & ~empty)
     spare = spare[np.lexsort((place[spare], group[spare], -size[group[spare]]))]
     need = k - int(empty.sum())
-    taken = spare[: max(need, 0)]
-    now[taken] = absent
+    spared = spare[: max(need, 0)]
+    now[spared] = absent
 
 
 def _groups(codes: Codes, persons: Persons | None = None) -> tuple[Codes, Codes]:
     """Group of every row and what k counts of every group, groups in sorted order."""
-    found = by_codes(list(codes.T))
-    size = found.sizes if persons is None else persons.sizes(found)
-    return found.labels.astype(np.int64), size.copy()
+    groups = by_codes(list(codes.T))
+    size = groups.sizes if persons is None else persons.sizes(groups)
+    return groups.labels.astype(np.int64), size.copy()
 
 
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:
-    """Sets of columns to suppress, cheap ones first; the set of all is left to the end."""
+    """Yield sets of columns to suppress, cheap ones first; the set of all is left to the end."""
     largest = len(costs) - 1 if len(costs) <= ALL_SUBSETS else 3
     sets = [
         list(chosen)

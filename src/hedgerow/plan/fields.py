@@ -63,7 +63,7 @@ class Vector:
         return iter(self._view)
 
     def tolist(self) -> list[Any]:
-        """The numbers as a list."""
+        """Return the numbers as a list."""
         return self._view.tolist()
 
     def __eq__(self, other: Any) -> bool:
@@ -99,8 +99,8 @@ def _packed(kind: str, values: Iterable[Any]) -> bytes:
     except TypeError:
         pass  # no array, so its values are read one by one
     try:
-        given = map(bool, values) if kind == "?" else values
-        return array(_FORMATS[kind], given).tobytes()
+        numbers = map(bool, values) if kind == "?" else values
+        return array(_FORMATS[kind], numbers).tobytes()
     except (TypeError, OverflowError):
         raise ValueError("a value is no number of the type asked for") from None
 
@@ -121,14 +121,14 @@ class Discreet:
         cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        told = []
+        parts = []
         for f in fields(self):  # type: ignore[arg-type]
             value = getattr(self, f.name)
             if isinstance(value, (tuple, Vector)) and not _records(value):
-                told.append(f"{f.name}=<{len(value):,}>")
+                parts.append(f"{f.name}=<{len(value):,}>")
             elif not f.metadata.get("private"):
-                told.append(f"{f.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(told)})"
+                parts.append(f"{f.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 def _records(values: Any) -> bool:
@@ -136,7 +136,7 @@ def _records(values: Any) -> bool:
 
 
 def plain(value: Any, *, public: bool = False) -> Any:
-    """A record, or what stands in one, as plain JSON data; without private fields if `public`."""
+    """Return a record, or what stands in one, as plain JSON data; without private fields if `public`."""
     if isinstance(value, Vector):
         return value.tolist()
     if isinstance(value, Cell):
@@ -149,7 +149,7 @@ def plain(value: Any, *, public: bool = False) -> Any:
 
 
 def texts(value: Any, *, public: bool = False) -> Iterator[str]:
-    """`plain` data as JSON text, piece by piece: a plan may have millions of numbers and cells.
+    """Yield `plain` data as JSON text, piece by piece: a plan may have millions of numbers and cells.
 
     Examples
     --------
@@ -157,11 +157,11 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
     '{"right":[2,-1],"names":["a",null]}'
     """
     if isinstance(value, (Mapping, Discreet)):
-        held = value if isinstance(value, Mapping) else told(value, public=public)
-        for mark, (name, each) in zip(chain("{", repeat(",")), held.items(), strict=False):
+        items = value if isinstance(value, Mapping) else told(value, public=public)
+        for mark, (name, each) in zip(chain("{", repeat(",")), items.items(), strict=False):
             yield f"{mark}{_json(name)}:"
             yield from texts(each, public=public)
-        yield "}" if held else "{}"
+        yield "}" if items else "{}"
     elif isinstance(value, (tuple, list, Vector)):
         yield "["
         for a in range(0, len(value), _RUN):
@@ -182,7 +182,7 @@ def _json(value: Any) -> str:
 
 
 def told(record: Any, *, public: bool = False) -> dict[str, Any]:
-    """The fields of a record by name, without private ones if `public`."""
+    """Return the fields of a record by name, without private ones if `public`."""
     return {
         f.name: getattr(record, f.name)
         for f in fields(record)
@@ -191,15 +191,15 @@ def told(record: Any, *, public: bool = False) -> dict[str, Any]:
 
 
 def read(kind: type[T], data: Any) -> T:
-    """A value of a type from plain JSON data, every field of a record held against its type.
+    """Return a value of a type from plain JSON data, every field of a record held against its type.
 
     Raises
     ------
     KeyError, TypeError, ValueError
         If a field is lacking, unknown or of another type, or a record's `check` fails.
     """
-    made: T = _reader(kind)(data)  # type: ignore[arg-type]
-    return made
+    value: T = _reader(kind)(data)  # type: ignore[arg-type]
+    return value
 
 
 @cache
@@ -228,32 +228,32 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
     in_order, check = list(readers.values()), getattr(kind, "check", None)
 
     def record(data: Any) -> Any:
-        """A record of its fields in their order, or by name."""
+        """Return a record of its fields in their order, or by name."""
         if isinstance(data, list):
-            made = kind(*[each(value) for each, value in zip(in_order, data, strict=True)])
+            result = kind(*[each(value) for each, value in zip(in_order, data, strict=True)])
         else:
             named = _checked(data, (dict,))
-            made = kind(**{name: readers[name](value) for name, value in named.items()})
+            result = kind(**{name: readers[name](value) for name, value in named.items()})
         if check:
-            check(made)
-        return made
+            check(result)
+        return result
 
     return record
 
 
 def _decimal(text: str) -> Decimal:
-    """A number that no double holds."""
+    """Return a number that no double holds."""
     try:
-        made = Decimal(text)
+        number = Decimal(text)
     except InvalidOperation:
         raise ValueError("a field is no number") from None
-    if not made.is_finite():
+    if not number.is_finite():
         raise ValueError("a field is no number")
-    return made
+    return number
 
 
 def _checked(value: Any, kinds: tuple[type, ...]) -> Any:
-    found = type(value)
-    if found not in kinds:
-        raise TypeError(f"a field is a {found.__name__}")
+    kind = type(value)
+    if kind not in kinds:
+        raise TypeError(f"a field is a {kind.__name__}")
     return value

@@ -18,7 +18,7 @@ Released = str | float | None
 
 @dataclass(frozen=True)
 class ColumnMap(PlanColumn):
-    """What each value of one column becomes.
+    """Map from each value of one column to its released value.
 
     A number or date (in its unit since 1970) falls into one of the half-open
     intervals ``(-inf, cuts[0]), [cuts[0], cuts[1]), ..., [cuts[-1], inf)``, so
@@ -50,12 +50,12 @@ class ColumnMap(PlanColumn):
 
     @property
     def is_number(self) -> bool:
-        """Whether intervals (True) or categories (False) are mapped."""
+        """Return whether intervals (True) or categories (False) are mapped."""
         return self.kind in ("numeric", "date") and not self.categories
 
     @property
     def meanings(self) -> tuple[Cell, ...]:
-        """What each released text stands for: every value that becomes it."""
+        """Return the values behind each released text."""
         slots: dict[Released, list[int]] = {}
         for i, label in enumerate(self.labels):
             slots.setdefault(label, []).append(i)
@@ -115,17 +115,17 @@ class Maps(Recoding):
             raise Contradiction("a suppressed class does not name every column")
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """The columns that are recoded, with their kinds in the original table."""
+        """Return the columns that are recoded, with their kinds in the original table."""
         return self.columns
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """What each released text stands for, by column."""
+        """Return the values behind each released text, by column."""
         return {column.name: column.meanings for column in self.columns}
 
 
 @dataclass(frozen=True)
 class MaskedColumn(PlanColumn):
-    """What became of one column, as shares of its cells (0 to 1). No value of a person.
+    """Outcome of one column, as shares of its cells (0 to 1). No value of a person.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class MaskedColumn(PlanColumn):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether every cell was released as it was."""
+        """Return whether every cell was released as it was."""
         return self.unchanged >= 1
 
 
@@ -185,26 +185,26 @@ class Mask(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """The method by the name that its words have in brackets, or by its words."""
+        """Return the method by the name that its words have in brackets, or by its words."""
         words, _, name = self.method.partition(" (")
         return f"changed most by {name.rstrip(')') or words}"
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """The columns that are recoded, with their kinds in the original table."""
+        """Return the columns that are recoded, with their kinds in the original table."""
         return self.columns
 
     @property
     def risk_model(self) -> str:
-        """What judges a release; see `Recoding`."""
+        """Return the risk model; see `Recoding`."""
         return self.judged_by
 
     def relations(self) -> Mapping[str, str]:
-        """Cells that were left out are the same or missing; others are anything."""
+        """Return LEFT_OUT where cells are the same or missing, else RANDOM."""
         relation = LEFT_OUT if self.judged_by == "classes" else RANDOM
         return {column.name: relation for column in self.columns}
 
     def refuse(self) -> UnsupportedError:
-        """The error for whoever wants to apply this to a table."""
+        """Return the error for whoever wants to apply this to a table."""
         return UnsupportedError(
             f"{self.method} cannot be applied from a plan: each released value depends on the "
             f"whole table it was made from",
@@ -239,24 +239,24 @@ class Randomized(PlanColumn):
 
     @property
     def d(self) -> int:
-        """Number of categories."""
+        """Return number of categories."""
         return len(self.categories)
 
     @property
     def t(self) -> float:
-        """The probability of keeping without a draw from all: (d p - 1)/(d - 1)."""
+        """Return the probability of keeping without a draw from all: (d p - 1)/(d - 1)."""
         return (self.d * self.p - 1) / (self.d - 1) if self.d > 1 else 1.0
 
     @property
     def epsilon(self) -> float:
-        """Local guarantee ln(p (d - 1)/(1 - p)); infinite where the value is always kept."""
+        """Return local guarantee ln(p (d - 1)/(1 - p)); infinite where the value is always kept."""
         if self.p >= 1 or self.d < 2:
             return math.inf
         return math.log(self.p * (self.d - 1) / (1 - self.p))
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether every cell is certain to be released as it was."""
+        """Return whether every cell is certain to be released as it was."""
         return self.p >= 1 and self.d > 1
 
     @property
@@ -266,14 +266,14 @@ class Randomized(PlanColumn):
 
     def check(self) -> None:
         """Raise Contradiction when the fields contradict each other."""
-        known = [c for c in self.categories if c is not None]
+        values = [c for c in self.categories if c is not None]
         if len(set(self.categories)) != self.d or (None in self.categories[:-1]):
             raise Contradiction("a randomized column holds a category twice")
-        if self.kind not in ("numeric", "date") and not all(isinstance(c, str) for c in known):
+        if self.kind not in ("numeric", "date") and not all(isinstance(c, str) for c in values):
             raise Contradiction("a category is no text")
-        if len({isinstance(c, str) for c in known}) > 1:
+        if len({isinstance(c, str) for c in values}) > 1:
             raise Contradiction("the categories are numbers or texts")
-        if self.kind in ("numeric", "date") and len(self.cuts) != max(len(known) - 1, 0):
+        if self.kind in ("numeric", "date") and len(self.cuts) != max(len(values) - 1, 0):
             raise Contradiction("a randomized column has one category more than it has cuts")
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
             raise Contradiction("p lies in (1/d, 1]")
@@ -307,17 +307,17 @@ class Randomize(Recoding):
     unprotected: float = field(default=math.nan, metadata=PRIVATE)
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """The columns that are recoded, with their kinds in the original table."""
+        """Return the columns that are recoded, with their kinds in the original table."""
         return self.columns
 
     @property
     def most_changed(self) -> str:
-        """Its columns are randomized, not coarsened."""
+        """Return the words about the column that changed most: it is randomized, not coarsened."""
         return "randomized most"
 
     @property
     def risk_model(self) -> str:
-        """A released cell may be false, so classes of equal cells say nothing."""
+        """Return "linkage": a released cell may be false, so classes of equal cells say nothing."""
         return "linkage"
 
 
@@ -345,5 +345,5 @@ class Anatomize(Recoding):
     groups: int
 
     def relations(self) -> Mapping[str, str]:
-        """A number in place of the sensitive value."""
+        """Return a number in place of the sensitive value."""
         return {self.sensitive: RANDOM}

@@ -68,7 +68,7 @@ class PlanColumn(Discreet):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether every cell is certain to be released as it was."""
+        """Return whether every cell is certain to be released as it was."""
         return self.relation == UNCHANGED
 
     @property
@@ -99,7 +99,7 @@ class Recoding(Discreet):
     """Whether a plan of this kind recodes every quasi-identifier."""
 
     def refuse(self) -> UnsupportedError:
-        """The error for whoever wants to apply a plan that holds for one table alone."""
+        """Return the error for whoever wants to apply a plan that holds for one table alone."""
         return UnsupportedError(
             f"a plan of the kind {self.kind!r} cannot be applied to other people",
             hint="protect their table by itself",
@@ -107,34 +107,34 @@ class Recoding(Discreet):
 
     @property
     def risk_model(self) -> str:
-        """The yardstick of a release: "classes" of equal cells, or "linkage" of altered records."""
+        """Return the yardstick of a release: "classes" of equal cells, or "linkage" of altered records."""
         return "classes"
 
     @property
     def most_changed(self) -> str:
-        """The words about the column that lost most."""
+        """Return the words about the column that lost most."""
         return "coarsened most"
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """The columns that are recoded, with their kinds in the original table."""
+        """Return the columns that are recoded, with their kinds in the original table."""
         return ()
 
     def relations(self) -> Mapping[str, str]:
-        """Per column that does not stay as it is, how a released cell relates to its original."""
+        """Return how a released cell relates to its original, by column that does not stay as it is."""
         return {column.name: column.relation for column in self.recoded()}
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Per recoded column what its released cells stand for; nothing where a cell says it."""
+        """Return the values behind released cells, by recoded column; nothing where the cell says it."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON data."""
-        made: dict[str, Any] = plain(self)
-        return made
+        """Return plain JSON data."""
+        data: dict[str, Any] = plain(self)
+        return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
+        """Return the record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
         return read(cls, data)
 
 
@@ -161,7 +161,7 @@ class Recoded(PlanColumn):
 
     @property
     def silent(self) -> bool:
-        """Whether no cell says anything."""
+        """Return whether every cell is suppressed."""
         return bool(self.cells) and all(cell.anything for cell in self.cells)
 
 
@@ -214,21 +214,21 @@ class Partition(Recoding):
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """The columns that are recoded, with their kinds in the original table."""
+        """Return the columns that are recoded, with their kinds in the original table."""
         return self.columns
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """The cells of every column."""
+        """Return the cells of every column."""
         return {column.name: column.cells for column in self.columns}
 
     @cached_property
     def n_leaves(self) -> int:
-        """Number of leaves."""
+        """Return number of leaves."""
         return sum(1 for column in self.split if column < 0)
 
     @cached_property
     def n_groups(self) -> int:
-        """Number of groups."""
+        """Return number of groups."""
         return len(set(self.groups)) if len(self.groups) else self.n_leaves
 
     def check(self) -> None:
@@ -266,15 +266,15 @@ class Partition(Recoding):
         if len(self.groups):
             if len(self.groups) != self.n_leaves or min(self.groups) < 0:
                 raise Contradiction("the groups do not match the leaves")
-            told: dict[int, tuple[int, ...]] = {}
+            cells_of: dict[int, tuple[int, ...]] = {}
             for number, *mine in zip(self.groups, *self.leaf_cells, strict=True):
-                if told.setdefault(number, tuple(mine)) != tuple(mine):
+                if cells_of.setdefault(number, tuple(mine)) != tuple(mine):
                     raise Contradiction("leaves of one group have different cells")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table was (or will be) recoded: plain data, no code, no key.
+    """Record of how a table was (or will be) recoded: plain data, no code, no key.
 
     A plan is private: it holds thresholds taken from the data. `public` leaves
     out every field marked private.
@@ -323,7 +323,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        """What becomes of each column and what is promised, for notebooks; no threshold, no cell."""
+        """Return what becomes of each column and what is promised, for notebooks; no threshold, no cell."""
         done = self.recoding.relations()
         rows = [
             (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
@@ -346,29 +346,29 @@ class Plan:
         )
 
     def names(self, role: str) -> list[str]:
-        """The columns of one role, in table order."""
+        """Return the columns of one role, in table order."""
         return [c.name for c in self.columns if c.role == role]
 
     @property
     def left_out(self) -> list[str]:
-        """The columns that are not released: identifiers, and those that nobody declared."""
+        """Return the columns that are not released: identifiers, and those that nobody declared."""
         return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
 
     @property
     def unit(self) -> str | None:
-        """The column that identified a person; None where k counts records."""
+        """Return the column that identified a person; None where k counts records."""
         return next((p["unit"] for p in self.promises if p.get("unit")), None)
 
     @property
     def household(self) -> str | None:
-        """The column that identified people who live together; None where k counts no households."""
+        """Return the column that identified people who live together; None where k counts no households."""
         return next((p["household"] for p in self.promises if p.get("household")), None)
 
     @property
     def zones(self) -> dict[str, str]:
-        """The time zones of recoded columns whose cells tell times in UTC."""
-        told = {column.name for column in self.recoding.recoded() if not column.is_unchanged}
-        return {c.name: c.zone for c in self.columns if c.zone and c.name in told}
+        """Return the time zones of recoded columns whose cells tell times in UTC."""
+        recoded = {column.name for column in self.recoding.recoded() if not column.is_unchanged}
+        return {c.name: c.zone for c in self.columns if c.zone and c.name in recoded}
 
     def check(self) -> None:
         """Raise Contradiction when the columns contradict each other or the recoding."""
@@ -407,7 +407,7 @@ class Plan:
         return load(Path(path))
 
     def public(self) -> dict[str, Any]:
-        """The plan as JSON data without its private fields."""
+        """Return the plan as JSON data without its private fields."""
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
@@ -447,7 +447,7 @@ class Plan:
         create: str | None = None,
         name: str = "release",
     ) -> str:
-        """A SELECT that makes the same release inside a database, or a statement that creates it.
+        """Return a SELECT that makes the same release inside a database, or a statement that creates it.
 
         Parameters
         ----------
@@ -473,17 +473,17 @@ class Plan:
         return facade.to_sql(self, table, dialect, create=create, name=name)
 
     def explain(self) -> str:
-        """The plan in words: what is released, recoded, dropped and promised."""
+        """Return the plan in words: what is released, recoded, dropped and promised."""
         return facade.explain(self)
 
 
 def dumps(plan: Plan, *, public: bool = False) -> str:
-    """The plan as JSON text; without the fields that its records mark private if `public`."""
+    """Return the plan as JSON text; without the fields that its records mark private if `public`."""
     return "".join(pieces(plan, public=public))
 
 
 def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
-    """The text of `dumps`, piece by piece."""
+    """Yield the text of `dumps`, piece by piece."""
     data = {
         "hedgerow_plan": plan.version,
         "method": plan.method,
@@ -493,18 +493,18 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         "promises": plain(plan.promises),
         "recoding": {"kind": plan.recoding.kind, **told(plan.recoding, public=public)},
     }
-    said = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
-    data |= {name: value for name, value in said.items() if value}
+    reading = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
+    data |= {name: value for name, value in reading.items() if value}
     return texts(data, public=public)
 
 
 def _no_constant(name: str) -> None:
-    """NaN and Infinity are no JSON, and no plan holds them."""
+    """Refuse NaN and Infinity, which are no JSON."""
     raise ValueError(name)
 
 
 def parsed(text: str, where: str) -> Any:
-    """The data of JSON text; PlanError when it is none."""
+    """Return the data of JSON text; PlanError when it is none."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -523,7 +523,7 @@ def check_version(data: Any, what: str, version: int, where: str, hint: str) -> 
 
 
 def loads(text: str, where: str = "the plan") -> Plan:
-    """The plan of JSON text; PlanError when it is not one that this version reads."""
+    """Return the plan of JSON text; PlanError when it is not one that this version reads."""
     data = parsed(text, where)
     hint = "a plan is the plan.json that `hedgerow protect` writes"
     check_version(data, "plan", VERSION, where, hint)
