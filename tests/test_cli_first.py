@@ -274,6 +274,41 @@ def test_help_fits_a_terminal_and_has_headings(
     assert f"  see: hedgerow {name} --help" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["protect", "frontier"])
+def test_masking_has_a_help_page_of_its_own_and_another_shows_every_option(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pages = {}
+    for page in ("--help", "--help-masking", "--help-all"):
+        assert run([name, page]) == 0
+        pages[page] = capsys.readouterr().out
+        assert max(map(len, pages[page].splitlines())) <= 80
+    first, masking, everything = pages.values()
+    for option in ("--block-size", "--degree", "--noise", "--correlated", "--invariant"):
+        assert f"  {option} " not in first
+        assert f"  {option} " in masking
+        assert f"  {option} " in everything
+    assert "hedgerow score" in " ".join(masking.split())
+    assert "--help-masking" in first
+    assert "--quasi" in first
+    assert "--quasi" in everything
+    assert "--quasi" not in masking
+    options = [line.split()[0] for line in first.splitlines() if line.startswith("  -")]
+    assert all(option in everything for option in options)
+
+
+def test_the_first_page_leaves_out_methods_that_few_people_need(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["--help"]) == 0
+    assert "\n  score " not in capsys.readouterr().out
+    assert run(["protect", "--help"]) == 0
+    first = capsys.readouterr().out
+    assert "porop" not in first
+    assert run(["protect", "people.csv", "--method", "nothing"]) == 2
+    assert run(["score", "--help"]) == 0
+
+
 @pytest.mark.parametrize(
     ("name", "usage", "words"),
     [

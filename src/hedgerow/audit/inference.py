@@ -670,7 +670,7 @@ def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
 
 
 class InferenceBound:
-    """What the best of the named attackers may explain, asked about the people of a release.
+    """A check of the most that the best of the named attackers explains about the people of a release.
 
     Of every sensitive column, over all members and over the worst tenth (see
     `hedgerow.inference`). It is measured under these learners and bounds no other.
@@ -692,27 +692,27 @@ class InferenceBound:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What a plan keeps of it."""
-        tried = self._measured[1].learners if self._measured else LEARNERS
-        return {"max_inference": self.most, "max_inference_learners": list(tried)}
+        """Return the parameters that a plan keeps."""
+        learners = self._measured[1].learners if self._measured else LEARNERS
+        return {"max_inference": self.most, "max_inference_learners": list(learners)}
 
     def measure(self, release: Release, progress: Progress | None = None) -> Inference:
-        """What the learners infer; measured once for one released table."""
+        """Return what the learners infer; measured once for one released table."""
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
-            found = infer(pair, progress=progress, promises=release.plan.promises)
-            self._measured = (release.released, found)
+            inference = infer(pair, progress=progress, promises=release.plan.promises)
+            self._measured = (release.released, inference)
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:
-        """The check of a release as it stands."""
-        found = self.measure(release, progress)
-        reached = found.reached
+        """Return the check of a release as it stands."""
+        inference = self.measure(release, progress)
+        reached = inference.reached
         return Check(
             "inference (measured)",
             self.most,
             reached,
             reached <= self.most + SLACK,
-            f"the most that {', '.join(found.learners)} explain of a sensitive column, of all "
+            f"the most that {', '.join(inference.learners)} explain of a sensitive column, of all "
             "members or the worst tenth; other attackers may explain more",
         )

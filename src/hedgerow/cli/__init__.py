@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run `hedgerow` and leave: 0 done, 1 a promise does not hold, 2 bad usage or input."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    if given == ["--version"]:  # before anything is loaded
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if words == ["--version"]:  # before anything is loaded
         from hedgerow import __version__
 
         print(f"hedgerow {__version__}")
@@ -25,4 +25,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         sys.exit(130)
-    sys.exit(run(given))
+    sys.exit(run(words))

@@ -82,7 +82,8 @@ for command in (
     start.profiles,
     start.studio,
 ):
-    app.command(name=command.__name__.replace("_", "-"), cls=Panelled)(command)
+    name = command.__name__.replace("_", "-")
+    app.command(name=name, cls=Panelled, hidden=name == "score")(command)
 
 # click's UsageError, wherever typer keeps its click
 UsageError: Any = typer.BadParameter.__bases__[0]

@@ -274,18 +274,18 @@ def score(original: str, masked: str, options: Options) -> None:
     other, which is tested; a release folder that holds its mapping (protect --mapping) knows
     its rows. The numeric columns that both have are compared. Low figures are good.
     """
-    from ..audit.score import score as score_files
+    from . import heavy
 
     is_json = options.pop("json", False)
     with working("scoring"):
-        scores = score_files(original, masked, **options)
+        scores = heavy.score(original, masked, **options)
     if is_json:
         as_json(scores.to_dict())
         return
     loss = scores.loss
     n = len(scores.columns)
     compared = "1 numeric column" if n == 1 else f"{n} numeric columns"
-    known = "1 column" if scores.known == 1 else f"1 to {scores.known} columns"
+    columns = "1 column" if scores.known == 1 else f"1 to {scores.known} columns"
     say(f"{scores.rows:,} complete records, {compared} compared.")
     if scores.linked < scores.rows:
         say(f"{scores.linked:,} of the records were drawn and linked.")
@@ -305,9 +305,9 @@ def score(original: str, masked: str, options: Options) -> None:
         ("  variances", loss.variances, "relative change"),
         ("  correlations", loss.correlations, "absolute change"),
         ("disclosure risk", scores.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
-        ("  distance", scores.dld, f"records linked, {known} known: the larger of"),
+        ("  distance", scores.dld, f"records linked, {columns} known: the larger of"),
         *scales(scores.distance, scores.distance_ranks),
-        ("  probabilistic", scores.pld, f"records linked, {known} known: the larger of"),
+        ("  probabilistic", scores.pld, f"records linked, {columns} known: the larger of"),
         *scales(scores.probabilistic, scores.probabilistic_ranks),
         ("  interval", scores.id, "originals within 1 to 10% of the ranks around"),
     ]

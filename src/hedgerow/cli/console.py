@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..display import wrapped
+from ..display import aligned, wrapped
 from ..progress import Progress, hearing_compiling
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
     """Print aligned columns of text."""
-    from ..display import aligned
-
     for line in aligned([tuple(row) for row in rows], head):
         say(line)
 
@@ -124,10 +122,10 @@ def _bar(text: str) -> Iterator[Progress]:
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
+        TextColumn("{task.fields[remaining]}"),
     )
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(text, total=None, left="")
+        task = bar.add_task(text, total=None, remaining="")
         pace = _Pace()
 
         def report(step: str, fraction: float | None) -> None:
@@ -136,7 +134,7 @@ def _bar(text: str) -> Iterator[Progress]:
                 description=step,
                 completed=fraction or 0.0,
                 total=None if fraction is None else 1.0,
-                left=pace.left(fraction),
+                remaining=pace.remaining(fraction),
             )
 
         def compiling() -> None:
@@ -152,7 +150,7 @@ class _Pace:
     def __init__(self) -> None:
         self.began, self.reached = time.monotonic(), 0.0
 
-    def left(self, fraction: float | None) -> str:
+    def remaining(self, fraction: float | None) -> str:
         """Return the remaining time in words."""
         share = fraction or 0.0
         if share < self.reached:  # something else has begun
@@ -166,7 +164,7 @@ class _Lines:
 
     def __init__(self, text: str) -> None:
         self.text, self.step = text, ""
-        self.left = ""
+        self.remaining = ""
         self.pace = _Pace()
         self.began = time.monotonic()
         self.compiled: float | None = None
@@ -192,7 +190,7 @@ class _Lines:
         """Note what is being done and the share of it."""
         if step != self.step and _loudness == VERBOSE:
             to_stderr(f"{self._seconds():7.1f} s  {step}")
-        self.step, self.left = step, self.pace.left(fraction)
+        self.step, self.remaining = step, self.pace.remaining(fraction)
 
     def compiling(self) -> None:
         """Note that kernels are being compiled, which takes unexpectedly long."""
@@ -208,8 +206,8 @@ class _Lines:
             if self._seconds() >= due:
                 due = self._seconds() + EVERY
                 step = f"{self.step}, " if self.step and self.step != self.text else ""
-                left = f", {self.left}" if self.left else ""
-                to_stderr(f"{self.text}: {step}{lasting(self._seconds())} so far{left}")
+                remaining = f", {self.remaining}" if self.remaining else ""
+                to_stderr(f"{self.text}: {step}{lasting(self._seconds())} so far{remaining}")
 
 
 def lasting(seconds: float) -> str:

@@ -26,7 +26,11 @@ VARIED = tuple(name for name in TRIED if name not in ("k", "max_disclosure"))
 OWN = (
     *under(
         "What is tried",
-        Option("method", list, f"One or more of {', '.join(methods.METHODS)}. Default: mart."),
+        Option(
+            "method",
+            list,
+            f"One or more of {', '.join(methods.USUAL)}; masking: see --help-masking. Default: mart.",
+        ),
         Option("k", list, f"Values of k to try. Default: {_defaults('k')}.", ("-k",)),
         Option(
             "max_disclosure",

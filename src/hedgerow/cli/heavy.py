@@ -1,39 +1,22 @@
 """What takes long to load, in one import that a command makes when it runs."""
 
-from ..audit.measure import audit, refuse_whole
-from ..audit.profile_result import needs_attacks
-from ..audit.subject import plan_of
-from ..datasets import make_people
-from ..files import SUFFIXES
-from ..io.write import write_table
-from ..methods.mart import MART
-from ..release import apply_plan
-from ..release.evidence import evidence
-from ..release.write import PARTS_MARKS, PUBLIC_MARKS, check_apart, check_target
-from ..report.figures import standard_verdict
-from ..workflow.inspection import beforehand
-from ..workflow.outcome import outcome
-from ..workflow.protect import stronger
-from ..workflow.session import Session
-
-__all__ = [
-    "MART",
-    "PARTS_MARKS",
-    "PUBLIC_MARKS",
-    "SUFFIXES",
-    "Session",
-    "apply_plan",
-    "audit",
-    "beforehand",
-    "check_apart",
-    "check_target",
-    "evidence",
-    "make_people",
-    "needs_attacks",
-    "outcome",
-    "plan_of",
-    "refuse_whole",
-    "standard_verdict",
-    "stronger",
-    "write_table",
-]
+from ..audit.measure import audit as audit
+from ..audit.measure import refuse_whole as refuse_whole
+from ..audit.profile_result import needs_attacks as needs_attacks
+from ..audit.score import score as score
+from ..audit.subject import plan_of as plan_of
+from ..datasets import make_people as make_people
+from ..io.write import write_table as write_table
+from ..methods.mart import MART as MART
+from ..release import Release as Release
+from ..release import apply_plan as apply_plan
+from ..release.evidence import evidence as evidence
+from ..release.write import PARTS_MARKS as PARTS_MARKS
+from ..release.write import PUBLIC_MARKS as PUBLIC_MARKS
+from ..release.write import check_apart as check_apart
+from ..release.write import check_target as check_target
+from ..report.figures import standard_verdict as standard_verdict
+from ..workflow.inspection import beforehand as beforehand
+from ..workflow.outcome import outcome as outcome
+from ..workflow.protect import stronger as stronger
+from ..workflow.session import Session as Session

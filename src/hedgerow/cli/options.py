@@ -15,6 +15,7 @@ from typer.core import TyperCommand
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
+from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import Option, fits, schema_from, split
 from .console import set_loudness
 from .outputs import received
@@ -125,6 +126,34 @@ _ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
 """The arguments of every command, by the function's name: what stands for each and what it is."""
 
 
+_PAGES = {
+    "help_masking": "Show the masking methods of the PoROP paper and their options.",
+    "help_all": "Show the options of all methods.",
+}
+"""Further help pages of commands that take a method, and the flags that show them."""
+
+_MASKING = (
+    "The masking methods of the PoROP paper change the values themselves and promise nothing about "
+    f"groups: --method {', '.join(MASKING[:-1])} or {MASKING[-1]}. All other options are those of "
+    "--help. hedgerow score judges what a masked file lost and what it still gives away."
+)
+
+
+def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> None:
+    if is_set and not ctx.resilient_parsing:
+        ctx.meta["page"] = param.name
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+def _page(name: str) -> inspect.Parameter:
+    """Return the option that shows a further help page."""
+    flag = "--" + name.replace("_", "-")
+    shown = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
+    by_name = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, by_name, default=False, annotation=Annotated[bool, shown])
+
+
 class Panelled(TyperCommand):
     """A command whose help text has its options below headings.
 
@@ -143,6 +172,15 @@ class Panelled(TyperCommand):
         named = (name if needed else f"[{name}]" for name, _, needed in self._arguments(ctx))
         return [self.options_metavar or "", *named]
 
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command does, or what its help page is about."""
+        if ctx.meta.get("page") != "help_masking":
+            super().format_help_text(ctx, formatter)
+            return
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_MASKING)
+
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments first and options without a heading last."""
         arguments = [
@@ -157,8 +195,10 @@ class Panelled(TyperCommand):
                 name = getattr(each, "rich_help_panel", None) or "Options"
                 panels.setdefault(name, []).append(record)
         panels["Options"] = panels.pop("Options")
+        page = ctx.meta.get("page", "help")
         for name, records in panels.items():
-            if records:
+            is_masking = name == MASKING_PANEL
+            if records and (page == "help_all" or is_masking == (page == "help_masking")):
                 with formatter.section(name):
                     formatter.write_dl(records)
 
@@ -188,20 +228,23 @@ def command(
         signature = inspect.signature(function, eval_str=True).parameters
         parameters = []
         for name, (metavar, _) in arguments.items():
-            shown = typer.Argument(metavar=metavar)
+            argument = typer.Argument(metavar=metavar)
             kind = signature[name].annotation
-            parameters.append(signature[name].replace(annotation=Annotated[kind, shown]))
+            parameters.append(signature[name].replace(annotation=Annotated[kind, argument]))
         if config:
             by_name = inspect.Parameter.KEYWORD_ONLY
             parameters.append(
                 inspect.Parameter("config", by_name, default=None, annotation=ConfigFile)
             )
         parameters += map(parameter, rows.values())
+        if any(row.panel == MASKING_PANEL for row in rows.values()):
+            parameters += map(_page, _PAGES)
 
         @functools.wraps(function)
         def run(config: Path | None = None, **values: Any) -> Any:
-            paths = {name: received(values.pop(name)) for name in arguments}
-            return function(**paths, options=merged(values, config, rows, tables))
+            paths = {name: received(values[name]) for name in arguments}
+            flags = {name: value for name, value in values.items() if name in rows}
+            return function(**paths, options=merged(flags, config, rows, tables))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}

@@ -21,8 +21,7 @@ from .options import TABLE, Options, command
 from .outputs import check_distinct, is_stream, send
 
 if TYPE_CHECKING:
-    from ..release import Release
-    from ..workflow.session import Session
+    from . import heavy
 
 
 @command(*OPTIONS, tables=TABLES, source=TABLE)
@@ -114,7 +113,7 @@ def protect(options: Options, source: str | None = None) -> None:
     _print_files(release, folder, public)
 
 
-def _send(release: Release, folder: Path, outcome: Sequence[str]) -> None:
+def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
     """Send the released table alone to standard output."""
     for line in outcome:
         note(line)
@@ -152,7 +151,7 @@ def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> d
 
 
 def _measure(
-    session: Session, measured: dict[str, bool], options: Options, profile: Profile | None
+    session: heavy.Session, measured: dict[str, bool], options: Options, profile: Profile | None
 ) -> None:
     """Measure for the report; a release that cannot be measured is written without one.
 
@@ -172,7 +171,7 @@ def _measure(
         warn(f"no report.html: {error.message}")
 
 
-def _files(release: Release, folder: Path) -> dict[str, Path]:
+def _files(release: heavy.Release, folder: Path) -> dict[str, Path]:
     """Return the files that every release has, by what they are."""
     return {
         "release": folder / release.file_name,
@@ -182,7 +181,7 @@ def _files(release: Release, folder: Path) -> dict[str, Path]:
     }
 
 
-def _print_files(release: Release, folder: Path, public: str | None) -> None:
+def _print_files(release: heavy.Release, folder: Path, public: str | None) -> None:
     files = _files(release, folder)
     if other := release.plan.names("other"):
         say(f'Released unchanged as "other": {", ".join(other)}.')

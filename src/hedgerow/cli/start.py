@@ -20,7 +20,7 @@ from .options import FORMATS, Options, command
 from .outputs import named, new_file
 
 if TYPE_CHECKING:
-    from ..workflow.session import Session
+    from . import heavy
 
 QUASI = ("age", "sex", "education", "job", "region", "marital", "hours_per_week", "born_abroad")
 SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
@@ -82,7 +82,7 @@ def demo(options: Options) -> None:
     say(f"made by    {session.command_line().splitlines()[-1]}")
 
 
-def _sentences(session: Session) -> list[str]:
+def _sentences(session: heavy.Session) -> list[str]:
     """Return what was promised and reached, in three sentences."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]

@@ -50,8 +50,8 @@ def make_release(
     _check_capable(table.engine, schema, secret)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
-    kept = [n for n in schema.identifiers if n != schema.household] if secret else []
-    repeated = refuse_repeated(table, schema, kept)
+    linked = [n for n in schema.identifiers if n != schema.household] if secret else []
+    repeated = refuse_repeated(table, schema, linked)
     if schema.weight is not None:
         check_weights(table, schema.weight)
     try:
@@ -78,14 +78,14 @@ def _protected(
     step = telling(progress)
     table.release_memory()
     method.check_kinds()
-    room = method.memory_estimate(table.n_rows, len(schema.sensitive))
+    memory = method.memory_estimate(table.n_rows, len(schema.sensitive))
     if table.engine != "memory":
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
-        table.check_memory(len(named), room)
+        table.check_memory(len(named), memory)
         computing(table.engine).encode(table, named)
     step("fitting")
-    with cautions() as heard:
+    with cautions() as warnings:
         if repeated:
             caution(
                 f"{', '.join(repeated)}: values repeat, so people may have several records, and k "
@@ -93,7 +93,7 @@ def _protected(
             )
         with listening(step, "fitting"):
             fitted: Method = method.copy().fit_table(
-                table.with_local_codes(method.joint_columns(schema), room), schema
+                table.with_local_codes(method.joint_columns(schema), memory), schema
             )
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
@@ -123,13 +123,13 @@ def _protected(
     table.release_memory()
     step("recoding")
     replaced = dict(fitted.release_table(table).columns)
-    kept = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
+    linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
     if secret is not None:
-        replaced |= {name: pseudonyms(table, name, secret) for name in kept}
+        replaced |= {name: pseudonyms(table, name, secret) for name in linked}
     frame, rows = computing(table.engine).release(
         table,
         replaced,
-        drop=[n for n in plan.left_out if n not in kept],
+        drop=[n for n in plan.left_out if n not in linked],
         keep_order=keep_order,
         parts=parts,
     )
@@ -141,9 +141,9 @@ def _protected(
         original=table,
         table=frame,
         rows=rows,
-        pseudonyms=kept,
+        pseudonyms=linked,
         secret=secret,
-        warned=tuple(heard),
+        warned=tuple(warnings),
         parts=parts,
     )
     step("verifying")
@@ -157,12 +157,12 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
     """Raise UnsupportedError where an engine cannot do what is asked, before any work."""
     can = computing(engine).capabilities
     survey = any(each is not None for each in (schema.household, schema.weight))
-    for what, asked, able in (
+    for what, is_needed, is_able in (
         ("who is a person is told by a column (unit)", schema.person is not None, can.units),
         ("households or weights are told by a column", survey, can.units),
         ("identifiers are replaced by pseudonyms", secret is not None, can.pseudonyms),
     ):
-        if asked and not able:
+        if is_needed and not is_able:
             raise UnsupportedError(
                 f"{what}, which the engine {engine!r} cannot do",
                 hint='use engine="memory" or "duckdb" (--engine)',

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..audit.profile_result import needs_attacks
+from ..datasets import make_people
 from ..errors import Cancelled, HedgerowError
 from ..hierarchy import Hierarchy
+from ..io.write import write_table
 from ..notation import plain
 from ..profiles import Profile
 from ..report import pictures
@@ -81,9 +83,6 @@ class Worker:
 
     def _demo(self, ask: Ask) -> dict[str, Any]:
         """Write a table of synthetic people to a file."""
-        from ..datasets import make_people
-        from ..io.write import write_table
-
         write_table(make_people(ask["people"], seed=1), ask["path"])
         return self._open(ask)
 

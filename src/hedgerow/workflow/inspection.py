@@ -1,4 +1,4 @@
-"""A first look at a table: its columns, a proposed schema, and what to be wary of."""
+"""A first look at a table: its columns, a proposed schema, and warnings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """What `inspect` found: counts and names of columns, never a value.
+    """Counts and names of columns, as `inspect` finds them; never a value.
 
     Parameters
     ----------
@@ -66,10 +66,10 @@ class Inspection:
 
     def _repr_html_(self) -> str:
         """The columns with their proposed roles, for notebooks; counts only."""
-        told = ["Proposed roles, to correct: only you know what an intruder may know."]
+        lines = ["Proposed roles, to correct: only you know what an intruder may know."]
         return face(
             f"{self.rows:,} records, {len(self.columns)} columns",
-            told,
+            lines,
             ("", _HEAD, self._rows()),
             notes=[*self._codes(), *self.warnings],
         )
@@ -97,7 +97,7 @@ class Inspection:
         return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
 
     def _codes(self) -> Iterator[str]:
-        """Numbers that attacks take for codes."""
+        """Yield which numbers attacks take for codes."""
         codes = [
             c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
         ]
@@ -135,9 +135,9 @@ def inspect(
     >>> seen.schema.quasi, seen.schema.sensitive
     (('age',), ('income',))
     """
-    told = Schema(missing=missing, decimal=decimal, encoding=encoding)
-    if told != Schema() or not isinstance(table, Table):
-        table = opened(table, tuple(ENGINES), "inspecting", schema=told)
+    reading = Schema(missing=missing, decimal=decimal, encoding=encoding)
+    if reading != Schema() or not isinstance(table, Table):
+        table = opened(table, tuple(ENGINES), "inspecting", schema=reading)
     columns = tuple(profile(table))
     schema = proposal(table, columns)
     warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
@@ -145,14 +145,14 @@ def inspect(
 
 
 def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
-    """What a file of text leaves open: words for nothing, numbers that can be read in two ways."""
+    """Yield what a file of text leaves open: words for no value, numbers that can be read in two ways."""
     if table.suffix not in (".csv", ".xlsx"):
         return
     yield from table.layout.dialect.doubts()
-    if held := [column for column in columns if column.markers]:
-        words = list(dict.fromkeys(word for column in held for word in column.markers))
+    if marked := [column for column in columns if column.markers]:
+        words = list(dict.fromkeys(word for column in marked for word in column.markers))
         yield (
-            f"{', '.join(c.name for c in held)}: {', '.join(map(repr, words))} is read as text like "
+            f"{', '.join(c.name for c in marked)}: {', '.join(map(repr, words))} is read as text like "
             "any other; if it means no value, say so: --missing "
             + shlex.quote(",".join(map(quoted, words)))
         )
@@ -188,23 +188,23 @@ def _warnings(
 
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
-    """What to be wary of in the chosen columns, before any work is done."""
-    found = list(_strata(table, schema))
+    """Return warnings about the chosen columns, before any work is done."""
+    warnings = list(_strata(table, schema))
     for name in (*schema.quasi, *schema.sensitive):
         kind = schema.kinds.get(name, "categorical")
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
             continue
         longest = longest_text(table.column(name, kind="categorical"))
-        found += [_prose(name, longest)] if longest > LONG else []
-    return found
+        warnings += [_prose(name, longest)] if longest > LONG else []
+    return warnings
 
 
 def _strata(table: Table, schema: Schema) -> Iterator[str]:
-    """That a weight gives strata away, where it is released as it is."""
+    """Yield that a released weight gives strata away, where it does."""
     if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
-        told = strata_disclosure(table, str(schema.weight), schema.quasi)
-        if told is not None:
-            yield told
+        text = strata_disclosure(table, str(schema.weight), schema.quasi)
+        if text is not None:
+            yield text
 
 
 def _prose(name: str, longest: int) -> str:

@@ -33,6 +33,11 @@ METHODS = {
     "tpp": ("hedgerow.methods.tpp", "TreePatternPreserving"),
 }
 
+MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
+"""The masking methods of the PoROP paper, which have a help page of their own."""
+MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
+USUAL = tuple(name for name in METHODS if name not in MASKING)
+
 OPTIONS = (
     *under(
         "Method",
@@ -108,28 +113,28 @@ OPTIONS = (
         Option("row_id", str, "Column that identifies a row for the draws. Default: all columns."),
     ),
     *under(
-        "Methods porop and lirop",
-        Option("block_size", int, "Values a block. Default: searched."),
-        Option("degree", int, "porop: degree of the polynomials. Default: searched."),
-        Option("noise", str, "synthetic or perturbative."),
-    ),
-    *under(
-        "Masking: microaggregation, noise, rank-swapping, pram, top-bottom",
-        Option("clip", bool, "Move masked numbers back into the extent of their column."),
+        "Methods microaggregation and top-bottom",
         Option("integers", bool, "Round columns of integers to integers."),
         Option("grouping", str, "microaggregation: mdav, v-mdav or individual_ranking."),
         Option("distance", str, "microaggregation: auto, euclidean or gower."),
         Option("gain", float, "microaggregation: V-MDAV's gain factor."),
-        Option("correlated", bool, "noise: with the covariance of the data."),
-        Option("scale", float, "noise: its deviation over that of the column."),
-        Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
-        Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
-        Option("invariant", bool, "pram: keep the expected counts of the categories."),
         Option("top", float, "top-bottom: code values above."),
         Option("bottom", float, "top-bottom: code values below."),
         Option("top_share", float, "top-bottom: share of the largest values to code."),
         Option("bottom_share", float, "top-bottom: share of the smallest values to code."),
         Option("replace", str, "top-bottom: threshold or mean."),
+    ),
+    *under(
+        MASKING_PANEL,
+        Option("block_size", int, "porop, lirop: values a block. Default: searched."),
+        Option("degree", int, "porop: degree of the polynomials. Default: searched."),
+        Option("noise", str, "porop, lirop: synthetic or perturbative."),
+        Option("clip", bool, "Move masked numbers back into the extent of their column."),
+        Option("correlated", bool, "noise: with the covariance of the data."),
+        Option("scale", float, "noise: its deviation over that of the column."),
+        Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
+        Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
+        Option("invariant", bool, "pram: keep the expected counts of the categories."),
     ),
 )
 
@@ -199,7 +204,7 @@ def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
 def name_of(method: Any) -> str:
     """Return the name of a method on the command line."""
     cls = type(method).__name__
-    name = next((name for name, (_, known) in METHODS.items() if known == cls), None)
+    name = next((name for name, (_, each) in METHODS.items() if each == cls), None)
     if name is None:
         raise UnsupportedError(f"the command line does not know the method {cls}")
     return name

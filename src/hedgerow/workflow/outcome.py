@@ -12,7 +12,7 @@ from ..report.verdict import not_bounded, overall, verdicts
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
-    """What was promised and reached, by the yardstick that judges the release.
+    """Return what was promised and reached, by the risk model that judges the release.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
     verdict = overall(verdicts(audit, release.plan, release.checks), loud)
     head = [verdict["says"], *(f"- not bounded: {text}" for text in loud)]
-    groups, told = numbers["groups"], numbers["disclosure"]
+    groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if recoding.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
@@ -37,30 +37,31 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         + _who(numbers)
         + f"; {checks} on the written file.",
     ]
-    if told is not None:
+    if disclosure is not None:
         columns = len(release.schema.sensitive)
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
             "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
-            f"{figure(told['mean_over_groups'])} on average over groups, "
-            f"{figure(told['mean_over_records'])} over records{meant}, {figure(told['worst'])} in the worst "
+            f"{figure(disclosure['mean_over_groups'])} on average over groups, "
+            f"{figure(disclosure['mean_over_records'])} over records{meant}, "
+            f"{figure(disclosure['worst'])} in the worst "
             "group."
         )
     return lines + _inferred(release, measured)
 
 
 def _who(numbers: dict[str, Any]) -> str:
-    """How many people and households the smallest group holds, where that was counted."""
-    found = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
-    return f" ({', '.join(found)})" if found else ""
+    """Return how many people and households the smallest group has, where that was counted."""
+    counts = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
+    return f" ({', '.join(counts)})" if counts else ""
 
 
 def _inferred(release: Release, measured: Audit | None) -> list[str]:
-    """What learners infer, and the member advantage; "not measured" where nobody asked."""
+    """Return what learners infer, and the member advantage, or that these were not measured."""
     if not release.schema.sensitive:
         return []
-    found = measured.risk.get("inference") if measured else None
-    if found is None:
+    inference = measured.risk.get("inference") if measured else None
+    if inference is None:
         return [
             "What learners infer about members and strangers, and the member advantage: "
             "not measured (--attacks)."
@@ -68,9 +69,9 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
     head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
     return [
         line
-        for name, column in found["columns"].items()
+        for name, column in inference["columns"].items()
         for line in (f"{head}: {name}: {in_words(column)}.", *corrected_in_words(name, column))
-    ] + found["notes"]
+    ] + inference["notes"]
 
 
 def _linked(measured: Audit | None) -> list[str]:

@@ -28,7 +28,12 @@ from .options import (
 )  # fmt: skip
 
 METHOD = under(
-    "Method", Option("method", str, f"How: {', '.join(methods.METHODS)}. Default: mart.")
+    "Method",
+    Option(
+        "method",
+        str,
+        f"How: {', '.join(methods.USUAL)}; masking: see --help-masking. Default: mart.",
+    ),
 )
 BOUND = under(
     "Method",

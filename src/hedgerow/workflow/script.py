@@ -91,8 +91,8 @@ def is_sayable(schema: Schema) -> bool:
 
 def _key(method: Any, pseudonym_key: Any) -> dict[str, Any]:
     """Return the options of the secrets: one key file serves both."""
-    drawn = method.get_params(deep=False).get("key") if method is not None else None
-    secrets = [key for key in (drawn, pseudonym_key) if key is not None]
+    method_key = method.get_params(deep=False).get("key") if method is not None else None
+    secrets = [key for key in (method_key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
         raise UnsupportedError(
             "a key that is not a file cannot be written into a command",
@@ -112,8 +112,8 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
     if measured is None and chosen is None:
         return {"report": False}
     measured = {"attacks": False, "learning": False, **(measured or {})}
-    known = [row.name for row in REPORT if row.step]
-    more = [name for name in measured if name not in known]
+    names = [row.name for row in REPORT if row.step]
+    more = [name for name in measured if name not in names]
     if more:
         raise UnsupportedError(
             f"hedgerow protect cannot measure with {', '.join(more)}",
@@ -154,8 +154,8 @@ def python(request: Request) -> str:
     lines.append(f"release = hr.protect({', '.join(words)})")
     words = [repr(request.folder)]
     if request.measured is not None:
-        asked = _keywords(request.measured, needed)
-        lines.append(f"measured = hr.audit(people, release, {', '.join(asked)})")
+        settings = ", ".join(_keywords(request.measured, needed))
+        lines.append(f"measured = hr.audit(people, release, {settings})")
         words.append("measured=measured")
     words += _keywords(request.changed(WRITING), needed)
     lines.append(f"release.write({', '.join(words)})")

@@ -93,7 +93,7 @@ class Session:
         resume: bool | None = None,
     ) -> None:
         self._results: dict[str, Any] = {}
-        self._asked: dict[str, Mapping[str, Any]] = {}
+        self._settings: dict[str, Mapping[str, Any]] = {}
         self._cancelled = threading.Event()
         self._cautions: list[str] = []
         self._pair: tuple[Release, Pair] | None = None
@@ -124,16 +124,16 @@ class Session:
             raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
         return self._results[step]
 
-    def _keep(self, step: str, result: Any, /, **asked: Any) -> Any:
+    def _keep(self, step: str, result: Any, /, **settings: Any) -> Any:
         """Keep the result of a step and its settings; undo the steps after it."""
         for later in _AFTER.get(step, ()):
             self._undo(later)
-        self._results[step], self._asked[step] = result, asked
+        self._results[step], self._settings[step] = result, settings
         return result
 
     def _undo(self, step: str) -> None:
         self._results.pop(step, None)
-        self._asked.pop(step, None)
+        self._settings.pop(step, None)
 
     @property
     def name(self) -> str:
@@ -225,12 +225,11 @@ class Session:
         runs_on = tuple(ENGINES) if method is None else method.runs_on
         what = "a session" if method is None else type(method).__name__
         name = chosen(source, runs_on, what, name=engine, memory=memory)
-        known = schema
         if schema is not None and not base.engine(name).capabilities.streams:
-            # the rest of a schema may be chosen anew while the table is held
-            known = schema.reading()
+            # the rest of a schema may be chosen anew while the table stays open
+            schema = schema.reading()
         table = opened(
-            source, runs_on, what, name=engine, memory=memory, schema=known, resume=resume
+            source, runs_on, what, name=engine, memory=memory, schema=schema, resume=resume
         )
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self._cancelled.clear()
@@ -344,7 +343,7 @@ class Session:
         points: Frontier | None = self.result("frontier")
         if points is not None and points.schema != schema:
             self._undo("frontier")
-        if self._asked.get("today", {}).get("schema") != schema:
+        if self._settings.get("today", {}).get("schema") != schema:
             self._undo("today")
         return self._keep("choose", request)
 
@@ -491,8 +490,8 @@ class Session:
                 folder, force=force, measured=measured, progress=report, **settings
             )
         settings |= {"public": None if public is None else Path(public)}
-        asked = self._asked.get("measure")
-        self._keep("write", replace(self.choice, measured=asked, out=out, **settings))
+        settings["measured"] = self._settings.get("measure")
+        self._keep("write", replace(self.choice, out=out, **settings))
         return out
 
     @takes(schema_file=PATH)
@@ -525,5 +524,5 @@ class Session:
 
     def _request(self) -> Request:
         """Return the request as it was written, or else as it would be written by default."""
-        measured = self._asked.get("measure", {"attacks": False, "learning": False})
+        measured = self._settings.get("measure", {"attacks": False, "learning": False})
         return self.result("write") or replace(self.choice, measured=measured)
