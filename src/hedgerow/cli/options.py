@@ -149,9 +149,9 @@ def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> 
 def _page(name: str) -> inspect.Parameter:
     """Return the option that shows a further help page."""
     flag = "--" + name.replace("_", "-")
-    shown = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
+    option = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
     by_name = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, by_name, default=False, annotation=Annotated[bool, shown])
+    return inspect.Parameter(name, by_name, default=False, annotation=Annotated[bool, option])
 
 
 class Panelled(TyperCommand):

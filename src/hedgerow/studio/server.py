@@ -445,8 +445,8 @@ def _ending() -> Iterator[None]:
     before = {}
     if threading.current_thread() is threading.main_thread():
         names = ("SIGTERM", "SIGHUP")  # not every system has both
-        known = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        before = {number: signal.signal(number, end) for number in known}
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        before = {number: signal.signal(number, end) for number in numbers}
     try:
         with suppress(KeyboardInterrupt):  # the server gives the signal on when it is done
             yield

@@ -168,7 +168,7 @@ class StudioState:
 
     @property
     def free(self) -> bool:
-        """Whether a request is taken now: nothing runs, or a trial that can be stopped."""
+        """True where nothing runs, or a trial that a request may stop."""
         return self.job is None or self.job.name in _TRIALS
 
     def need(self, step: str) -> None:
@@ -228,7 +228,7 @@ class StudioState:
 
     @property
     def ready(self) -> bool:
-        """Whether the roles allow the next steps."""
+        """True where the roles allow the next steps."""
         return "quasi" in self.choices.roles.values()
 
     @property

@@ -240,6 +240,49 @@ def _script(session: Session) -> dict[str, str]:
     return texts
 
 
+def comparison(session: Session) -> dict[str, Any]:
+    """Return the release and the original as data for a page; its pictures as SVG."""
+    release, measured = session.release, session.result("measure")
+    audit = measured.to_dict()
+    loud = not_bounded(audit, release.plan)
+    promised, cards = answers(audit, release.plan, release.checks)
+    risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
+    before, after = risk["original"], risk["release"]
+    plots = {}
+    if grouped:
+        plots["group sizes"] = pictures.class_sizes(
+            at(before, "classes", "histogram") or [],
+            after["classes"]["histogram"],
+            after["classes"]["k"],
+        )
+    if audit["attacks"]:
+        plots["attacks"] = pictures.attack_bars(audit["attacks"])
+    for name, shape in audit["pictures"]["histograms"].items():
+        if shape["labels"]:
+            plots[name] = pictures.before_after(name, shape)
+    examples = measured.shown
+    return {
+        "rows": release.released.n_rows,
+        "verdict": overall(verdicts(audit, release.plan, release.checks), loud),
+        "cards": [vars(card) for card in cards],
+        "promised": promised,
+        "three": list(three_numbers(risk, grouped)),
+        "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
+        "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in plots.items()],
+        "queries": audit["utility"]["queries"],
+        "distributions": audit["utility"]["distributions"],
+        "learning": audit["utility"]["learning"],
+        "shown": None
+        if examples is None
+        else {n: getattr(examples, n) for n in ("names", "before", "after")},
+        "known": list(session.choice.schema.quasi) if grouped else [],
+        "attacked": bool(audit["attacks"]),
+        "standard": audit["profile"],
+        "notes": audit["table"]["notes"],
+        "warned": [text for text in release.cautions if text not in loud],
+    }
+
+
 def main() -> None:
     """Answer requests until standard input ends."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -285,46 +328,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-
-def comparison(session: Session) -> dict[str, Any]:
-    """Return the release and the original as data for a page; its pictures as SVG."""
-    release, measured = session.release, session.result("measure")
-    audit = measured.to_dict()
-    loud = not_bounded(audit, release.plan)
-    promised, cards = answers(audit, release.plan, release.checks)
-    risk, grouped = audit["risk"], audit["table"]["yardstick"] == "classes"
-    before, after = risk["original"], risk["release"]
-    drawn = {}
-    if grouped:
-        drawn["group sizes"] = pictures.class_sizes(
-            at(before, "classes", "histogram") or [],
-            after["classes"]["histogram"],
-            after["classes"]["k"],
-        )
-    if audit["attacks"]:
-        drawn["attacks"] = pictures.attack_bars(audit["attacks"])
-    for name, shape in audit["pictures"]["histograms"].items():
-        if shape["labels"]:
-            drawn[name] = pictures.before_after(name, shape)
-    shown = measured.shown
-    return {
-        "rows": release.released.n_rows,
-        "verdict": overall(verdicts(audit, release.plan, release.checks), loud),
-        "cards": [vars(card) for card in cards],
-        "promised": promised,
-        "three": list(three_numbers(risk, grouped)),
-        "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
-        "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in drawn.items()],
-        "queries": audit["utility"]["queries"],
-        "distributions": audit["utility"]["distributions"],
-        "learning": audit["utility"]["learning"],
-        "shown": None
-        if shown is None
-        else {"names": shown.names, "before": shown.before, "after": shown.after},
-        "known": list(session.choice.schema.quasi) if grouped else [],
-        "attacked": bool(audit["attacks"]),
-        "standard": audit["profile"],
-        "notes": audit["table"]["notes"],
-        "warned": [text for text in release.cautions if text not in loud],
-    }

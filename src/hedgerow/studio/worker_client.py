@@ -61,7 +61,7 @@ class WorkerClient:
 
     @property
     def busy(self) -> bool:
-        """Whether a job is running."""
+        """True while a job is running."""
         return self.job is not None and not self.job.done.is_set()
 
     def ask(self, name: str, title: str, request: Mapping[str, Any]) -> Job:

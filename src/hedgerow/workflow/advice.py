@@ -1,4 +1,4 @@
-"""What would help most: sentences from figures that were measured, the same for the same figures."""
+"""Advice from measured figures, and estimates of settings between those that were tried."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from ..notation import figure, percent
 
 CARRIES = 0.25
-"""A column with a smaller share of what a tree infers is not worth a word."""
+"""The least share of what a tree infers for a column to be named."""
 GAINS = 0.02
-"""Leaving a column out that takes less than this off is told to gain little."""
+"""Leaving a column out gains little where it takes less than this off."""
 TAKES = 0.05
-"""What takes less than this part of the disclosure away is not worth a word."""
+"""The least part of the disclosure that a change takes off to be named."""
 LITTLE = 0.05
-"""Of groups that explain less than this no column is worth leaving out; shares of it are noise."""
+"""No column is worth leaving out of groups that explain less than this: its shares are noise."""
 STEP, LOSS = 0.05, 0.03
 """A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
@@ -51,9 +51,9 @@ def advise(
     today: Mapping[str, Any] | None,
     frontier: Mapping[str, Any] | None = None,
     chosen: Mapping[str, Any] | None = None,
-    carried: Mapping[str, Any] | None = None,
+    shares: Mapping[str, Any] | None = None,
 ) -> list[Advice]:
-    """What would help most.
+    """Return what would help most.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def advise(
         As `Frontier.to_dict` has it.
     chosen : mapping, optional
         The chosen point among those of the frontier.
-    carried : mapping, optional
+    shares : mapping, optional
         What each column carries in the chosen release, as `Shares.to_dict` has it; where one
-        carries much, it is told in place of what columns carry in the table as it is.
+        carries much, it is named in place of those of the unprotected table.
 
     Examples
     --------
@@ -74,18 +74,16 @@ def advise(
     >>> advise({"influence": rows, "sensitive": ["income"]})[0].title
     'Coarsen job, or leave it out'
     """
-    made = list(_of_points(frontier, chosen)) if frontier is not None and chosen else []
-    shares = carried["columns"] if carried is not None else []
-    explained = carried["explained"] if carried is not None else None
-    if explained is not None and explained < LITTLE:
-        return made
-    if carried is not None and shares and (shares[0]["share"] or 0.0) >= TAKES:
-        return [*made, *_of_shares(carried)]
-    return [*made, *(_of_columns(today) if today is not None else ())]
+    advice = list(_from_points(frontier, chosen)) if frontier is not None and chosen else []
+    if shares is not None and shares["explained"] is not None and shares["explained"] < LITTLE:
+        return advice
+    if shares is not None and shares["columns"] and (shares["columns"][0]["share"] or 0.0) >= TAKES:
+        return [*advice, *_from_shares(shares)]
+    return [*advice, *(_from_columns(today) if today is not None else ())]
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them.
+    """Return names as a sentence lists them.
 
     Examples
     --------
@@ -95,38 +93,38 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _of_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
+def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     rows: Sequence[Mapping[str, Any]] = today.get("influence") or []
     if len(rows) < 2:  # the only column that is known cannot be left out
         return
     top = max(rows, key=lambda row: (row["original"]["tree"], row["column"]))
-    name, found = top["column"], top["original"]
-    if found["tree"] < CARRIES:
+    name, shares = top["column"], top["original"]
+    if shares["tree"] < CARRIES:
         return
     sensitive = listed(today["sensitive"])
     why = (
-        f"{name} carries {percent(found['tree'], 0)} of what a regression tree infers about {sensitive} from "
+        f"{name} carries {percent(shares['tree'], 0)} of what a regression tree infers about {sensitive} from "
         "the table as it is. "
     )
-    if found["without"] < GAINS:
+    if shares["without"] < GAINS:
         why += (
             "Without it the tree infers nearly as much from columns that tell the same, so coarsen "
             "these as well."
         )
     else:
-        why += f"Without it the tree explains {figure(found['without'], 2)} less (of 1)."
+        why += f"Without it the tree explains {figure(shares['without'], 2)} less (of 1)."
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 
-def _of_shares(carried: Mapping[str, Any]) -> Iterator[Advice]:
-    """The column whose removal takes most off, and the number whose coarsening does."""
-    columns, told = carried["columns"], listed(carried["sensitive"])
+def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
+    """Yield the column whose removal takes most off, and the number whose coarsening does."""
+    columns, sensitive = shares["columns"], listed(shares["sensitive"])
     top = columns[0]
     name = top["column"]
     explained = max(top["explained"], 0.0)
     yield Advice(
         f"Leave {name} out: it carries {percent(top['share'], 0)} of the disclosure",
-        f"The groups of this release explain {percent(carried['explained'], 0)} of {told}, and "
+        f"The groups of this release explain {percent(shares['explained'], 0)} of {sensitive}, and "
         f"{percent(explained, 0)} where it is made without {name}.",
         leave_out=name,
     )
@@ -137,12 +135,12 @@ def _of_shares(carried: Mapping[str, Any]) -> Iterator[Advice]:
         yield Advice(
             f"Coarsen {best['column']}: steps of {step:g} take {percent(best['coarse_share'], 0)} off",
             f"Cut at public points from {first:g} to {last:g} alone, {best['column']} leaves groups "
-            f"that explain {percent(max(best['coarse_explained'], 0.0), 0)} of {told}.",
+            f"that explain {percent(max(best['coarse_explained'], 0.0), 0)} of {sensitive}.",
             grid=(best["column"], best["grid"]),
         )
 
 
-def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:
+def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:
     d, u = chosen["disclosure"], chosen["utility"]
     others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
     if chosen.get("collapsed"):
@@ -154,9 +152,9 @@ def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterat
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     if less:
         best = min(less, key=lambda p: (p["disclosure"], -p["utility"]))
-        kept = best["utility"] - u
-        how = "keeps as much" if abs(kept) < 0.005 else f"keeps {figure(abs(kept), 2)} "
-        how += "" if abs(kept) < 0.005 else ("more" if kept > 0 else "less")
+        gain = best["utility"] - u
+        how = f"keeps {figure(abs(gain), 2)} {'more' if gain > 0 else 'less'}"
+        how = "keeps as much" if abs(gain) < 0.005 else how
         yield Advice(
             f"Take {setting(best['parameters'])}",
             f"The worst figure falls from {figure(d, 2)} to {figure(best['disclosure'], 2)}, and the release {how}.",
@@ -175,28 +173,25 @@ def _of_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterat
 
 
 def setting(parameters: Mapping[str, Any]) -> str:
-    """Parameters as a steward names them.
+    """Return parameters as a steward names them.
 
     Examples
     --------
     >>> setting({"k": 10, "max_disclosure": 0.5}), setting({"k": 20, "max_disclosure": 1.0})
     ('k 10, cap 0.5', 'k 20, no cap')
     """
-    said = []
+    texts = []
     for name, value in parameters.items():
         if name == "max_disclosure":
-            said.append("no cap" if value is None or value >= 1 else f"cap {value:g}")
+            texts.append("no cap" if value is None or value >= 1 else f"cap {value:g}")
         elif value is not None:
-            said.append(f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {value}")
-    return ", ".join(said)
-
-
-_AXES = ("disclosure", "utility")
+            texts.append(f"{name} {value:g}" if isinstance(value, (int, float)) else f"{name} {value}")
+    return ", ".join(texts)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Where a setting would stand in the picture.
+    """An estimated place of a setting in the picture.
 
     Parameters
     ----------
@@ -213,7 +208,7 @@ class Estimate:
 def estimated(
     points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None
 ) -> Estimate | None:
-    """The figures of k and cap, read on straight lines between what was tried.
+    """Return the figures of k and cap, interpolated between the settings that were tried.
 
     Along the cap first, for every tried k, then along the logarithm of k; beyond the first and the
     last one the nearest is taken. No group tells more than the cap, so the estimate does not.
@@ -243,31 +238,30 @@ def estimated(
     """
     lines: dict[int, dict[float, Mapping[str, Any]]] = {}
     for point in points:
-        given = point["parameters"]
-        if point["method"] == method and given.get("k") is not None:
-            lines.setdefault(given["k"], {})[_cap(given.get("max_disclosure"))] = point
+        params = point["parameters"]
+        if point["method"] == method and params.get("k") is not None:
+            lines.setdefault(params["k"], {})[_cap(params.get("max_disclosure"))] = point
     if not lines:
         return None
-    limit = _cap(cap)
-    tried = sorted(lines)
-    made = []
-    for axis in _AXES:
-        along = [
-            _read([(c, lines[each][c][axis]) for c in sorted(lines[each])], limit) for each in tried
-        ]
-        made.append(_read([(log(each), v) for each, v in zip(tried, along, strict=True)], log(k)))
-    sides = (max((t for t in tried if t <= k), default=None),
-             min((t for t in tried if t >= k), default=None))  # fmt: skip
-    known = sorted({side for side in sides if side is not None})
-    return Estimate(min(made[0], limit), made[1], tuple(known))
+    limit, tried = _cap(cap), sorted(lines)
+
+    def at_k(axis: str) -> float:
+        at_cap = (
+            _interpolated([(c, line[c][axis]) for c in sorted(line)], limit)
+            for line in map(lines.__getitem__, tried)
+        )
+        return _interpolated([(log(each), v) for each, v in zip(tried, at_cap, strict=True)], log(k))
+
+    between = {*[t for t in tried if t <= k][-1:], *[t for t in tried if t >= k][:1]}
+    return Estimate(min(at_k("disclosure"), limit), at_k("utility"), tuple(sorted(between)))
 
 
-def _cap(given: float | None) -> float:
-    return 1.0 if given is None else given
+def _cap(cap: float | None) -> float:
+    return 1.0 if cap is None else cap
 
 
-def _read(line: Sequence[tuple[float, float]], at: float) -> float:
-    """A value on the straight lines through points that are in order; the ends beyond them."""
+def _interpolated(line: Sequence[tuple[float, float]], at: float) -> float:
+    # numpy's interp does the same, but the studio's server loads nothing heavy
     if at <= line[0][0]:
         return line[0][1]
     for (x, a), (y, b) in pairwise(line):

@@ -1,4 +1,4 @@
-"""What is asked of a release: one record, and one row an option for flags, TOML keys, help and scripts."""
+"""A request for a release: one record, and one row an option for flags, TOML keys, help and scripts."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ WRITING = tuple(row.name for row in OPTIONS if row.step == "write")
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a release.
+    """A request for a release: everything that was chosen, once.
 
     Parameters
     ----------
