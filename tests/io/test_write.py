@@ -8,6 +8,7 @@ import json
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.errors import OutputError
 from hedgerow.io import duckdb_reader, write
-from hedgerow.io.csv_file import _Layout, _opened, read_csv_batches
+from hedgerow.io.csv_file import CsvLayout, _opened, read_csv_batches
 from hedgerow.io.duckdb_reader import whole
 from hedgerow.io.file_format import Dialect
 from hedgerow.io.read import read
@@ -171,7 +172,7 @@ def test_any_text_survives_any_dialect(tmp_path, records, dialect):
                       "c": [r[2] for r in records]})  # fmt: skip
     write_table(table, tmp_path / "out.csv", like=like)
     like_again = Dialect(**vars(like.layout.dialect))
-    layout = _Layout("utf-8", ["a", "b", "c"], like_again, broken=False)
+    layout = CsvLayout(["a", "b", "c"], replace(like_again, encoding="utf-8"))
     with _opened(tmp_path / "out.csv", layout) as relation:
         read_back = whole(relation).rename_columns(["a", "b", "c"])
     empty = None if like_again.quote_all else ""

@@ -434,8 +434,4 @@ class ReorderedTable(ChunkedTable):
         """Some cells of a column."""
         return self._table.take(name, self._rows[rows])
 
-    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """The rows in this order, from their codes."""
-        for a in range(0, self.n_rows, size):
-            rows = slice(a, min(a + size, self.n_rows))
-            yield Window(rows, {name: self.take(name, rows) for name in names})
+    windows = Table.windows  # from their codes

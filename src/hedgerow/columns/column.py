@@ -420,7 +420,7 @@ def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
     --------
     >>> import numpy as np
     >>> ages = ValueCounts("age", "numeric", "", np.array([1.0, 2, 3, 9]), np.ones(4, int))
-    >>> cut = bins_of(ages, max_bins=2)
+    >>> cut = quantile_bins(ages, max_bins=2)
     >>> cut.lookup.tolist(), cut.lo.tolist(), cut.hi.tolist(), cut.thresholds.tolist()
     ([0, 0, 1, 1, 2], [1.0, 3.0], [2.0, 9.0], [2.5])
     """

@@ -157,7 +157,7 @@ def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
         weight=weights[0] if weights else None,
         missing=dialect.missing,
         encoding="" if dialect.encoding in UNICODE else dialect.encoding,
-        decimal=dialect.told or (dialect.decimal if dialect.unsure else ""),
+        decimal=dialect.declared_decimal or (dialect.decimal if dialect.unsure else ""),
     )
 
 

@@ -81,8 +81,8 @@ class Table:
         self._source: Source = source or ArrowSource(arrow)
         self.arrow: pa.Table = self._source.arrow
         self._columns: dict[tuple[Any, ...], Column] = {}
-        self.spelled: dict[tuple[Any, ...], Table] = {}
-        """What `spelling.as_spelled` made of it."""
+        self.spelled: dict[tuple[Any, ...], Table | None] = {}
+        """The table as its file is read under other declarations; None: no column differs."""
         check_names(self.names)
         if self.arrow.num_rows == 0:
             raise InputError("the table has no rows", hint="give a table with at least one record")

@@ -18,17 +18,22 @@ import pyarrow.compute as pc
 
 from ..errors import InputError, UnsupportedError, no_memory
 from ..files import private_handle
-from ..io.csv_file import csv_layout, read_csv_batches, tell
+from ..io.csv_file import (
+    csv_layout,
+    declared_columns,
+    declared_texts,
+    read_csv_batches,
+    warn_of_guesses,
+)
 from ..io.duckdb_reader import identifier, in_batches
 from ..io.file_format import Dialect, FileFormat
 from ..io.file_sets import check_drift, check_there, format_of, parts_of
 from ..io.frames import without_views
 from ..io.parquet_reader import Reader, Scan
-from ..io.read import declared_texts, spelled
-from ..io.text_cells import infer_type, infer_types, unescape_cells
+from ..io.text_cells import infer_type, unescape_cells
 from ..io.write import not_in_parquet
 from ..schema import Schema
-from .arrays import kind_of, value_class
+from .arrays import is_text, value_class
 from .chunked_table import ChunkedTable
 from .table import check_names
 from .workspace import Workspace, job_digest
@@ -218,15 +223,15 @@ def _of_text(
 ) -> ChunkedTable:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
-    check_drift(parts, [dict.fromkeys(names, pa.string()) for names, _ in layouts])
+    check_drift(parts, [dict.fromkeys(layout.names, pa.string()) for layout in layouts])
     copies = []
-    for i, (part, (_, dialect)) in enumerate(zip(parts, layouts, strict=True)):
-        tell(part, replace(dialect, unnamed=()))
+    for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
+        warn_of_guesses(part, replace(layout.dialect, unnamed=()))
         name = f"text-{i}.parquet"
         if (kept := workspace.finished(name)) is not None:
             copies.append(kept)
             continue
-        names, batches = read_csv_batches(part, _BATCH, dialect.encoding)
+        names, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
         copy = workspace.path_to_write(name)
         tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
         if not _write(copy, tables, workspace):
@@ -235,19 +240,21 @@ def _of_text(
                 hint="give a table with at least one record",
             )
         copies.append(workspace.finish(name, copy))
-    names, dialect = layouts[0]
-    tell(path, replace(dialect, not_utf8=0))
+    names, dialect = layouts[0].names, layouts[0].dialect
+    warn_of_guesses(path, replace(dialect, not_utf8=0))
     texts = [_texts(copy, workspace, names) for copy in copies]
     types, readers = {}, dict[str, Reader]()
-    known, asked = declared_texts(schema)
-    told = replace(dialect, missing=tuple(schema.missing), told=schema.decimal)
     every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
-    plain = {n: unescape_cells(e) if unescape_formulas else e for n, e in every.items()}
-    made, dialect = infer_types({n: pa.chunked_array([e]) for n, e in plain.items()}, told)
+    columns, dialect = declared_columns(
+        {name: pa.chunked_array([entries]) for name, entries in every.items()}, dialect, schema
+    )
+    declared = declared_texts(schema)[1]
     for name, whole in every.items():
-        if name not in asked:
+        if name not in declared:
             _check_types(name, parts, [each[name] for each in texts], dialect)
-        column = _as_spelled(name, plain[name], made[name], dialect, known, asked)
+        column = columns[name]
+        if unescape_formulas and is_text(column.type):
+            column = unescape_cells(column)
         types[name] = column.type
         if column.type != pa.string() or not column.equals(pa.chunked_array([whole])):
             readers[name] = _reader(whole, column.combine_chunks())
@@ -264,23 +271,6 @@ def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, 
     """The distinct texts of every column of a copied part."""
     table = ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
-
-
-def _as_spelled(
-    name: str,
-    texts: pa.Array,
-    column: pa.ChunkedArray,
-    dialect: Dialect,
-    known: Mapping[str, Any],
-    kinds: Mapping[str, str],
-) -> pa.ChunkedArray:
-    """The column as `spelling.as_declared` has it."""
-    kind = kind_of(column.type)
-    read = kind == "numeric" or (known.get(name) and kind in ("date", "boolean"))
-    if not read or kinds.get(name) not in ("categorical", "ordinal"):
-        return column
-    found = spelled(pa.chunked_array([texts]), column, dialect, known.get(name))
-    return column if found is None else found.cast(pa.string())
 
 
 def _check_types(

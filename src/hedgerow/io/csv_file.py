@@ -11,7 +11,7 @@ import io
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,9 +23,10 @@ from ..columns.table import check_names
 from ..errors import InputError
 from ..files import temporary_folder
 from ..progress import caution
+from ..schema import Schema
 from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
-from .text_cells import infer_types
+from .text_cells import infer_declared
 
 _FEW = 1000
 """Of so many lines one may not be UTF-8 before a file is taken for another encoding."""
@@ -36,48 +37,54 @@ _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
 _DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$")
 
 
-def read_csv(
-    path: Path,
-    missing: Sequence[str] = (),
-    decimal: str = "",
-    encoding: str = "",
-    *,
-    strict: bool = True,
-) -> tuple[pa.Table, Dialect]:
-    """A CSV file as Arrow, with the types of its whole columns, and its dialect.
+def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Table, Dialect]:
+    """Read a CSV file as Arrow, with the types of its whole columns, and find its dialect.
 
     Parameters
     ----------
     path : Path
-    missing : sequence of str
-        Words that stand for no value, in any column.
-    decimal : str
-        The decimal separator where numbers can be read in two ways; empty where the others tell.
-    encoding : str
-        What a file is that is not UTF-8 and begins with no mark.
+    schema : Schema
+        How text is read (`missing`, `decimal`, `encoding`), and which columns are categories:
+        those stand as they are spelled.
     strict : bool
-        Whether a file of which nobody says that is refused where few of its lines are not UTF-8.
+        Whether a file whose encoding nobody declares is refused where few of its lines are not UTF-8.
 
     Raises
     ------
     InputError
         The file is empty, has no rows, is ragged, or its encoding or header cannot be used.
     """
-    layout = _layout(path, encoding, strict=strict)
-    names, dialect = layout.names, layout.dialect
-    tell(path, dialect)
+    layout = csv_layout(path, schema.encoding, strict=strict)
+    warn_of_guesses(path, layout.dialect)
     with _opened(path, layout) as relation:
-        text = whole(relation).rename_columns(names)
+        text = whole(relation).rename_columns(layout.names)
     if text.num_rows == 0:
         raise InputError(
             f"{path.name} has a header but no rows", hint="give a table with at least one record"
         )
-    told = replace(dialect, missing=tuple(missing), told=decimal)
-    columns, dialect = infer_types(dict(zip(names, text.columns, strict=True)), told)
+    columns, dialect = declared_columns(
+        dict(zip(layout.names, text.columns, strict=True)), layout.dialect, schema
+    )
     return pa.table(columns), dialect
 
 
-def tell(path: Path, dialect: Dialect) -> None:
+def declared_columns(
+    texts: Mapping[str, pa.ChunkedArray], dialect: Dialect, schema: Schema
+) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
+    """Give the columns of a text file the types that they have, or that a schema declares."""
+    known, kinds = declared_texts(schema)
+    dialect = replace(dialect, missing=tuple(schema.missing), declared_decimal=schema.decimal)
+    return infer_declared(texts, dialect, kinds, known)
+
+
+def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
+    """Return the categories that a schema knows of columns, and the kinds that it declares."""
+    known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
+    known |= schema.categories
+    return known, {**dict.fromkeys(known, "categorical"), **schema.kinds}
+
+
+def warn_of_guesses(path: Path, dialect: Dialect) -> None:
     """Warn of a file whose encoding had to be guessed, and of columns in front that have no name."""
     if dialect.not_utf8:
         caution(f"{path.name}: {next(dialect.doubts())}")
@@ -90,7 +97,7 @@ def tell(path: Path, dialect: Dialect) -> None:
 
 def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
     """Some columns of a CSV file, by their places, every cell as text."""
-    with _opened(path, _layout(path, encoding)) as relation:
+    with _opened(path, csv_layout(path, encoding)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
 
@@ -98,7 +105,7 @@ def read_csv_batches(
     path: Path, size: int, encoding: str
 ) -> tuple[list[str], Iterator[pa.RecordBatch]]:
     """The columns of a CSV file, and so many rows of its text at a time."""
-    layout = _layout(path, encoding)
+    layout = csv_layout(path, encoding)
 
     def batches() -> Iterator[pa.RecordBatch]:
         with _opened(path, layout) as relation:
@@ -108,33 +115,25 @@ def read_csv_batches(
     return layout.names, batches()
 
 
-def csv_layout(
-    path: Path, encoding: str = "", *, strict: bool = True
-) -> tuple[list[str], Dialect]:
-    """The columns of a CSV file and how it is written, from its beginning; see `read_csv`."""
-    layout = _layout(path, encoding, strict=strict)
-    return layout.names, layout.dialect
-
-
 @dataclass(frozen=True)
-class _Layout:
-    """How a CSV file stands: its encoding, columns and dialect.
+class CsvLayout:
+    """The columns of a CSV file and how it is written, found from its beginning.
 
     `broken` tells that its first record has a line break inside quotes, which DuckDB takes for
     the end of the record.
     """
 
-    encoding: str
     names: list[str]
     dialect: Dialect
-    broken: bool
+    broken: bool = False
 
 
-def _layout(path: Path, told: str, *, strict: bool = True) -> _Layout:
+def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLayout:
+    """Find how a CSV file is written; see `read_csv`."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
-    encoding = find_encoding(path, told)
-    not_utf8 = 0 if told or encoding in UNICODE else _not_utf8(path, strict)
+    declared, encoding = encoding, find_encoding(path, encoding)
+    not_utf8 = 0 if declared or encoding in UNICODE else _not_utf8(path, strict)
     sample = read_sample(path, encoding)
     dialect = sniff(sample, path.name)
     lines = sample.splitlines(keepends=True)
@@ -149,8 +148,7 @@ def _layout(path: Path, told: str, *, strict: bool = True) -> _Layout:
     unnamed = (new for new, old in zip(names, first, strict=True) if not old.strip())
     if dialect.header:
         dialect = replace(dialect, unnamed=tuple(unnamed))
-    dialect = replace(dialect, encoding=encoding, not_utf8=not_utf8)
-    return _Layout(encoding, names, dialect, broken)
+    return CsvLayout(names, replace(dialect, encoding=encoding, not_utf8=not_utf8), broken)
 
 
 def _not_utf8(path: Path, strict: bool) -> int:
@@ -183,7 +181,7 @@ def _named(names: list[str]) -> list[str]:
 
 
 @contextmanager
-def _opened(path: Path, layout: _Layout) -> Iterator[Any]:
+def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
     """Every cell as text; cells that are empty and not quoted are missing."""
     # Positions stand for names, so that odd names need no quoting.
     dialect, width = layout.dialect, len(layout.names)
@@ -245,13 +243,14 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
 
 
 @contextmanager
-def _readable(path: Path, layout: _Layout) -> Iterator[Path]:
+def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
     """The file itself when DuckDB reads it, else a private copy in UTF-8 that is removed after.
 
     Where the first record has a line break, the copy begins with a header that has none: what
     ends it is what ends every record.
     """
-    encoding, dialect = layout.encoding, layout.dialect
+    dialect = layout.dialect
+    encoding = dialect.encoding
     if encoding in ("utf-8", "utf-8-sig") and not layout.broken:
         yield path
         return

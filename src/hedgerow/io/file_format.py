@@ -123,8 +123,8 @@ class Dialect:
         What columns are called that have no name in the file.
     missing : tuple of str
         Words that its reader said stand for no value.
-    told : str
-        The decimal separator that its reader said; empty where it was found.
+    declared_decimal : str
+        The decimal separator that its reader declared; empty where it was found.
     unsure : tuple of str
         Columns of numbers that can be read in two ways, such as 22.807, where neither the reader
         nor another column says which; they were read by `decimal`.
@@ -148,7 +148,7 @@ class Dialect:
     dates: str = ""
     unnamed: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
-    told: str = ""
+    declared_decimal: str = ""
     unsure: tuple[str, ...] = ()
     mixed: tuple[str, ...] = ()
     places: tuple[tuple[str, int], ...] = ()

@@ -12,25 +12,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, indexed, is_text, kind_of
+from ..columns.arrays import as_text, is_text
 from ..columns.table import Table, check_names
 from ..errors import InputError, no_memory
 from ..schema import Schema
-from .csv_file import read_csv, read_texts
+from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
 from .file_sets import check_path, damaged, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
 from .parquet_reader import read_parquet
 from .statistical import STATISTICAL, codes_again, read_statistical, values_from_codes
-from .text_cells import MARKERS, infer_type, unescape_cells
+from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_cells
 from .workbook import parted, read_workbook
-
-_CATEGORIES = ("categorical", "ordinal")
 
 
 def read(
@@ -83,32 +80,29 @@ def read(
         if schema is None or source.engine != "memory":  # what streams was opened by its schema
             return source
         return as_declared(source, schema)
-    told = schema or Schema()
     if isinstance(source, (str, Path)):
-        made = _of_file(Path(source), told, unescape_formulas)
+        table = _of_file(Path(source), schema or Schema(), unescape_formulas)
     else:
-        found = source_of(source, prefix)
-        made = Table(found.arrow, found)
-    return made if schema is None else as_declared(made, schema)
+        frame = source_of(source, prefix)
+        table = Table(frame.arrow, frame)
+    return table if schema is None else as_declared(table, schema)
 
 
-def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
+def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
     path, sheet = parted(source)
     layout = FileFormat(check_path(path))
     orders: Mapping[str, Sequence[str]] = {}
     try:
         if layout.suffix == ".csv":
-            arrow, dialect = read_csv(
-                path, told.missing, told.decimal, told.encoding, strict=not unescape_formulas
-            )
+            arrow, dialect = read_csv(path, schema, strict=not unescape_formulas)
             layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
         elif layout.suffix in STATISTICAL:
             arrow, orders, labels = read_statistical(path, layout.suffix)
             layout = FileFormat(written_as(layout.suffix), labels=labels)
         elif layout.suffix == ".xlsx":
-            arrow, sheet = read_workbook(path, sheet, told.missing)
-            layout = FileFormat(".xlsx", Dialect(missing=tuple(told.missing)), sheet=sheet)
+            arrow, sheet = read_workbook(path, sheet, schema.missing)
+            layout = FileFormat(".xlsx", Dialect(missing=tuple(schema.missing)), sheet=sheet)
         else:
             arrow = _READERS[layout.suffix](path)
     except OSError as error:
@@ -120,7 +114,11 @@ def _of_file(source: Path, told: Schema, unescape_formulas: bool) -> Table:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
     origin = ArrowSource(arrow, file=True)
     origin.categories = orders
-    return Table(arrow, origin, layout, path)
+    table = Table(arrow, origin, layout, path)
+    known, kinds = declared_texts(schema)
+    if layout.suffix == ".csv":  # these columns were looked at, and stay as they are
+        table.spelled[tuple(_open_spellings(table, kinds, known).items())] = None
+    return table
 
 
 def _feather(path: Path) -> pa.Table:
@@ -186,7 +184,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
         whys = {**labels.whys, **told.whys}
         layout = replace(table.layout, labels=replace(told, whys=whys))
         table.spelled[key] = Table(arrow, origin, layout, table.path)
-    return table.spelled[key]
+    return table.spelled[key] or table
 
 
 def _as_told(table: Table, schema: Schema) -> Table:
@@ -198,13 +196,13 @@ def _as_told(table: Table, schema: Schema) -> Table:
     dialect = table.layout.dialect
     encoding = schema.encoding or dialect.encoding
     same = dialect.encoding in (*UNICODE, encoding)
-    if table.path is None or (same and (dialect.missing, dialect.told) == (missing, decimal)):
+    if table.path is None or (same and (dialect.missing, dialect.declared_decimal) == (missing, decimal)):
         return table
     if same and not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
         return table  # it was read so
     key = ("told", missing, decimal, encoding)
     if key not in table.spelled:
-        arrow, found = read_csv(table.path, missing, decimal, encoding)
+        arrow, found = read_csv(table.path, schema.reading().replace(encoding=encoding))
         same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
         if not same or found.delimiter != dialect.delimiter:
             raise changed(table.path.name)
@@ -212,7 +210,7 @@ def _as_told(table: Table, schema: Schema) -> Table:
         layout = replace(table.layout, dialect=replace(found, not_utf8=not_utf8))
         arrow = unescape(arrow) if layout.unescaped else arrow
         table.spelled[key] = Table(arrow, ArrowSource(arrow, file=True), layout, table.path)
-    return table.spelled[key]
+    return table.spelled[key] or table
 
 
 def _refuse_words(table: Table, missing: Collection[str]) -> None:
@@ -241,13 +239,6 @@ def changed(name: str) -> InputError:
     return InputError(f"{name} changed while it was read", hint="read it again")
 
 
-def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
-    """The categories that a schema knows of columns, and the kinds that it declares."""
-    known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
-    known |= schema.categories
-    return known, {**dict.fromkeys(known, "categorical"), **schema.kinds}
-
-
 def as_spelled(
     table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]] | None = None
 ) -> Table:
@@ -272,56 +263,34 @@ def as_spelled(
     """
     if table.path is None or table.suffix != ".csv":
         return table
-    asked: dict[str, Collection[str] | None] = {}
-    for name in table.names:
-        texts = (known or {}).get(name)
-        number = kind_of(table.arrow.schema.field(name).type) == "numeric"
-        read = number or (texts and table.kind(name) in ("date", "boolean"))
-        if read and kinds.get(name) in _CATEGORIES:
-            asked[name] = texts
-    key = tuple((n, None if texts is None else frozenset(texts)) for n, texts in asked.items())
-    if not asked:
-        return table
-    if key not in table.spelled:
-        table.spelled[key] = _read_again(table, asked)
-    return table.spelled[key]
+    columns = _open_spellings(table, kinds, known or {})
+    if columns and (key := tuple(columns.items())) not in table.spelled:
+        table.spelled[key] = _read_again(table, table.path, columns)
+    return (table.spelled[key] if columns else None) or table
 
 
-def _read_again(table: Table, asked: Mapping[str, Collection[str] | None]) -> Table:
-    assert table.path is not None
-    places = [table.names.index(name) for name in asked]
-    encoding = table.layout.dialect.encoding
-    found = {}
-    for name, texts in zip(asked, read_texts(table.path, places, encoding), strict=True):
-        column, dialect = table.arrow.column(name), table.layout.dialect
+def _open_spellings(
+    table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]]
+) -> dict[str, frozenset[str] | None]:
+    """Return the columns whose texts decide how they are read, with the categories known of each."""
+    return {
+        name: frozenset(known[name]) if name in known else None
+        for name in table.names
+        if spelling_matters(name, table.types.field(name).type, kinds, known)
+    }
+
+
+def _read_again(
+    table: Table, path: Path, columns: Mapping[str, Collection[str] | None]
+) -> Table | None:
+    """Return the table with columns as they are spelled; None where all may stay as they are."""
+    places = [table.names.index(name) for name in columns]
+    dialect, spelled = table.layout.dialect, {}
+    for name, texts in zip(columns, read_texts(path, places, dialect.encoding), strict=True):
+        column = table.arrow.column(name)
         if not infer_type(texts, dialect)[0].equals(column):
-            raise changed(table.path.name)
-        texts = spelled(texts, column, dialect, asked[name])
-        if texts is not None:
-            found[name] = texts
-    return table.with_reread_columns(found) if found else table
-
-
-def spelled(
-    texts: pa.ChunkedArray,
-    column: pa.ChunkedArray,
-    dialect: Dialect,
-    known: Collection[str] | None,
-) -> pa.ChunkedArray | None:
-    """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
-    bare = pc.utf8_trim_whitespace(texts)
-    words = pa.array([*MARKERS, *dialect.missing])
-    bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
-    index, entries = indexed(bare)
-    first = np.zeros(len(entries) + 1, np.int64)
-    first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
-    shown = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
-    points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
-    number = kind_of(column.type) == "numeric"
-    if number and points.equals(shown.cast(points.type)):
-        return None
-    if known is not None:
-        own, other = (sum(text in known for text in each.to_pylist()) for each in (entries, shown))
-        if own < other or (own == other and not number):
-            return None
-    return bare
+            raise changed(path.name)
+        found = spelled_texts(texts, column, dialect, columns[name])
+        if found is not None:
+            spelled[name] = found
+    return table.with_reread_columns(spelled) if spelled else None

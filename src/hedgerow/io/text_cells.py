@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..columns.arrays import decimals, indexed, is_text, mostly_distinct, trial, value_class
+from ..columns.arrays import (
+    as_text,
+    decimals,
+    indexed,
+    is_text,
+    kind_of,
+    mostly_distinct,
+    trial,
+    value_class,
+)
 from .file_format import Dialect
 
 ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
@@ -154,7 +163,7 @@ def infer_types(
             unsure[name] = sign
     signs = {n: found["decimal"] for n, found in notes.items() if "decimal" in found}
     commas, points = (list(signs.values()).count(sign) for sign in ",.")
-    decimal = dialect.told or ("," if commas and commas >= points else "." if points else "")
+    decimal = dialect.declared_decimal or ("," if commas and commas >= points else "." if points else "")
     dialect = replace(dialect, unsure=() if decimal else tuple(unsure))
     if not decimal:
         decimal = "," if "," in unsure.values() and dialect.delimiter != "," else "."
@@ -165,6 +174,65 @@ def infer_types(
         made[name], found = infer_type(texts[name], dialect)
         places[name] = found.get("places", 0)
     return made, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
+
+
+def infer_declared(
+    texts: Mapping[str, pa.ChunkedArray],
+    dialect: Dialect,
+    kinds: Mapping[str, str],
+    known: Mapping[str, Collection[str]],
+) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
+    """Infer types as `infer_types` does; declared categories stay as they are spelled.
+
+    Parameters
+    ----------
+    texts, dialect
+        As `infer_types` takes them.
+    kinds : mapping of str to str
+        Declared kinds.
+    known : mapping of str to collection of str
+        Categories by column, as they are declared or as a hierarchy has them.
+    """
+    columns, dialect = infer_types(texts, dialect)
+    for name, column in columns.items():
+        if spelling_matters(name, column.type, kinds, known):
+            found = spelled_texts(texts[name], column, dialect, known.get(name))
+            columns[name] = column if found is None else found
+    return columns, dialect
+
+
+def spelling_matters(
+    name: str, kind: pa.DataType, kinds: Mapping[str, str], known: Mapping[str, Collection[str]]
+) -> bool:
+    """Return whether a column that is declared a category was read as something else than text."""
+    read_as = kind_of(kind)
+    other = read_as == "numeric" or (known.get(name) and read_as in ("date", "boolean"))
+    return bool(other) and kinds.get(name) in ("categorical", "ordinal")
+
+
+def spelled_texts(
+    texts: pa.ChunkedArray,
+    column: pa.ChunkedArray,
+    dialect: Dialect,
+    known: Collection[str] | None,
+) -> pa.ChunkedArray | None:
+    """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
+    bare = pc.utf8_trim_whitespace(texts)
+    words = pa.array([*MARKERS, *dialect.missing])
+    bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
+    index, entries = indexed(bare)
+    first = np.zeros(len(entries) + 1, np.int64)
+    first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
+    shown = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
+    points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
+    number = kind_of(column.type) == "numeric"
+    if number and points.equals(shown.cast(points.type)):
+        return None
+    if known is not None:
+        own, other = (sum(text in known for text in each.to_pylist()) for each in (entries, shown))
+        if own < other or (own == other and not number):
+            return None
+    return bare
 
 
 def infer_type(
@@ -235,7 +303,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
                 return _ungrouped(values, read_as), {"either": sign}
         if all_match(values, _FLOATS):
             return _floats(values), {"decimal": "."} if _some_match(values, r"\.") else {}
-        if (dialect.delimiter != "," or dialect.told == ",") and all_match(values, _COMMA):
+        if (dialect.delimiter != "," or dialect.declared_decimal == ",") and all_match(values, _COMMA):
             points = pc.replace_substring(values, ",", ".")
             return _floats(points), {"decimal": ","}
         if all_match(values, rf"({_SPACED})|({_FLOAT})|({_COMMA})") and _some_match(values, _NOT_A_KEY):
