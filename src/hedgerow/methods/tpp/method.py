@@ -11,15 +11,16 @@ import pyarrow as pa
 from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...io.read import read
-from ...measures import Classes, Persons, group
+from ...measures import Classes, group
 from ...measures.class_measures import frequency_l
 from ...measures.guarantees import Check, KAnonymity
-from ...plan import Maps, Plan
+from ...plan import ColumnMap, Maps, Plan
 from ...progress import caution
 from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Files, Method, RecipientNotes, as_array, check_people
 from .encoding import (
+    EncodedPredictor,
     beyond_single,
     check_numbers,
     encode_predictor,
@@ -27,8 +28,8 @@ from .encoding import (
     sensitive_codes,
 )
 from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
-from .sanitize import Sanitizer, Step, column_map, release_column, shrunk
-from .targets import SklearnTree, is_estimator, own_target
+from .sanitize import Sanitizer, column_map, shrunk
+from .targets import PreservedModel, SklearnTree, is_estimator, own_target
 from .tree_settings import ModelSettings, TreeSettings, parse
 
 _RECORD = 180
@@ -133,15 +134,15 @@ class TreePatternPreserving(Method):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Trees are grown on the records' exact values, all of them side by side."""
+        """Return the memory for growing trees on exact values, in bytes."""
         return n_rows * _RECORD
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
-        """A copy that is not fitted, but keeps the user's fitted trees."""
+        """Return a copy that is not fitted, but keeps the user's fitted trees."""
         return self.copy().set_output(transform=self._own_output)
 
     def _answers(self, y: Any, taken: Sequence[str]) -> dict[str, Any]:
-        """The response under its own name, that of the parameter, or "response"."""
+        """Return the response under its own name, that of the parameter, or "response"."""
         array = as_array(y)
         table = read(y if array is None else array).arrow
         if table.num_columns != 1:
@@ -162,12 +163,12 @@ class TreePatternPreserving(Method):
         return {name: table.column(0)}
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Predictors, and the response beside the sensitive columns."""
+        """Return the predictors, and the response with the sensitive columns."""
         response = answers[0] if answers else self.response
-        beside = [n for n in (*self._named(), response) if n is not None]
+        sensitive = [n for n in (*self._named(), response) if n is not None]
         return {
-            "quasi": tuple(n for n in columns if n not in beside),
-            "sensitive": tuple(dict.fromkeys(beside)),
+            "quasi": tuple(n for n in columns if n not in sensitive),
+            "sensitive": tuple(dict.fromkeys(sensitive)),
         }
 
     def _named(self) -> tuple[str, ...]:
@@ -180,7 +181,9 @@ class TreePatternPreserving(Method):
         others = [n for n in schema.sensitive if n not in self._named()]
         if response is None and len(others) == 1:
             response = others[0]
-        persons = self._check_parameters(table, schema)
+        persons = check_people(self.k, table, schema)
+        if self.l is not None and not 1 <= self.l < float("inf"):
+            raise ParameterError("l must be a number of at least 1")
         if response is None:
             raise ParameterError(
                 "the response is not named",
@@ -196,19 +199,9 @@ class TreePatternPreserving(Method):
         if not names:
             raise SchemaError("there are no predictors", hint="name the quasi-identifiers")
         classes = _is_class(table, schema, response)
-        targets = [_target(tree, classes) for tree in self._chosen()]
-        single = any(t.bits < 53 for t in targets)
-        check_numbers(table, schema, names)
-        encoded = [encode_predictor(table, schema, n, single) for n in names]
-        if any(t.bits == 53 for t in targets) and beyond_single(encoded) and single:
-            raise ParameterError(
-                "a scikit-learn tree and another builder cannot share columns whose numbers "
-                f"float32 cannot hold: {', '.join(map(repr, beyond_single(encoded)))}",
-                hint="publish them apart, or round those columns to float32 first",
-            )
-        for target in targets:
-            target.check_columns(names)
-        forms = {
+        targets = [_target(tree, classes) for tree in self._models()]
+        encoded = _encode(table, schema, names, targets)
+        responses = {
             c: encode_response(table, response, c, schema.kinds.get(response))
             for c in {t.classes for t in targets}
         }
@@ -219,7 +212,7 @@ class TreePatternPreserving(Method):
             )
         sanitizer = Sanitizer(
             [e.predictor for e in encoded],
-            [forms[t.classes] for t in targets],
+            [responses[t.classes] for t in targets],
             targets,
             codes,
             [e.column.kind == "date" for e in encoded],
@@ -231,48 +224,24 @@ class TreePatternPreserving(Method):
         self._dialect = table.layout.dialect
         for text in shrunk(targets, best, path, self.k, self.l):
             caution(text)
-        return self._finish(table, schema, response, sensitive, encoded, targets, forms, best)
-
-    def _finish(
-        self,
-        table: Table,
-        schema: Schema,
-        response: str,
-        sensitive: tuple[str, ...],
-        encoded: Sequence[Any],
-        targets: Sequence[Any],
-        forms: Mapping[bool, Any],
-        best: Step,
-    ) -> Plan:
-        steps = [min(best.step, t.n_steps) for t in targets]
-        described = [t.describe(s) for t, s in zip(targets, steps, strict=True)]
-        labels = forms[True].labels if True in forms else ()
-        told = {"name": response, **({"classes": list(labels)} if labels else {})}
-        columns = [release_column(e.predictor, p) for e, p in zip(encoded, best.plans, strict=True)]
+        described = [t.describe(min(best.step, t.n_steps)) for t in targets]
+        labels = responses[True].labels if True in responses else ()
         self.model_ = model_to_json(
             described,
             best.trees,
-            columns,
+            sanitizer.released(best.plans),
             [p.group for p in best.plans],
-            told,
+            {"name": response, **({"classes": list(labels)} if labels else {})},
             table.n_rows,
             {"k": best.k, "l": best.l, "sensitive": list(sensitive)},
         )
-        flat = [tree for model in best.trees for tree in model]
+        trees = [tree for model in best.trees for tree in model]
         maps = tuple(
-            column_map(e, p, f, flat)
+            column_map(e, p, f, trees)
             for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
         )
-        told_apart = [*sensitive, *(n for n in schema.sensitive if n == response)]
-        taken = {*schema.quasi, *told_apart, *schema.identifiers}
-        others = dict.fromkeys((*schema.other, *schema.sensitive, response))
-        roles = schema.replace(
-            quasi=[m.name for m in maps],
-            sensitive=told_apart,
-            identifiers=[n for n in schema.identifiers if n not in sensitive],
-            other=[n for n in others if n not in taken],
-            kinds={**schema.kinds, **{m.name: m.kind for m in maps}},
-        )
+        roles = _released_roles(schema, maps, response, sensitive)
+        plan = self._planned(table, roles, Maps(maps), [KAnonymity.from_schema(self.k, schema)])
         parameters = {
             "k": self.k,
             "l": self.l,
@@ -282,16 +251,9 @@ class TreePatternPreserving(Method):
             "steps": best.step,
             "trade_off": self.trade_off_,
         }
-        plan = self._planned(table, roles, Maps(maps), [KAnonymity.from_schema(self.k, schema)])
         return replace(plan, parameters=parameters)
 
-    def _check_parameters(self, table: Table, schema: Schema) -> Persons | None:
-        persons = check_people(self.k, table, schema)
-        if self.l is not None and not 1 <= self.l < float("inf"):
-            raise ParameterError("l must be a number of at least 1")
-        return persons
-
-    def _chosen(self) -> list[Any]:
+    def _models(self) -> list[Any]:
         if self.trees is None:
             return [TreeSettings()]
         if isinstance(self.trees, str):
@@ -308,7 +270,7 @@ class TreePatternPreserving(Method):
         return any(model.get("bootstrap", False) for model in self.model_["models"])
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
-        """What the trees are grown again from, and what `l` is about."""
+        """Return the columns that the trees are grown again from, and those that `l` is about."""
         reached = self.model_["reached"]["sensitive"]
         names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
         return tuple(dict.fromkeys(names))
@@ -323,40 +285,61 @@ class TreePatternPreserving(Method):
         released : Table
             The table, or its file read back.
         """
-        found = verify_model(self.model_, released)
+        rebuilt = verify_model(self.model_, released)
+        reached = "identical" if rebuilt.identical else "different"
         checks = [
-            Check(
-                "model rebuilt",
-                "identical",
-                "identical" if found.identical else "different",
-                found.identical,
-                found.difference,
-            )
+            Check("model rebuilt", "identical", reached, rebuilt.identical, rebuilt.difference)
         ]
         if self.l is not None:
-            reached = _least_l(released, self.plan_, self.model_["reached"]["sensitive"])
-            checks.append(
-                Check(
-                    "records over most frequent sensitive value",
-                    self.l,
-                    reached,
-                    reached > self.l,
-                    "strictly above",
-                )
-            )
+            least = _least_l(released, self.plan_, self.model_["reached"]["sensitive"])
+            name = "records over most frequent sensitive value"
+            checks.append(Check(name, self.l, least, least > self.l, "strictly above"))
         return checks
 
     def release_files(self, release: Any) -> Files:
-        """The published model and its picture, by file name."""
+        """Return the published model and its picture, by file name."""
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """What the reader of the release must know about the model."""
+        """Return the notes on the model for the reader of the release."""
         return RecipientNotes(lines=recipient_lines(self.model_, file, self._dialect, self.l))
 
 
+def _encode(
+    table: Table, schema: Schema, names: Sequence[str], targets: Sequence[PreservedModel]
+) -> list[EncodedPredictor]:
+    is_single = {t.bits < 53 for t in targets}
+    check_numbers(table, schema, names)
+    encoded = [encode_predictor(table, schema, n, any(is_single)) for n in names]
+    inexact = beyond_single(encoded)
+    if len(is_single) == 2 and inexact:
+        raise ParameterError(
+            "a scikit-learn tree and another builder cannot share columns whose numbers "
+            f"float32 cannot hold: {', '.join(map(repr, inexact))}",
+            hint="publish them apart, or round those columns to float32 first",
+        )
+    for target in targets:
+        target.check_columns(names)
+    return encoded
+
+
+def _released_roles(
+    schema: Schema, maps: Sequence[ColumnMap], response: str, sensitive: Sequence[str]
+) -> Schema:
+    protected = [*sensitive, *(n for n in schema.sensitive if n == response)]
+    listed = {*schema.quasi, *protected, *schema.identifiers}
+    others = dict.fromkeys((*schema.other, *schema.sensitive, response))
+    return schema.replace(
+        quasi=[m.name for m in maps],
+        sensitive=protected,
+        identifiers=[n for n in schema.identifiers if n not in sensitive],
+        other=[n for n in others if n not in listed],
+        kinds={**schema.kinds, **{m.name: m.kind for m in maps}},
+    )
+
+
 def _is_class(table: Table, schema: Schema, response: str) -> bool:
-    """Whether a response is a class: a category, or one of two numbers."""
+    """Return whether a response is a class: a category, or one of two numbers."""
     if response not in table.names:
         raise SchemaError(f"no column {response!r} for the response")
     if table.declared_kind(schema, response) != "numeric":
@@ -364,7 +347,7 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
     return table.column(response, kind="numeric").n_values <= 2
 
 
-def _target(tree: Any, classes: bool) -> Any:
+def _target(tree: Any, classes: bool) -> PreservedModel:
     if isinstance(tree, ModelSettings):
         return own_target(tree.for_response(classes))
     if is_estimator(tree):
@@ -377,12 +360,12 @@ def _target(tree: Any, classes: bool) -> Any:
 
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
-    """L of a released table: the least n / max frequency over the classes of the predictors."""
-    quasi, shown = (
+    """Return L of a released table: the least n / max frequency over the classes of the predictors."""
+    quasi, columns = (
         [released.column(name, kind="categorical") for name in names]
         for names in (plan.names("quasi"), sensitive)
     )
-    classes = Classes.from_groups(group([c.codes for c in quasi], released.n_rows), shown)
+    classes = Classes.from_groups(group([c.codes for c in quasi], released.n_rows), columns)
     return min(float(frequency_l(c.counts).min()) for c in classes.sensitive.values())
 
 
