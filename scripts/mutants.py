@@ -354,7 +354,7 @@ MUTANTS = (
       "over <= 1 or above is not None,", "over <= 2 or above is not None,",
       "methods/test_randomized_response.py::test_a_little_less_noise_than_the_cap_asks_for_is_found"),
     M("values outside the domain are taken", "methods/randomized_response.py",
-      "if strange:", "if False:",
+      "if is_outside:", "if False:",
       "methods/test_randomized_response.py::test_a_value_outside_the_domain_is_refused"),
     # trees that are published
     M("L is not strict", "methods/tpp/sanitize.py", "state.l > l_above", "state.l >= l_above",

@@ -16,11 +16,8 @@ from hedgerow.io.read import read
 from hedgerow.methods.response.rr_matrix import (
     Channel,
     clipped,
-    cube_error,
-    distances,
     em,
     projected,
-    uncertainty,
 )
 from hedgerow.plan import Randomize, Randomized
 from hedgerow.release.reconstruct import Reconstruction, reconstruct
@@ -183,6 +180,8 @@ def test_em_climbs_the_likelihood_and_stops_early():
 
 def test_measures_by_hand():
     p, q = np.array([0.5, 0.5, 0.0]), np.array([0.25, 0.5, 0.25])
+    from experiments.randomized_response import cube_error, distances, uncertainty
+
     found = distances(p, q)
     assert found["euclid"] == pytest.approx(0.125)
     assert found["chi2"] == pytest.approx(0.0625 / 0.75 + 0.25)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from hedgerow.methods.response.contingency import build
 from hedgerow.methods.response.risk import CellSet, Risk, optimize
-from hedgerow.methods.response.rr_matrix import Channel, epsilon, to_p, to_t
+from hedgerow.methods.response.rr_matrix import Channel, to_p, to_t
+from hedgerow.plan import Randomized
 
 
 def matrix(d: int, t: float) -> np.ndarray:
@@ -283,7 +284,7 @@ def test_known_negations_sharpen_the_attackers_share():
     cell = np.ravel_multi_index(codes[:2], (2, 2))
     for row, alpha in enumerate(made.occupied):
         here = np.bincount(codes[2][cell == alpha], minlength=4)
-        got = made.sharpened(made.views[0])[row]
+        got = made.target_shares(made.views[0])[row]
         assert got[0] == pytest.approx(here[0] / (here[0] + here[3]))
         assert got[1] == pytest.approx(here[1] / here.sum())  # nobody excludes the truth
     worst, _ = setting((2, 2), (4,), negations=2, seed=9, empty=0.0)
@@ -292,14 +293,16 @@ def test_known_negations_sharpen_the_attackers_share():
         for u in np.flatnonzero(share[row]):
             others = [sum(pair) for pair in itertools.combinations(np.delete(share[row], u), 2)]
             want = share[row, u] / (1 - max(others))
-            assert worst.sharpened(worst.views[0])[row, u] == pytest.approx(want)
+            assert worst.target_shares(worst.views[0])[row, u] == pytest.approx(want)
 
 
 def test_epsilon_is_the_likelihood_ratio():
     for d, t in ((2, 0.3), (5, 0.9)):
         p = matrix(d, t)
-        assert epsilon(t, d) == pytest.approx(np.log(p[0, 0] / p[1, 0]))
-    assert epsilon(1.0, 3) == np.inf
+        column = Randomized("x", "quasi", "categorical", "", tuple("abcde"[:d]), p[0, 0])
+        assert column.epsilon == pytest.approx(np.log(p[0, 0] / p[1, 0]))
+        assert column.t == pytest.approx(t)
+    assert Randomized("x", "quasi", "categorical", "", ("a", "b", "c"), 1.0).epsilon == np.inf
     assert to_p(to_t(0.6, 4), 4) == pytest.approx(0.6)
 
 

@@ -45,10 +45,9 @@ from .response.request import (
     with_caps,
 )
 from .response.risk import Bound, Risk, optimize
-from .response.rr_matrix import to_t
 
 _RECORD = 32
-"""Bytes that a record takes while ids are told apart."""
+"""Bytes that a record takes while rows are sorted by their ids."""
 
 
 @dataclass(eq=False, repr=False)
@@ -173,12 +172,11 @@ class RandomizedResponse(Method):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(schema)
-        bins = self.bins
-        quasi = [_column(table, schema, name, bins) for name in schema.quasi]
-        sensitive = [_column(table, schema, name, bins) for name in schema.sensitive]
+        quasi = [_column(table, schema, name, self.bins) for name in schema.quasi]
+        sensitive = [_column(table, schema, name, self.bins) for name in schema.sensitive]
         check_size([c.d for c in quasi], [c.name for c in quasi])
         cap = 1 / float(self.l)
-        asked = build(
+        contingency = build(
             [c.codes for c in quasi],
             [c.d for c in quasi],
             [c.codes for c in sensitive],
@@ -187,14 +185,14 @@ class RandomizedResponse(Method):
             cap,
             negations(self.known_negations, sensitive),
         )
-        asked = with_caps(asked, quasi, sensitive, self.caps or {})
-        risk = Risk(asked, self.target, self.bound)
-        wanted = exempted(asked, sensitive, self.exempt) if self.exempt else asked
+        requested = with_caps(contingency, quasi, sensitive, self.caps or {})
+        risk = Risk(requested, self.target, self.bound)
+        relaxed = exempted(requested, sensitive, self.exempt) if self.exempt else requested
         if self.relax == "halfway":
-            wanted = halfway(Risk(wanted, self.target, self.bound))
-        best = optimize(Risk(wanted, self.target, self.bound))
+            relaxed = halfway(Risk(relaxed, self.target, self.bound))
+        best = optimize(Risk(relaxed, self.target, self.bound))
         if best is None or best.worst > 1:
-            check_feasible(Risk(wanted, self.target, self.bound), quasi)
+            check_feasible(Risk(relaxed, self.target, self.bound), quasi)
             raise InfeasibleError(
                 "the cap lies so close to its floor that nothing would be left of the table",
                 hint="lower l, or coarsen the quasi-identifiers",
@@ -211,21 +209,21 @@ class RandomizedResponse(Method):
         recoding = Randomize(
             columns, self.row_id, self.bound, self.risk_, self.success_, self.unprotected_
         )
-        self._asked = risk
+        self._risk = risk
         plan = self._planned(table, schema, recoding)
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Every record has an id, by which all are sorted once."""
+        """Return the memory for the ids of the records, in bytes."""
         return n_rows * _RECORD
 
     def release_table(self, table: Table) -> Transformed:
-        """The plan applied under this object's key: the same key and table, the same draws."""
+        """Apply the plan under this object's key: the same key and table, the same draws."""
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
         columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
-        here = replace(self.plan_, recoding=replace(plan, columns=columns))
-        return transform(here, table, self._own_key)
+        present = replace(self.plan_, recoding=replace(plan, columns=columns))
+        return transform(present, table, self._own_key)
 
     def transform(self, X: Any) -> Any:
         """Randomize quasi-identifiers; UnsupportedError where only sensitive columns are drawn.
@@ -240,19 +238,19 @@ class RandomizedResponse(Method):
         return super().transform(X)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """The risk on the full original table, and the draws against their probabilities."""
+        """Check the risk on the full original table, and the draws against their probabilities."""
         plan = self.plan_.recoding
         assert isinstance(plan, Randomize)
         above = self.unprotected_ if self.relax or self.exempt else None
-        return verify(plan, self._asked, original, released, above)
+        return verify(plan, self._risk, original, released, above)
 
     def release_files(self, release: Any) -> Files:
-        """``public.json`` with the distortion parameters."""
+        """Return ``public.json`` with the distortion parameters."""
         public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
         return Files(public={"public.json": public + "\n"})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """How to read a randomized table, and its distortion parameters."""
+        """Return how to read a randomized table, and its distortion parameters."""
         return _notes(self.plan_)
 
     def _report(
@@ -296,7 +294,7 @@ class RandomizedResponse(Method):
 
 
 def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:
-    """A sensitive number that is released as a bin is a category from then on."""
+    """Return a column as released: a sensitive number in bins is a category from then on."""
     bins = {c.name for c in randomized if any(isinstance(x, str) for x in c.categories)}
     if column.role == "sensitive" and column.name in bins:
         return replace(column, kind="categorical", unit="")
@@ -313,91 +311,87 @@ def _share_above(
     quasi: Sequence[Coded],
     sensitive: Sequence[Coded],
 ) -> float:
-    """Share of records whose own cell lies above its requested cap in any view."""
+    """Return the share of records whose own cell lies above its requested cap in any view."""
     over = [
         risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
     ]
     above = 0
-    for here in windows(contingency.n):
-        cell = cells_of([c.codes for c in quasi], contingency.quasi, here)
-        row = np.searchsorted(contingency.occupied, cell)
-        found = np.zeros(len(row), dtype=bool)
-        for view, each in zip(contingency.views, over, strict=True):
-            value = cells_of([sensitive[j].codes for j in view.attributes], view.dims, here)
-            found |= each[row, value]
-        above += int(np.count_nonzero(found))
+    for rows in windows(contingency.n):
+        cell = cells_of([c.codes for c in quasi], contingency.quasi, rows)
+        group = np.searchsorted(contingency.occupied, cell)
+        is_above = np.zeros(len(group), dtype=bool)
+        for view, cells in zip(contingency.views, over, strict=True):
+            value = cells_of([sensitive[j].codes for j in view.attributes], view.dims, rows)
+            is_above |= cells[group, value]
+        above += int(np.count_nonzero(is_above))
     return above / contingency.n
 
 
 _ALARM = 1e-12
-"""How seldom a column that was drawn rightly is called odd on either side."""
+"""The chance, on either side, at which a column that was drawn rightly fails its check."""
 
 
 def verify(
-    plan: Randomize, asked: Risk, original: Table, released: Table, above: float | None
+    plan: Randomize, risk: Risk, original: Table, released: Table, above: float | None
 ) -> list[Check]:
-    """Checks of a release: the capped risk, values in the domain, shares kept.
+    """Check a release: the capped risk, values in the domain, shares kept.
 
     Parameters
     ----------
     plan : Randomize
-    asked : Risk
-        What was capped.
+    risk : Risk
+        The risk and the caps that were requested.
     original, released : Table
         Before and after, row by row.
     above : float or None
         The share of records that may stay above the cap, where that was asked for.
     """
-    p = np.array([c.p for c in plan.columns])
-    t = to_t(p, np.array([c.d for c in plan.columns]))
-    views = asked.contingency.views
-    ratio = [risk / view.cap for risk, view in zip(asked.full(t), views, strict=True)]
-    over = max(float(r.max()) for r in ratio)
-    checks = [
+    over = risk.worst(np.array([c.t for c in plan.columns]))
+    exception = (
+        "" if above is None else f"{percent(above)} of the records stay above it, as asked for"
+    )
+    outside, improbable = [], []
+    counts = None if released.drawn_counts is None else released.drawn_counts()
+    for column in plan.columns:
+        if counts is None:
+            unchanged, is_outside = _compared(column, original, released)
+        else:
+            pairs = counts[column.name]
+            unchanged, is_outside = int(np.trace(pairs)), bool(pairs[:, column.d].any())
+        if is_outside:
+            outside.append(column.name)
+        if likelihood_of_kept(unchanged, original.n_rows, column.p) < _ALARM:
+            improbable.append(column.name)
+    return [
         Check(
             f"disclosure risk over its cap ({plan.bound} bound)",
             1.0,
             over,
             over <= 1 or above is not None,
-            f"{percent(above)} of the records stay above it, as asked for"
-            if above is not None
-            else "",
-        )
-    ]
-    strangers, odd, n = [], [], original.n_rows
-    drawn = None if released.drawn_counts is None else released.drawn_counts()
-    for column in plan.columns:
-        if drawn is None:
-            kept, strange = _compared(column, original, released)
-        else:
-            pairs = drawn[column.name]
-            kept, strange = int(np.trace(pairs)), bool(pairs[:, column.d].any())
-        if strange:
-            strangers.append(column.name)
-        if likelihood_of_kept(kept, n, column.p) < _ALARM:
-            odd.append(column.name)
-    told = f"columns at fault: {', '.join(strangers)}"
-    far = f"columns far from their p by the exact binomial distribution: {', '.join(odd)}"
-    return [
-        *checks,
-        Check.none("values in the domain", len(strangers), told),
-        Check.none("share of values kept", len(odd), far),
+            exception,
+        ),
+        Check.none("values in the domain", len(outside), f"columns at fault: {', '.join(outside)}"),
+        Check.none(
+            "share of values kept",
+            len(improbable),
+            f"columns far from their p by the exact binomial distribution: {', '.join(improbable)}",
+        ),
     ]
 
 
 def _compared(column: Randomized, original: Table, released: Table) -> tuple[int, bool]:
-    """How many rows kept their category, and whether any is released with none of the domain."""
+    """Return how many rows kept their category, and whether any lies outside the domain."""
     before, (lookup, codes) = original_codes(original, column), _released(released, column)
-    kept, strange = 0, False
-    for here in windows(len(before)):
-        after = lookup[codes[here]]
-        kept += int(np.count_nonzero(before[here] == after))
-        strange = strange or bool(np.any(after == column.d))
-    return kept, strange
+    unchanged, is_outside = 0, False
+    for rows in windows(len(before)):
+        after = lookup[codes[rows]]
+        unchanged += int(np.count_nonzero(before[rows] == after))
+        is_outside = is_outside or bool(np.any(after == column.d))
+    return unchanged, is_outside
 
 
 def likelihood_of_kept(kept: int, n: int, p: float) -> float:
-    """The chance that so few, or so many, of n values are kept with probability p: the smaller one.
+    """Return the chance that so few, or so many, of n values are kept: the smaller of both.
 
     Exact, for where n(1 - p) is small the normal distribution calls right draws wrong.
     """
@@ -407,20 +401,19 @@ def likelihood_of_kept(kept: int, n: int, p: float) -> float:
 
 
 def released_codes(table: Table, column: Randomized) -> NDArray[np.int64]:
-    """The categories of released values; d where a value is not in the domain."""
+    """Return the categories of released values; d where a value is not in the domain."""
     lookup, codes = _released(table, column)
     return lookup[codes]
 
 
 def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The category of each code of a released column, and its codes."""
+    """Return the category of each code of a released column, and its codes."""
     numbers = any(isinstance(c, float) for c in column.categories)
     coded = table.column(column.name, kind="numeric" if numbers else "categorical")
-    place = {c: i for i, c in enumerate(column.categories) if c is not None}
+    place = {c: i for i, c in enumerate(column.categories)}
     values = coded.values.tolist() if numbers else coded.values
-    missing = column.d - 1 if column.categories[-1] is None else column.d
-    found = [*(place.get(v, column.d) for v in values), missing]
-    return np.array(found, dtype=np.int64), coded.codes
+    lookup = [place.get(v, column.d) for v in (*values, None)]
+    return np.array(lookup, dtype=np.int64), coded.codes
 
 
 NOT_PROMISED = (
@@ -433,7 +426,6 @@ NOT_PROMISED = (
 
 
 def _notes(plan: Plan) -> RecipientNotes:
-    """How to read a randomized table, and its distortion parameters."""
     recoding = plan.recoding
     assert isinstance(recoding, Randomize)
     lines = [
@@ -444,21 +436,21 @@ def _notes(plan: Plan) -> RecipientNotes:
         "epsilon |",
         "|---|---:|---:|---:|---:|",
     ]
-    found: set[str] = set()
+    used: set[str] = set()
     for c in recoding.columns:
         other = (1 - c.p) / (c.d - 1) if c.d > 1 else 0.0
         guarantee = "always kept" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
         name = markdown(c.name)
         lines.append(f"| {name} | {c.d:,} | {c.p:.6f} | {other:.6f} | {guarantee} |")
         if c.kind in ("numeric", "date"):
-            found |= signs(c.categories, kind=c.kind)
+            used |= signs(c.categories, kind=c.kind)
     first = recoding.columns[0].name.replace('"', '\\"')
     lines += [
         "",
         "The categories of every column stand in `public.json`, in the order in which they "
         "are drawn. An empty cell is one of them: missing.",
         "",
-        *(f"- {SIGNS[sign]}." for sign in SIGNS if sign in found),
+        *(f"- {SIGNS[sign]}." for sign in SIGNS if sign in used),
         "",
         "## How to use it",
         "",
@@ -485,20 +477,17 @@ def _notes(plan: Plan) -> RecipientNotes:
         + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
     )
     same = [c for c in recoding.columns if c.in_name_only or c.d < 2]
-    kept = ", ".join(markdown(c.name) for c in same)
+    names = ", ".join(markdown(c.name) for c in same)
     least = percent(min((c.p for c in same), default=1.0))
     if len(same) == len(recoding.columns):
-        about = f"Nothing was randomized: {least} of the cells of {kept} are the records' own."
+        about = f"Nothing was randomized: {least} of the cells of {names} are the records' own."
     else:
         about = (
             "Some columns were randomized to protect them: single records are not true, counts can be "
             "estimated."
-            + (
-                f" Not randomized: {kept} ({least} of the cells are the records' own)."
-                if kept
-                else ""
-            )
         )
+        if same:
+            about += f" Not randomized: {names} ({least} of the cells are the records' own)."
     return RecipientNotes(
         about=about,
         cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...columns.column import Column, quantile_bins, smallest
+from ...columns.column import Bins as ColumnBins
+from ...columns.column import Column, grid_bins, quantile_bins
 from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...notation import interval
@@ -55,70 +56,43 @@ def coded(
         )
     if column.n_values == 0:
         raise SchemaError(f"column {name!r} holds missing values only", hint="leave it out")
-    if not column.is_number:
-        labels: tuple[str | float | None, ...] = tuple(column.values)
-        return _with_missing(column, column.codes, labels, ())
-    values = column.doubles
-    wanted = bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
-    if isinstance(wanted, (int, np.integer)) and not isinstance(wanted, bool):
-        if wanted < 2:
-            raise ParameterError(f"column {name!r} must be cut into at least 2 bins, not {wanted}")
-        cut = quantile_bins(column.value_counts, int(wanted))
-        return _numbers(
-            column, cut.codes(column.codes), cut.lo, cut.hi, tuple(cut.thresholds.tolist())
-        )
-    cuts = np.asarray(wanted, dtype=float)
-    if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
-        raise ParameterError(f"the cuts of column {name!r} must be increasing numbers")
-    place = np.searchsorted(cuts, values, side="right")
-    used, part = np.unique(place, return_inverse=True)
-    first = np.searchsorted(place, used)
-    last = np.searchsorted(place, used, side="right") - 1
-    lut = np.append(part, len(used)).astype(smallest(len(used) + 1))
-    return _numbers(
-        column,
-        lut[column.codes],
-        values[first],
-        values[last],
-        tuple(cuts[used[1:] - 1].tolist()),
-    )
-
-
-def _numbers(
-    column: Column,
-    codes: NDArray[Any],
-    lo: NDArray[np.float64],
-    hi: NDArray[np.float64],
-    cuts: tuple[float, ...],
-) -> Coded:
-    labels: tuple[str | float | None, ...]
-    if np.array_equal(lo, hi) and not column.unit:
-        labels = tuple(lo.tolist())
-    else:
-        labels = tuple(interval(a, b, column.unit) for a, b in zip(lo, hi, strict=True))
-    return _with_missing(column, codes, labels, cuts)
-
-
-def _with_missing(
-    column: Column,
-    codes: NDArray[Any],
-    labels: tuple[str | float | None, ...],
-    cuts: tuple[float, ...],
-) -> Coded:
+    codes, labels, cuts = column.codes, tuple(column.values), ()
+    if column.is_number:
+        cut = _cut(column, bins)
+        codes, cuts = cut.codes(column.codes), tuple(cut.thresholds.tolist())
+        if np.array_equal(cut.lo, cut.hi) and not column.unit:
+            labels = tuple(cut.lo.tolist())
+        else:
+            labels = tuple(interval(a, b, column.unit) for a, b in zip(cut.lo, cut.hi, strict=True))
     if column.has_missing:
         labels = (*labels, None)
-    return Coded(column.name, column.kind, column.unit, codes, labels, cuts)
+    return Coded(name, column.kind, column.unit, codes, labels, cuts)
+
+
+def _cut(column: Column, bins: Bins) -> ColumnBins:
+    name = column.name
+    requested = bins.get(name, DEFAULT_BINS) if isinstance(bins, Mapping) else bins
+    if isinstance(requested, (int, np.integer)) and not isinstance(requested, bool):
+        if requested < 2:
+            raise ParameterError(
+                f"column {name!r} must be cut into at least 2 bins, not {requested}"
+            )
+        return quantile_bins(column.value_counts, int(requested))
+    cuts = np.asarray(requested, dtype=float)
+    if cuts.ndim != 1 or not np.all(np.diff(cuts) > 0) or not np.all(np.isfinite(cuts)):
+        raise ParameterError(f"the cuts of column {name!r} must be increasing numbers")
+    return grid_bins(column.value_counts, cuts)
 
 
 def label(category: str | float | None) -> str:
-    """A category in a message."""
+    """Return a category as text for a message."""
     if category is None:
         return "(missing)"
     return interval(category, category) if isinstance(category, float) else category
 
 
 def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
-    """(column, category) of ``column=value``, or of a bare value when there is one column.
+    """Return (column, category) of ``column=value``, or of a bare value when there is one column.
 
     The value is matched with its released label (a bin's label for numbers).
     """
@@ -168,7 +142,7 @@ class SensitiveView:
 
 @dataclass(frozen=True)
 class Contingency:
-    """What the risk, the optimum and the success are computed from.
+    """The table of proportions that risk, optimum and success are computed from.
 
     Parameters
     ----------
@@ -202,7 +176,7 @@ class Contingency:
         return self.pi[self.occupied]
 
     def excluded(self, view: SensitiveView, u: int) -> NDArray[np.bool_] | None:
-        """Cells x values that the attacker excludes when the target's value is u; None for none."""
+        """Return the cells x values that the attacker excludes when the target has u; None for none."""
         width = view.share.shape[1]
         if isinstance(self.negations, int):
             if self.negations == 0:
@@ -222,20 +196,20 @@ class Contingency:
             return None
         return np.broadcast_to(flat, view.share.shape)
 
-    def known(self, view: SensitiveView, u: int) -> Floats:
-        """The attacker's proportions per cell when the target's value is u (cells x values)."""
+    def sharpened(self, view: SensitiveView, u: int) -> Floats:
+        """Return the attacker's proportions per cell when the target's value is u (cells x values)."""
         out = self.excluded(view, u)
         if out is None:
             return view.share
-        kept = np.where(out, 0.0, view.share)
-        total = kept.sum(axis=1, keepdims=True)
-        return np.divide(kept, total, out=np.zeros_like(kept), where=total > 0)
+        remaining = np.where(out, 0.0, view.share)
+        total = remaining.sum(axis=1, keepdims=True)
+        return np.divide(remaining, total, out=np.zeros_like(remaining), where=total > 0)
 
-    def sharpened(self, view: SensitiveView) -> Floats:
-        """c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value."""
+    def target_shares(self, view: SensitiveView) -> Floats:
+        """Return c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value."""
         if self.negations == 0:
             return view.share
-        columns = [self.known(view, u)[:, u] for u in range(view.share.shape[1])]
+        columns = [self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])]
         return np.stack(columns, axis=1)
 
 
@@ -255,16 +229,16 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
 
 
 def windows(n: int) -> Iterator[slice]:
-    """Records, so many at a time."""
+    """Yield slices of n records, so many at a time."""
     return (slice(a, a + _WINDOW) for a in range(0, n, _WINDOW))
 
 
-def cells_of(codes: Sequence[Ints], dims: Sequence[int], here: slice) -> Ints:
-    """The cell of some records in the table of several columns, row by row."""
-    cell = np.zeros(len(codes[0][here]), np.int64)
+def cells_of(codes: Sequence[Ints], dims: Sequence[int], rows: slice) -> Ints:
+    """Return the cell of some records in the table of several columns."""
+    cell = np.zeros(len(codes[0][rows]), np.int64)
     for column, d in zip(codes, dims, strict=True):
         cell *= d
-        cell += column[here]
+        cell += column[rows]
     return cell
 
 
@@ -281,8 +255,8 @@ def build(
     n = len(sensitive[0])
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
     counts = np.zeros(int(np.prod(dims_q, dtype=np.int64)), np.int64)
-    for here in windows(n):
-        counts += np.bincount(cells_of(quasi, dims_q, here), minlength=len(counts))
+    for rows in windows(n):
+        counts += np.bincount(cells_of(quasi, dims_q, rows), minlength=len(counts))
     occupied = np.flatnonzero(counts)
     place = np.full(len(counts), -1, dtype=np.int64)
     place[occupied] = np.arange(len(occupied))
@@ -300,9 +274,9 @@ def build(
                 hint="coarsen the sensitive attribute with the most categories, or protect fewer",
             )
         table = np.zeros(len(occupied) * width, np.int64)
-        for here in windows(n):
-            value = place[cells_of(quasi, dims_q, here)] * width
-            value += cells_of([sensitive[j] for j in group], dims, here)
+        for rows in windows(n):
+            value = place[cells_of(quasi, dims_q, rows)] * width
+            value += cells_of([sensitive[j] for j in group], dims, rows)
             np.add.at(table, value, 1)
         share = table.reshape(-1, width) / counts[occupied][:, None]
         views.append(SensitiveView(group, dims, share, np.full(share.shape, float(cap))))

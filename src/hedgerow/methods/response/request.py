@@ -23,16 +23,16 @@ _SLACK = 1 + 1e-9
 def negations(
     known: int | Sequence[str], sensitive: Sequence[Coded]
 ) -> int | tuple[tuple[int, ...], ...]:
-    """Known negations as a count, or as the values per sensitive attribute."""
+    """Return known negations as a count, or as the values per sensitive attribute."""
     if isinstance(known, int):
         if known < 0:
             raise ParameterError(f"known_negations must be at least 0, not {known}")
         return int(known)
-    found: list[list[int]] = [[] for _ in sensitive]
+    excluded: list[list[int]] = [[] for _ in sensitive]
     for text in [known] if isinstance(known, str) else known:
         number, value = find_value(sensitive, text)
-        found[number].append(value)
-    return tuple(tuple(sorted(set(values))) for values in found)
+        excluded[number].append(value)
+    return tuple(tuple(sorted(set(values))) for values in excluded)
 
 
 def with_caps(
@@ -76,7 +76,7 @@ def with_caps(
 
 
 def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
-    """Which values of a view satisfy the conditions; None when it lacks their attribute."""
+    """Return the values of a view that satisfy the conditions; None when it lacks their attribute."""
     width = view.share.shape[1]
     parts = np.unravel_index(np.arange(width), view.dims)
     keep = np.ones(width, dtype=bool)
@@ -102,7 +102,7 @@ def exempted(
 
 
 def halfway(risk: Risk) -> Contingency:
-    """Where a cap cannot be met, half the way from the risk as it is to its floor."""
+    """Raise caps that cannot be met to half the way from the risk as it is to its floor."""
     whole = risk.full(np.ones(len(risk.dims)))
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
@@ -138,7 +138,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         values = (c.categories[at[row]] for c, at in zip(quasi, cells, strict=True))
         return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
 
-    told = [
+    worst_groups = [
         f"{described(row)} ({counts[row]:,} records, floor {figure(groups[row])})"
         for row in large[:5]
     ]
@@ -147,8 +147,8 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         f"the cap cannot be met by any randomization: {len(groups):,} groups with "
         f"{int(counts[order].sum()):,} records stay above it (floor {worst:.4f})"
     )
-    if told:
-        message += "; the worst: " + "; ".join(told)
+    if worst_groups:
+        message += "; the worst: " + "; ".join(worst_groups)
         if len(large) > 5:
             message += f"; and {len(large) - 5:,} more"
     if small:
@@ -173,12 +173,12 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
 def cautions(
     risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
 ) -> list[str]:
-    """What the steward must know about this request."""
-    contingency, said = risk.contingency, []
+    """Return the warnings about a request, for the steward."""
+    contingency, warnings = risk.contingency, []
     for view, column in zip(contingency.views, sensitive, strict=False):
         largest = float((contingency.mass @ view.share).max())
         if largest > cap:
-            said.append(
+            warnings.append(
                 f"the cap {cap:.4f} lies below the share of the most frequent value of "
                 f"{column.name!r} ({largest:.4f}): guessing that value for everyone succeeds "
                 f"more often"
@@ -186,14 +186,14 @@ def cautions(
     randomized = ([*quasi] if risk.n_quasi else []) + ([*sensitive] if risk.n_sensitive else [])
     weak = [c.name for c, x in zip(randomized, t, strict=True) if c.d > 1 and x < 0.1]
     if weak:
-        said.append(
+        warnings.append(
             "almost nothing is left of "
             + ", ".join(map(repr, weak))
             + " (t < 0.1): coarsen it, leave it out, or lower l"
         )
     cells = int(np.prod([c.d for c in (*quasi, *sensitive)], dtype=float))
     if contingency.n < cells:
-        said.append(
+        warnings.append(
             f"{contingency.n:,} records are spread over {cells:,} combinations of values, so "
             "reconstructed counts will be imprecise"
         )
@@ -205,7 +205,7 @@ def cautions(
             float(best[over] @ contingency.mass[over]),
             float(contingency.mass[over].sum()),
         )
-        said.append(
+        warnings.append(
             f"the {risk.bound} bound caps what one released record tells about its person, and not "
             "what the table tells: every reader can reconstruct its counts and guess the most "
             f"frequent value of a group. In {over.sum():,} of the {large.sum():,} groups of at least "
@@ -213,13 +213,13 @@ def cautions(
             f"{round(people * contingency.n):,} people; the cap is {percent(round(cap, 4), None)}"
         )
     if risk.target == "quasi":
-        said.append(
+        warnings.append(
             "the sensitive columns are released as they are, so readers know exactly how many "
             "records have each value"
         )
     single = [c.name for c in randomized if c.d == 1]
     if single:
-        said.append(
+        warnings.append(
             "columns with a single category are left as they are: " + ", ".join(map(repr, single))
         )
-    return said
+    return warnings

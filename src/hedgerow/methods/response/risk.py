@@ -1,4 +1,7 @@
-"""Attribute disclosure: the paper's Result 1, its floors and gradients; the operational success."""
+"""Attribute disclosure and Problem 1, the probabilities that lose the least under a cap.
+
+The risk is the paper's Result 1 or the operational success; both have gradients and floors.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,13 @@ class CellSet:
         return len(self.row)
 
     def merged(self, other: CellSet) -> CellSet:
-        """Both sets, each triple once, in order."""
-        keys = np.stack(
-            [
-                np.concatenate([getattr(self, f), getattr(other, f)])
-                for f in ("view", "row", "value")
-            ],
-            axis=1,
-        )
-        keys = np.unique(keys, axis=0)
-        return CellSet(keys[:, 0], keys[:, 1], keys[:, 2])
+        """Return both sets, each triple once, in order."""
+        triples = [np.stack([s.view, s.row, s.value]) for s in (self, other)]
+        return CellSet(*np.unique(np.concatenate(triples, axis=1), axis=1))
 
 
 class Risk:
-    """Risk of a contingency as a function of t, one t per randomized attribute.
+    """Risk of a table as a function of t, one t per randomized attribute.
 
     Parameters
     ----------
@@ -65,12 +61,12 @@ class Risk:
         )
 
     def quasi_channel(self, t: Floats) -> Channel:
-        """The quasi-identifiers' randomization."""
+        """Return the quasi-identifiers' randomization."""
         keep = np.ones(len(self.contingency.quasi))
         return Channel(self.contingency.quasi, t[: self.n_quasi] if self.n_quasi else keep)
 
     def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
-        """A view's randomization; None when the sensitive attributes stay as they are."""
+        """Return a view's randomization; None when the sensitive attributes stay as they are."""
         if not self.n_sensitive:
             return None
         return Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
@@ -78,14 +74,15 @@ class Risk:
     # --- the whole table
 
     def full(self, t: Floats) -> list[Floats]:
-        """Risk of every occupied cell and value, one (cells x values) array per view."""
+        """Return the risk of every occupied cell and value, one (cells x values) array per view."""
         if self.bound == "operational":
             return self.success(t)
         contingency = self.contingency
+        # Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
         eta = self.eta(t)[:, None]
         out = []
         for view in contingency.views:
-            risk = eta * contingency.sharpened(view)
+            risk = eta * contingency.target_shares(view)
             channel = self.view_channel(view, t)
             if channel is not None:
                 risk = risk * self._zeta(view, channel)
@@ -93,7 +90,7 @@ class Risk:
         return out
 
     def eta(self, t: Floats) -> Floats:
-        """Pr(the quasi-identifiers are reconstructed) of the occupied cells."""
+        """Return Pr(the quasi-identifiers are reconstructed) of the occupied cells."""
         contingency = self.contingency
         if not self.n_quasi:
             return np.ones(len(contingency.occupied))
@@ -105,14 +102,14 @@ class Risk:
             return channel.reconstruction(view.share)
         return np.stack(
             [
-                channel.reconstruction(contingency.known(view, u))[:, u]
+                channel.reconstruction(contingency.sharpened(view, u))[:, u]
                 for u in range(view.share.shape[1])
             ],
             axis=1,
         )
 
     def success(self, t: Floats) -> list[Floats]:
-        """sum_beta P[beta, alpha] Pr(S = u | released QI = beta), per view.
+        """Return sum_beta P[beta, alpha] Pr(S = u | released QI = beta), per view.
 
         Right guesses made through other people's records count. It does not depend on
         how S is randomized: the attacker can reconstruct the proportions.
@@ -133,21 +130,21 @@ class Risk:
         return out
 
     def ratios(self, t: Floats) -> list[Floats]:
-        """Risk over cap, per view; at most 1 everywhere when the request is met."""
+        """Return risk over cap, per view; at most 1 everywhere when the request is met."""
         return [
             risk / view.cap for risk, view in zip(self.full(t), self.contingency.views, strict=True)
         ]
 
     def worst(self, t: Floats) -> float:
-        """The largest risk over cap."""
+        """Return the largest risk over cap."""
         return max(float(r.max()) for r in self.ratios(t))
 
     def largest(self, ratios: list[Floats], count: int, least: float = 0.0) -> CellSet:
-        """The cells of the `count` largest ratios above `least`.
+        """Return the cells of the `count` largest ratios above `least`.
 
         Where S stays as it is one value per cell binds, so only that one is taken.
         """
-        found = []
+        parts = []
         one = self.bound == "paper" and not self.n_sensitive
         for number, ratio in enumerate(ratios):
             if one:
@@ -156,8 +153,8 @@ class Risk:
             else:
                 row, value = np.nonzero(ratio > least)
                 score = ratio[row, value]
-            found.append((np.full(len(row), number), row, value, score))
-        view, row, value, score = (np.concatenate(part) for part in zip(*found, strict=True))
+            parts.append((np.full(len(row), number), row, value, score))
+        view, row, value, score = (np.concatenate(part) for part in zip(*parts, strict=True))
         order = np.lexsort((value, row, view, -score))[:count]
         order = order[score[order] > least]
         return CellSet(view[order], row[order], value[order])
@@ -165,7 +162,7 @@ class Risk:
     # --- a working set, with gradients
 
     def log_ratio(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
-        """log(risk / cap) of some cells and its derivative by t: shapes (k,), (k, len(t))."""
+        """Return log(risk / cap) of some cells and its derivative by t: shapes (k,), (k, len(t))."""
         value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(
             t, cells
         )
@@ -226,11 +223,11 @@ class Risk:
     # --- floors
 
     def floors(self) -> list[Floats]:
-        """The risk that full randomization (t -> 0) leaves, per view."""
+        """Return the risk that full randomization (t -> 0) leaves, per view."""
         contingency = self.contingency
         out = []
         for view in contingency.views:
-            share = contingency.sharpened(view)
+            share = contingency.target_shares(view)
             if self.bound == "operational":
                 whole = contingency.mass @ view.share
                 floor = np.broadcast_to(whole, share.shape) if self.n_quasi else view.share
@@ -247,7 +244,7 @@ def _known_rows(contingency: Contingency, view: SensitiveView, rows: Ints, value
     out = np.empty((len(rows), view.share.shape[1]))
     for u in np.unique(values):
         at = values == u
-        out[at] = contingency.known(view, int(u))[rows[at]]
+        out[at] = contingency.sharpened(view, int(u))[rows[at]]
     return out
 
 
@@ -256,6 +253,7 @@ SMALLEST = 1e-4
 """Smallest t searched: below it nothing can be reconstructed from any table of real size."""
 _LARGEST = 1 - 1e-6  # lambda has empty cells at t = 1, where its derivative jumps
 _DIGITS = 6
+_MOST_ROUNDS = 30
 
 
 @dataclass(frozen=True)
@@ -292,21 +290,19 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
     """
     d = np.asarray(risk.dims, dtype=np.int64)
     free = np.flatnonzero(d > 1)
-    whole = np.ones(len(d))
-    worst = risk.worst(whole)
+    unchanged = np.ones(len(d))
+    worst = risk.worst(unchanged)
     if worst <= 1:
-        return Optimum(whole, whole.copy(), worst, 0)
+        return Optimum(unchanged, unchanged.copy(), worst, 0)
     if not len(free):
         return None
     common = _ray(risk, np.full(len(d), _LARGEST), free)
     if common is None:
         return None
     t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
-    cells = risk.largest(risk.ratios(t), WORKING_SET)
-    rounds = 0
-    while rounds < 30:
+    cells, rounds = risk.largest(risk.ratios(t), WORKING_SET), 0
+    for rounds in range(1, _MOST_ROUNDS + 1):
         t = _solve(risk, cells, t, free)
-        rounds += 1
         ratios = risk.ratios(t)
         if max(float(r.max()) for r in ratios) <= 1 + 1e-7:
             break
@@ -314,7 +310,8 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
         if len(more) == len(cells):
             break
         cells = more
-    return _finish(risk, t, common, d, free, rounds)
+    feasible = _ray(risk, t, free)
+    return _rounded(risk, common if feasible is None else feasible, rounds)
 
 
 def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Floats:
@@ -334,16 +331,16 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
         key = x.tobytes()
         if key not in cache:
             cache.clear()
-            here = at(x)
-            value, gradient = risk.log_ratio(here, cells)
-            cache[key] = -value, -gradient[:, free] * here[free]
+            point = at(x)
+            value, gradient = risk.log_ratio(point, cells)
+            cache[key] = -value, -gradient[:, free] * point[free]
         return cache[key]
 
     def loss(x: Floats) -> tuple[float, Floats]:
         spread = others * np.exp(-2 * x)
         return float(np.log1p(spread).sum()), -2 * spread / (1 + spread)
 
-    found = minimize(
+    result = minimize(
         loss,
         np.log(t[free]),
         jac=True,
@@ -356,12 +353,12 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
         },
         options={"maxiter": 200, "ftol": 1e-10},
     )
-    x = np.clip(found.x, np.log(SMALLEST), np.log(_LARGEST))
+    x = np.clip(result.x, np.log(SMALLEST), np.log(_LARGEST))
     return at(x) if np.all(np.isfinite(x)) else t
 
 
 def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
-    """The largest feasible point on the ray from 0 to t; None when there is none."""
+    """Return the largest feasible point on the ray from 0 to t; None when there is none."""
 
     def point(scale: float) -> Floats:
         out = np.ones(len(t))
@@ -373,28 +370,18 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
     low, high = SMALLEST, 1.0
     if risk.worst(point(low)) > 1:
         return None
-    while high - low > 1e-9 * high + 1e-12:
+    while high - low > 1e-9 * high + 1e-12 and high / low >= 1 + 1e-7:
         middle = (low + high) / 2
         if risk.worst(point(middle)) <= 1:
             low = middle
         else:
             high = middle
-        if high / low < 1 + 1e-7:
-            break
     return point(low)
 
 
-def _finish(
-    risk: Risk,
-    t: Floats,
-    common: Floats,
-    d: NDArray[np.int64],
-    free: NDArray[np.int64],
-    rounds: int,
-) -> Optimum:
-    # Shrink to strict feasibility, release p with six digits, look at the full table again.
-    feasible = _ray(risk, t, free)
-    t = common if feasible is None else feasible
+def _rounded(risk: Risk, t: Floats, rounds: int) -> Optimum:
+    # p is published with six digits: round it down, look at the full table again.
+    d = np.asarray(risk.dims, dtype=np.int64)
     snapped = np.where(t > 1 - 1e-4, 1.0, t)
     if risk.worst(snapped) <= 1:
         t = snapped
@@ -403,7 +390,7 @@ def _finish(
     p = np.maximum(p, to_p(SMALLEST, d))
     t = to_t(p, d)
     worst = risk.worst(t)
-    while worst > 1 and np.any(t[free] > SMALLEST):
+    while worst > 1 and np.any(t[d > 1] > SMALLEST):
         p = np.where(d > 1, np.maximum(p - 2 / scale, to_p(SMALLEST / 2, d)), 1.0)
         t = to_t(p, d)
         worst = risk.worst(t)

@@ -1,4 +1,6 @@
-"""The randomizing matrices, by their two numbers: keep with probability t, else draw from all.
+"""The randomizing matrices and the estimators that undo them.
+
+A matrix is two numbers: a value is kept with probability t, else drawn from all d.
 
 P      = t I + ((1-t)/d) J
 P^-1   = (1/t) I - ((1-t)/(d t)) J
@@ -18,22 +20,15 @@ Floats = NDArray[np.float64]
 
 
 def to_t(p: Floats | float, d: NDArray[np.int64] | int) -> Floats:
-    """t = (d p - 1)/(d - 1); 1 for a column of one category."""
+    """Return t = (d p - 1)/(d - 1); 1 for a column of one category."""
     wide = np.maximum(np.asarray(d, dtype=float), 2.0)
     return np.where(np.asarray(d) > 1, (wide * p - 1) / (wide - 1), 1.0)
 
 
 def to_p(t: Floats | float, d: NDArray[np.int64] | int) -> Floats:
-    """The probability of keeping the value: t + (1 - t)/d."""
+    """Return the probability of keeping the value: t + (1 - t)/d."""
     d = np.asarray(d, dtype=float)
     return np.asarray(t + (1 - np.asarray(t)) / d)
-
-
-def epsilon(t: Floats | float, d: NDArray[np.int64] | int) -> Floats:
-    """Local guarantee per attribute, ln(1 + d t/(1 - t)); infinite at t = 1."""
-    t, d = np.asarray(t, dtype=float), np.asarray(d, dtype=float)
-    with np.errstate(divide="ignore"):
-        return np.where(t < 1, np.log1p(d * t / np.where(t < 1, 1 - t, 1.0)), np.inf)
 
 
 @dataclass(frozen=True)
@@ -57,26 +52,26 @@ class Channel:
         return np.asarray(self.dims, dtype=float)
 
     def forward(self, x: Floats) -> Floats:
-        """P x (P is symmetric, so P' x as well)."""
+        """Return P x (P is symmetric, so P' x as well)."""
         return modes(x.copy(), self.dims, self.t, (1 - self.t) / self.d)
 
     def inverse(self, x: Floats) -> Floats:
-        """P^-1 x."""
+        """Return P^-1 x (equation 2)."""
         return modes(x.copy(), self.dims, 1 / self.t, -(1 - self.t) / (self.d * self.t))
 
     def square(self, x: Floats) -> Floats:
-        """(P o P) x, the element-wise square."""
+        """Return (P o P) x, the element-wise square."""
         a, b = self._square()
         return modes(x.copy(), self.dims, a, b)
 
     def inverse_square(self, x: Floats) -> Floats:
-        """(P^-1 o P^-1) x: the variances of the inverted table come from it."""
+        """Return (P^-1 o P^-1) x: the variances of the inverted table come from it."""
         diagonal = 1 / self.t - (1 - self.t) / (self.d * self.t)
         off = (1 - self.t) / (self.d * self.t)
         return modes(x.copy(), self.dims, diagonal**2 - off**2, off**2)
 
     def mean(self, x: Floats, i: int) -> Floats:
-        """E_i x: mode i replaced by its mean."""
+        """Return E_i x: mode i replaced by its mean."""
         a, b = np.ones(len(self.dims)), np.zeros(len(self.dims))
         a[i], b[i] = 0.0, 1 / self.dims[i]
         return modes(x.copy(), self.dims, a, b)
@@ -86,7 +81,7 @@ class Channel:
         return t**2 + 2 * t * (1 - t) / d, ((1 - t) / d) ** 2
 
     def reconstruction(self, pi: Floats) -> Floats:
-        """Pr(the attacker's posterior draw hits the true cell), per cell (equation 9).
+        """Return the chance that the attacker's posterior draw hits the true cell (equation 9).
 
         ``pi`` may carry leading batch axes; its cells need not sum to 1, only
         their proportions count.
@@ -94,7 +89,7 @@ class Channel:
         return pi * self.square(_reciprocal(self.forward(pi)))
 
     def reconstruction_gradient(self, pi: Floats) -> tuple[Floats, Floats]:
-        """`reconstruction` and its derivative by every t_i, on the first axis."""
+        """Return `reconstruction` and its derivative by every t_i, on the first axis."""
         t, d = self.t, self.d
         lam = self.forward(pi)
         inverse = _reciprocal(lam)
@@ -112,7 +107,7 @@ class Channel:
         return pi * raw, out
 
     def forward_gradient(self, forwarded: Floats, i: int) -> Floats:
-        """d(P x)/dt_i from P x."""
+        """Return d(P x)/dt_i from P x."""
         return (forwarded - self.mean(forwarded, i)) / self.t[i]
 
 
@@ -126,13 +121,13 @@ _STEPS = 2_000
 
 
 def clipped(estimate: Floats) -> Floats:
-    """Negative cells set to 0 and the rest scaled to sum 1 (the paper's estimator)."""
-    kept = np.maximum(estimate, 0.0)
-    return kept / kept.sum()
+    """Return the estimate with negative cells set to 0 and the rest scaled to sum 1 (the paper's estimator)."""
+    positive = np.maximum(estimate, 0.0)
+    return positive / positive.sum()
 
 
 def projected(estimate: Floats) -> Floats:
-    """The nearest table of proportions in Euclidean distance (Duchi et al. 2008)."""
+    """Return the nearest table of proportions in Euclidean distance (Duchi et al. 2008)."""
     flat = estimate.ravel()
     ordered = np.sort(flat)[::-1]
     excess = np.cumsum(ordered) - 1
@@ -142,15 +137,15 @@ def projected(estimate: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """What `em` returns: the proportions, the steps taken, whether it stopped by its rule."""
+class Likeliest:
+    """The proportions that `em` estimates, its steps, and whether it stopped by its rule."""
 
     share: Floats
     steps: int
     stopped: bool
 
 
-def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS) -> Fitted:
+def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS) -> Likeliest:
     """Iterative Bayes (EM), stopped early: the converged estimate overfits the noise.
 
     Parameters
@@ -165,52 +160,17 @@ def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS
         Most steps.
     """
     n, cells = float(counts.sum()), counts.size
-    seen = counts > 0
+    occupied = counts > 0
     share = np.full(cells, 1.0 / cells)
     before = -np.inf
     for step in range(1, steps + 1):
         expected = channel.forward(share)
-        likelihood = float(counts[seen] @ np.log(expected[seen]))
+        likelihood = float(counts[occupied] @ np.log(expected[occupied]))
         if likelihood - before < gain * cells:
-            return Fitted(share, step - 1, True)
+            return Likeliest(share, step - 1, True)
         before = likelihood
         ratio = np.zeros(cells)
-        np.divide(counts, n * expected, out=ratio, where=seen)
+        np.divide(counts, n * expected, out=ratio, where=occupied)
         share = share * channel.forward(ratio)
         share /= share.sum()
-    return Fitted(share, steps, False)
-
-
-def distances(true: Floats, estimate: Floats) -> dict[str, float]:
-    """Squared Euclid, KL (with 1e-6 uniform mass mixed into the estimate) and chi2."""
-    mixed = (1 - 1e-6) * estimate + 1e-6 / estimate.size
-    kept = true > 0
-    both = true + estimate > 0
-    return {
-        "euclid": float(((true - estimate) ** 2).sum()),
-        "kl": float((true[kept] * np.log(true[kept] / mixed[kept])).sum()),
-        "chi2": float(((true - estimate)[both] ** 2 / (true + estimate)[both]).sum()),
-    }
-
-
-def cube_error(true: Floats, estimate: Floats, base_only: bool = False) -> float:
-    """Mean of |actual - estimate|/actual over the cells with actual > 0 of all cuboids."""
-    total, cells = 0.0, 0
-    axes = range(true.ndim)
-    for chosen in range(1 if base_only else 2**true.ndim):
-        summed = tuple(a for a in axes if chosen >> a & 1)
-        actual, guessed = true.sum(axis=summed), estimate.sum(axis=summed)
-        here = actual > 0
-        total += float((np.abs(actual - guessed)[here] / actual[here]).sum())
-        cells += int(np.count_nonzero(here))
-    return total / cells
-
-
-def uncertainty(joint: Floats) -> float:
-    """U(Y|X) = I(X;Y)/H(Y) of a joint table with X on the rows; 0 when Y is constant."""
-    joint = joint / joint.sum()
-    x, y = joint.sum(axis=1), joint.sum(axis=0)
-    kept = joint > 0
-    information = float((joint[kept] * np.log(joint[kept] / np.outer(x, y)[kept])).sum())
-    entropy = -float((y[y > 0] * np.log(y[y > 0])).sum())
-    return information / entropy if entropy > 0 else 0.0
+    return Likeliest(share, steps, False)
