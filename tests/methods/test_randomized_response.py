@@ -411,7 +411,7 @@ def test_a_value_outside_the_domain_is_refused():
 @pytest.mark.parametrize("bound", ["paper", "operational"])
 def test_a_little_less_noise_than_the_cap_asks_for_is_found(bound):
     release = hr.protect(people(), SCHEMA, hr.RandomizedResponse(l=2.5, bound=bound, bins=4))
-    drawn, asked = release.plan.recoding, release.method._asked
+    drawn, asked = release.plan.recoding, release.method._risk
     less = tuple(dataclasses.replace(c, p=c.p + 0.1 * (1 - c.p)) for c in drawn.columns)
     for plan, holds in ((drawn, True), (dataclasses.replace(drawn, columns=less), False)):
         over = verify(plan, asked, release.original, release.released, None)[0]

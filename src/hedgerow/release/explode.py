@@ -20,7 +20,7 @@ from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
 
 @dataclass(frozen=True)
 class _Parts:
-    """The distinct cells of one column, each taken apart."""
+    """The distinct cells of one column, each split into its values."""
 
     code: npt.NDArray[np.int64]  # which distinct cell a row holds
     start: npt.NDArray[np.int64]  # first part of each distinct cell
@@ -97,28 +97,27 @@ def explode(
     unknown = [name for name in columns or () if name not in frame.columns]
     if unknown:
         raise SchemaError(f"no column {', '.join(map(repr, unknown))} in the table")
-    taken: dict[str, _Parts] = {}
+    parts_of: dict[str, _Parts] = {}
     middles: dict[str, npt.NDArray[np.float64]] = {}
     for name in columns if columns is not None else frame.columns:
         series = frame[name]
         if not (series.dtype in (nw.String, nw.Object, nw.Enum) or series.dtype == nw.Categorical):
             continue
         cells, code = _distinct(series)
-        parts = _take_apart(name, cells, code, given=columns is not None)
+        parts = _split(name, cells, code, is_named=columns is not None)
         if parts is not None:
-            taken[name] = parts
+            parts_of[name] = parts
         elif ranges == "midpoint":
-            found = _midpoints(cells, code)
-            if found is not None:
-                middles[name] = found
+            middle = _midpoints(cells, code)
+            if middle is not None:
+                middles[name] = middle
 
     n_rows = np.ones(len(frame))
-    for parts in taken.values():
+    for parts in parts_of.values():
         n_rows *= parts.count[parts.code]
     if n_rows.sum() > max_rows:
-        widest = sorted(taken, key=lambda name: -float(taken[name].count[taken[name].code].mean()))[
-            :3
-        ]
+        widths = {name: parts.count[parts.code].mean() for name, parts in parts_of.items()}
+        widest = sorted(widths, key=lambda name: -float(widths[name]))[:3]
         raise ParameterError(
             f"exploding makes {n_rows.sum():,.0f} records, more than {max_rows:,}",
             hint=f"name fewer columns by columns=; the widest are {', '.join(widest)}",
@@ -126,16 +125,16 @@ def explode(
 
     rows = np.arange(len(frame))
     chosen: dict[str, npt.NDArray[np.int64]] = {}
-    for name, parts in taken.items():
+    for name, parts in parts_of.items():
         count = parts.count[parts.code[rows]]
-        again = np.repeat(np.arange(len(rows)), count)
-        nth = np.arange(len(again)) - np.repeat(np.cumsum(count) - count, count)
-        rows = rows[again]
-        chosen = {other: at[again] for other, at in chosen.items()}
+        repeated = np.repeat(np.arange(len(rows)), count)
+        nth = np.arange(len(repeated)) - np.repeat(np.cumsum(count) - count, count)
+        rows = rows[repeated]
+        chosen = {other: at[repeated] for other, at in chosen.items()}
         chosen[name] = parts.start[parts.code[rows]] + nth
     share = np.ones(len(rows))
     new: dict[str, pa.Array] = {}
-    for name, parts in taken.items():
+    for name, parts in parts_of.items():
         share *= parts.share[chosen[name]]
         new[name] = parts.value.take(pa.array(chosen[name]))
     new |= {name: pa.array(middle[rows], from_pandas=True) for name, middle in middles.items()}
@@ -145,7 +144,7 @@ def explode(
 
 
 def _frame(table: Any) -> Any:
-    """The table as narwhals has it; what that does not take is read as any table is."""
+    """Return the table as a narwhals frame; other inputs are read first."""
     try:
         if not isinstance(table, (str, Path)):
             frame = nw.from_native(table, eager_only=True)
@@ -153,22 +152,24 @@ def _frame(table: Any) -> Any:
                 return frame
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
-    return nw.from_native(engine("memory").open(table, unescape_formulas=True).arrow, eager_only=True)
+    return nw.from_native(
+        engine("memory").open(table, unescape_formulas=True).arrow, eager_only=True
+    )
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
-    """Some rows of a frame, with columns replaced or added, as the kind of frame it was."""
-    made = frame[rows]
+    """Return some rows of a frame, with columns replaced or added, as the kind of frame it was."""
+    selected = frame[rows]
     if frame.implementation.is_pandas():  # a repeated index would be joined on
-        made = nw.from_native(nw.to_native(made).reset_index(drop=True), eager_only=True)
+        selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
     if not new:
-        return nw.to_native(made)
+        return nw.to_native(selected)
     added = nw.from_arrow(pa.table(new), backend=frame.implementation)
-    return nw.to_native(made.with_columns(*(added[name] for name in new)))
+    return nw.to_native(selected.with_columns(*(added[name] for name in new)))
 
 
 def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
-    """The distinct cells of a text column, the missing one last, and which one each row holds."""
+    """Return the distinct cells of a text column, the missing one last, and which one each row holds."""
     coded = (
         pa.chunked_array([series.to_arrow()])
         .cast(pa.large_string())
@@ -180,15 +181,15 @@ def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
     return [*texts, None], coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy()
 
 
-def _take_apart(
-    name: str, place: Sequence[str | None], code: npt.NDArray[np.int64], given: bool
+def _split(
+    name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], is_named: bool
 ) -> _Parts | None:
-    """The parts of a column's cells; None when nothing in it is joined or quoted."""
+    """Return the parts of a column's cells; None when nothing in it is joined or quoted."""
     joined = False
     values: list[str | None] = []
     shares: list[float] = []
     counts: list[int] = []
-    for cell in place:
+    for cell in cells:
         pairs: list[tuple[str | None, int]] = [(cell, 1)]
         if cell == MISSING:
             pairs, joined = [(None, 1)], True
@@ -198,7 +199,7 @@ def _take_apart(
                 if any(value == "" and '""' not in cell for value, _ in pairs):
                     raise ValueError
             except ValueError:
-                if not given:
+                if not is_named:
                     return None
                 raise ParameterError(
                     f"column {name!r} holds a cell that is not a concatenation"
@@ -219,7 +220,7 @@ def _take_apart(
 def _midpoints(
     cells: Sequence[str | None], code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64] | None:
-    """The middle of every range and number; None when a cell is neither or none is a range."""
+    """Return the middle of every range and number; None when a cell is neither or none is a range."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)

@@ -26,10 +26,10 @@ def recipient(
     method: RecipientNotes,
     pseudonyms: Sequence[str] = (),
     empty: bool = False,
-    alike: Iterable[str] = (),
+    singletons: Iterable[str] = (),
     layout: FileFormat = FileFormat(),
 ) -> str:
-    """The text of RECIPIENT.md.
+    """Return the text of RECIPIENT.md.
 
     Parameters
     ----------
@@ -38,24 +38,24 @@ def recipient(
         `Release.summary()`.
     file : str
         Name of the table's file.
-    method : Told
-        What the method adds.
+    method : RecipientNotes
+        The method's own lines.
     pseudonyms : sequence of str
         Identifiers that were replaced.
     empty : bool
         Whether a recoded cell is empty.
-    alike : iterable of str
-        What the pseudonyms say of groups of one person, where k counts records.
+    singletons : iterable of str
+        Sentences on groups of one person, where k counts records.
     layout : FileFormat
         Of the table's file.
     """
-    gone = [n for n in plan.left_out if n not in pseudonyms]
-    sizes, told = numbers["groups"], numbers["disclosure"]
+    removed = [n for n in plan.left_out if n not in pseudonyms]
+    sizes, disclosure = numbers["groups"], numbers["disclosure"]
     recoding = plan.recoding
     styles = {
         c.name: f"recoded ({_style(c)})" for c in recoding.recoded() if isinstance(c, Recoded)
     }
-    stands = {**styles, **method.cells}
+    contents = {**styles, **method.cells}
     lines = [
         "# About this table",
         "",
@@ -70,14 +70,14 @@ def recipient(
         "|---|---|---|",
     ]
     for column in plan.columns:
-        if column.name in gone:
+        if column.name in removed:
             continue
-        said = stands.get(column.name) or _said(column)
+        content = contents.get(column.name) or _content(column)
         label = layout.labels.label(column.name)
-        said = f"{markdown(label)}; {said}" if label else said
-        lines.append(f"| {markdown(column.name)} | {column.role} | {said} |")
-    if gone:
-        lines += ["", f"Left out: {', '.join(map(markdown, gone))}."]
+        content = f"{markdown(label)}; {content}" if label else content
+        lines.append(f"| {markdown(column.name)} | {column.role} | {content} |")
+    if removed:
+        lines += ["", f"Left out: {', '.join(map(markdown, removed))}."]
     encoding = layout.dialect.encoding
     if layout.suffix == ".csv" and not encoding.startswith("utf-8"):
         lines += ["", f"The file is text in {encoding}, not in UTF-8: say so where you read it."]
@@ -87,7 +87,7 @@ def recipient(
             f"Records are weighted by {markdown(plan.weight)}: it says how many people a record stands "
             "for, and totals, means and shares of the population take it.",
         ]
-    lines += _labelled(layout, [c.name for c in plan.columns if c.name not in gone])
+    lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
     lines += _reading(recoding, file, empty)
     if plan.zones:
         lines += [
@@ -123,9 +123,9 @@ def recipient(
             f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
             f"{sizes['largest']:,} records "
             f"(median {sizes['median']:g}).",
-            *(f"\n{markdown(text)}." for text in alike),
+            *(f"\n{markdown(text)}." for text in singletons),
         ]
-    if grouped and told is not None:
+    if grouped and disclosure is not None:
         lines += [
             "",
             "*Disclosure* is how much of a sensitive column a group gives away. Somebody guesses the "
@@ -141,7 +141,7 @@ def recipient(
         lines += [
             f"| {markdown(name)} | {figure(r['mean_over_groups'])} | {figure(r['mean_over_records'])} | "
             f"{figure(r['worst'])} |"
-            for name, r in told["columns"].items()
+            for name, r in disclosure["columns"].items()
         ]
     lines += [
         *method.lines,
@@ -163,7 +163,7 @@ def recipient(
 
 
 def apostrophes(columns: Sequence[str]) -> str:
-    """What the reader of a CSV file must know of the cells that a spreadsheet would run."""
+    """Return the note on cells of a CSV file that a spreadsheet would run; empty when none."""
     if not columns:
         return ""
     return (
@@ -173,18 +173,18 @@ def apostrophes(columns: Sequence[str]) -> str:
 
 
 def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
-    """What every sign in the recoded cells says."""
+    """Return the section that explains the signs in recoded cells."""
     if not recoding.meanings():
         return []
     styles = {c.style for c in recoding.recoded() if isinstance(c, Recoded)}
-    found = {"empty"} if empty else set()
+    used = {"empty"} if empty else set()
     for column in recoding.recoded():
         cells = recoding.meanings()[column.name]
-        own = [value for cell in cells for value in cell.categories]
-        values = column.categories if isinstance(column, ColumnMap) else own
-        found |= signs([cell.label for cell in cells], kind=column.kind, values=values)
+        values = [value for cell in cells for value in cell.categories]
+        values = list(column.categories) if isinstance(column, ColumnMap) else values
+        used |= signs([cell.label for cell in cells], kind=column.kind, values=values)
     if isinstance(recoding, Maps) and recoding.suppressed:
-        found.add("anything")
+        used.add("anything")
     lines = [
         "",
         "## How to read the recoded cells",
@@ -195,7 +195,7 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
         "",
     ]
     lines += [f"- {words}." for style, words in _STYLES.items() if style in styles]
-    lines += [f"- {words}." for sign, words in SIGNS.items() if sign in found]
+    lines += [f"- {words}." for sign, words in SIGNS.items() if sign in used]
     if styles & {"concatenate", "weighted"}:
         lines += [
             "",
@@ -210,11 +210,14 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
 
 
 def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
-    """What the reader of a file with labels must know."""
+    """Return the notes on a file with value labels."""
     if not layout.labels.variables:
         return []
     if layout.suffix == ".xpt":
-        return ["", "Recoded cells are text, for this kind of file keeps labels of values elsewhere."]
+        return [
+            "",
+            "Recoded cells are text, for this kind of file keeps labels of values elsewhere.",
+        ]
     lines = [
         "",
         "Recoded cells are codes, and the value labels of these codes say what the cells hold: "
@@ -230,7 +233,7 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
     return lines
 
 
-def _said(column: PlanColumn) -> str:
+def _content(column: PlanColumn) -> str:
     return {
         "quasi": "recoded",
         "sensitive": f"unchanged, judged as {column.kind}",

@@ -19,7 +19,7 @@ from ..errors import InputError, ParameterError, PlanError
 from ..io.read import as_spelled, read
 from ..methods.randomized_response import released_codes
 from ..methods.response.rr_matrix import Channel, clipped, em, projected
-from ..notation import number
+from ..notation import interval, number
 from ..plan import Plan, Randomize, Randomized
 from ..plan.records import parsed
 from ..progress import caution
@@ -35,11 +35,12 @@ PUBLIC = "public.json"
 _LARGE = 2_000_000
 _MOST_CELLS = 50_000_000
 _BINS = 8
+_FIGURES = ["count", "unbiased", "se", "lo", "hi"]
 
 
 @dataclass(frozen=True)
 class CountEstimate:
-    """A count with its standard error and interval."""
+    """An estimated count with its standard error and interval."""
 
     count: float
     se: float
@@ -98,21 +99,15 @@ def reconstruct(
     1.0
     """
     table, public = _inputs(release, parameters)
-    known = {c.name: list(map(str, c.categories)) for c in public.columns}
-    table = as_spelled(table, {c.name: c.kind for c in public.columns}, known)
-    randomized = {c.name: c for c in public.columns}
-    roles = [c.name for c in public.columns]
-    wanted = (
-        list(columns)
-        if columns is not None
-        else [
-            *roles,
-            *(n for n in _sensitive(release, parameters) if n not in roles and n in table.names),
-        ]
-    )
-    if not wanted:
+    randomized = {c.name: c for c in _randomized(public)}
+    categories = {name: list(map(str, c.categories)) for name, c in randomized.items()}
+    table = as_spelled(table, {name: c.kind for name, c in randomized.items()}, categories)
+    if columns is None:
+        sensitive = [n for n in _sensitive(public) if n in table.names]
+        columns = list(dict.fromkeys([*randomized, *sensitive]))
+    if not columns:
         raise ParameterError("there is no column to reconstruct")
-    used = [_known(table, randomized, name) for name in wanted]
+    used = [_column(table, randomized, name) for name in columns]
     dims = tuple(c.d for c, _ in used)
     cells = math.prod(dims)
     if cells > _MOST_CELLS:
@@ -131,8 +126,8 @@ def reconstruct(
         codes *= column.d
         codes += part
     counts = np.bincount(codes, minlength=cells).astype(float)
-    chosen = estimator or ("em" if cells <= _LARGE else "projection")
-    return Reconstruction(tuple(c for c, _ in used), counts, chosen)
+    default = "em" if cells <= _LARGE else "projection"
+    return Reconstruction(tuple(c for c, _ in used), counts, estimator or default)
 
 
 class Reconstruction:
@@ -170,7 +165,7 @@ class Reconstruction:
         return f"Reconstruction({names}: {self.shares.size:,} cells, {self.n:,} records)"
 
     def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Every cell: its estimated count, standard error and interval.
+        """Return every cell: its estimated count, standard error and interval.
 
         ``count`` is that of the chosen estimator, at least 0; ``unbiased``, standard errors and
         intervals are those of the inversion, whose cells may be negative.
@@ -179,21 +174,21 @@ class Reconstruction:
 
     @takes(column=TEXT)
     def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Estimated counts of one column's categories."""
+        """Return estimated counts of one column's categories."""
         return self.group_by([column], level=level, about=about)
 
     @takes(first=TEXT, second=TEXT)
     def pairwise(
         self, first: str, second: str, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
-        """Estimated counts of two columns' combinations."""
+        """Return estimated counts of two columns' combinations."""
         return self.group_by([first, second], level=level, about=about)
 
     @takes(columns=NAMES, level=NUMBER)
     def group_by(
         self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
-        """SELECT columns, COUNT(*) GROUP BY columns, with intervals.
+        """Return SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
         The marginal is inverted by itself (its noise does not depend on the other
         columns). In ``count`` negative cells are 0 and the others scaled down to the number of
@@ -222,7 +217,7 @@ class Reconstruction:
     def cube(
         self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
-        """GROUP BY CUBE: all combinations of the columns; a column summed over is null.
+        """Return GROUP BY CUBE: all combinations of the columns; a column summed over is null.
 
         The column ``grouping`` names the columns that a row groups by.
         """
@@ -230,31 +225,24 @@ class Reconstruction:
         parts = []
         for size in range(len(names), -1, -1):
             for chosen in combinations(names, size):
-                made = self.group_by(chosen, level=level, about=about) if chosen else self._total()
-                rows = made.num_rows
-                full = {
-                    n: made.column(n).cast(pa.string())
-                    if n in chosen
-                    else pa.nulls(rows, pa.string())
-                    for n in names
+                cells = self.group_by(chosen, level=level, about=about) if chosen else self._total()
+                n = cells.num_rows
+                by = {
+                    name: cells.column(name).cast(pa.string())
+                    if name in chosen
+                    else pa.nulls(n, pa.string())
+                    for name in names
                 }
-                label = pa.array([", ".join(chosen)] * rows, pa.string())
-                parts.append(
-                    pa.table(
-                        {
-                            "grouping": label,
-                            **full,
-                            **{n: made.column(n) for n in ("count", "unbiased", "se", "lo", "hi")},
-                        }
-                    )
-                )
+                grouping = pa.array([", ".join(chosen)] * n, pa.string())
+                figures = {name: cells.column(name) for name in _FIGURES}
+                parts.append(pa.table({"grouping": grouping, **by, **figures}))
         return pa.concat_tables(parts)
 
     @takes(where=MAPPING, level=NUMBER)
     def count(
         self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
     ) -> CountEstimate:
-        """SELECT COUNT(*) WHERE every named column has one of the given values.
+        """Return SELECT COUNT(*) WHERE every named column has one of the given values.
 
         Parameters
         ----------
@@ -269,18 +257,19 @@ class Reconstruction:
         first = second = self._marginal(names)
         for name in reversed(names):
             column = self._by_name(name)
-            wanted = where[name]
-            values = wanted if isinstance(wanted, (list, tuple, set)) else [wanted]
+            values = where[name]
+            values = values if isinstance(values, (list, tuple, set)) else [values]
             unknown = [v for v in values if v not in column.categories]
             if unknown:
                 raise ParameterError(
                     f"column {name!r} lacks {len(unknown)} of the values asked for"
                 )
-            asked = np.isin(
+            selected = np.isin(
                 np.arange(column.d), [column.categories.index(v) for v in values]
             ).astype(float)
+            # P^-1 is symmetric: the weight of a released category is P^-1 applied to the selection.
             t, d = column.t, column.d
-            weight = asked / t - (1 - t) / (d * t) * asked.sum()
+            weight = selected / t - (1 - t) / (d * t) * selected.sum()
             first, second = first @ weight, second @ weight**2
         estimate = float(first.sum())  # without a condition all that there are
         spread = float(second.sum()) - (estimate if about == "table" else estimate**2 / self.n)
@@ -289,8 +278,6 @@ class Reconstruction:
         return CountEstimate(
             estimate, se, max(estimate - z * se, 0.0), min(estimate + z * se, float(self.n))
         )
-
-    # --- within
 
     def _by_name(self, name: str) -> Randomized:
         return self._columns[self.columns.index(name)]
@@ -303,10 +290,10 @@ class Reconstruction:
         return tuple(self._by_name(n).d for n in names)
 
     def _marginal(self, names: Sequence[str]) -> Floats:
-        gone = tuple(i for i, n in enumerate(self.columns) if n not in names)
-        kept = [n for n in self.columns if n in names]
-        summed = self._observed.sum(axis=gone)
-        return np.ascontiguousarray(np.transpose(summed, [kept.index(n) for n in names]))
+        others = tuple(i for i, n in enumerate(self.columns) if n not in names)
+        remaining = [n for n in self.columns if n in names]
+        summed = self._observed.sum(axis=others)
+        return np.ascontiguousarray(np.transpose(summed, [remaining.index(n) for n in names]))
 
     def _check(self, columns: Iterable[str]) -> tuple[str, ...]:
         names = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -324,16 +311,17 @@ class Reconstruction:
         observed = self._marginal(names).ravel()
         raw = channel.inverse(observed)
         check_one_of("about", about, ("table", "population"))
-        off = raw if about == "table" else raw**2 / self.n
-        se = np.sqrt(np.maximum(channel.inverse_square(observed) - off, 0.0))
+        # equation 2: the variance of the inversion, without or with that of sampling
+        fixed = raw if about == "table" else raw**2 / self.n
+        se = np.sqrt(np.maximum(channel.inverse_square(observed) - fixed, 0.0))
         grid = np.indices(self._dims(names)).reshape(len(names), -1)
-        made = {
+        cells = {
             n: _labels(self.categories[n]).take(pa.array(at))
             for n, at in zip(names, grid, strict=True)
         }
         return pa.table(
             {
-                **made,
+                **cells,
                 "count": counts.ravel(),
                 "unbiased": raw,
                 "se": se,
@@ -361,19 +349,20 @@ def _labels(categories: Sequence[str | float | None]) -> pa.Array:
     return pa.array([number(c) if isinstance(c, float) else c for c in categories], pa.string())
 
 
-def _inputs(release: Any, parameters: Any) -> tuple[Table, Randomize]:
+def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
+    """Return the released table and the data of its distortion parameters."""
     if isinstance(release, (str, Path)) and not Path(release).exists():
         raise InputError(f"there is no file or folder {release}")
     if isinstance(release, (str, Path)) and Path(release).is_dir() and not is_table(Path(release)):
         folder = Path(release)
         table = whole(released_file(folder))
-        if told := altered(folder, AUDIT):
-            caution(told)
-        return table, _randomize(parameters if parameters is not None else folder / PUBLIC)
+        if message := altered(folder, AUDIT):
+            caution(message)
+        return table, _data(parameters if parameters is not None else folder / PUBLIC)
     if parameters is not None:
-        return whole(release), _randomize(parameters)
+        return whole(release), _data(parameters)
     if hasattr(release, "plan") and hasattr(release, "table"):
-        return read(release.table), _randomize(release.plan)
+        return read(release.table), _data(release.plan)
     raise PlanError(
         "a table alone cannot be reconstructed",
         hint="give the distortion parameters as well: parameters='public.json'",
@@ -399,50 +388,43 @@ def _data(parameters: Any) -> Mapping[str, Any]:
     return data
 
 
-def _randomize(parameters: Any) -> Randomize:
-    data = _data(parameters)
-    recoding = data.get("recoding")
+def _randomized(public: Mapping[str, Any]) -> tuple[Randomized, ...]:
+    recoding = public.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
         raise PlanError(
             "these are not the distortion parameters of randomized response",
             hint="public.json of a release made by RandomizedResponse has them",
         )
     try:
-        return Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"})
+        return Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"}).columns
     except (KeyError, TypeError, ValueError):
         raise PlanError("the distortion parameters are damaged") from None
 
 
-def _sensitive(release: Any, parameters: Any) -> list[str]:
-    source = parameters
-    if source is None:
-        source = release.plan if hasattr(release, "plan") else Path(release) / PUBLIC
+def _sensitive(public: Mapping[str, Any]) -> list[str]:
     try:
-        listed = _data(source).get("columns", [])
+        listed = public.get("columns", [])
         return [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
     except (AttributeError, KeyError, TypeError):
         raise PlanError("the distortion parameters are damaged") from None
 
 
-def _known(
+def _column(
     table: Table, randomized: Mapping[str, Randomized], name: str
 ) -> tuple[Randomized, NDArray[Any]]:
-    """A column's categories and codes; one that was not randomized is its own channel."""
+    """Return a column's categories and codes; one that was not randomized has p = 1."""
     if name in randomized:
         column = randomized[name]
         if name not in table.names:
             raise InputError(f"the table lacks the randomized column {name!r}")
         return column, released_codes(table, column)
-    coded = table.column(name)
-    codes, labels = (
-        coded.codes,
-        [number(v) if coded.is_number and not coded.unit else v for v in coded.values],
-    )
-    if coded.is_number and (coded.n_values > 64 or coded.unit):
-        from ..notation import interval
-
-        cut = quantile_bins(coded.value_counts, _BINS)
-        codes = cut.codes(coded.codes)
-        labels = [interval(a, b, coded.unit) for a, b in zip(cut.lo, cut.hi, strict=True)]
-    categories = (*labels, None) if coded.has_missing else tuple(labels)
+    values = table.column(name)
+    codes, labels = values.codes, list(values.values)
+    if values.is_number and (values.n_values > 64 or values.unit):
+        cut = quantile_bins(values.value_counts, _BINS)
+        codes = cut.codes(values.codes)
+        labels = [interval(a, b, values.unit) for a, b in zip(cut.lo, cut.hi, strict=True)]
+    elif values.is_number:
+        labels = [number(v) for v in labels]
+    categories = (*labels, None) if values.has_missing else tuple(labels)
     return Randomized(name, "sensitive", "categorical", "", categories, 1.0), codes
