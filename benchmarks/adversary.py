@@ -49,7 +49,7 @@ def main() -> None:
     for name, method in METHODS.items():
         release = hr.protect(people, SCHEMA, method)
         pair = pair_up(people, of_release(release))
-        outside = list(left_out(pair, refitting(method, SCHEMA), tell=lambda *_: None))
+        outside = list(left_out(pair, refitting(method, SCHEMA), progress=lambda *_: None))
         found = downcoding(pair, people=given.people)
         found += membership(outside, people=given.people)
         found += predicate_singling_out(pair, outside)

@@ -39,18 +39,18 @@ class Holder:
         """The table before."""
         if isinstance(source, Table):
             return read(source, schema=schema)
-        found = engine(self.name).open(source, schema=schema, memory=self.memory)
-        return read(found, schema=schema)
+        table = engine(self.name).open(source, schema=schema, memory=self.memory)
+        return read(table, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
         """A table after, whose cells no spreadsheet runs; frames are in memory already."""
         if self.streams and isinstance(source, (str, Path)):
-            found = engine(self.name).open(
+            table = engine(self.name).open(
                 source, schema=schema, memory=self.memory, unescape_formulas=True
             )
         else:
-            found = whole(source, schema.reading())
-        return read(found, schema=schema)
+            table = whole(source, schema.reading())
+        return read(table, schema=schema)
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
@@ -58,9 +58,9 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
     source = released if original is None else original
     if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
         source = released_file(Path(source))  # a release folder, and no folder of parts
-    found = chosen(source, AUDITED, "an audit", name=name, memory=memory)
-    kept = name != "auto" or engine(found).capabilities.streams  # else it decided
-    return Holder(found, memory if kept else None)
+    chosen_engine = chosen(source, AUDITED, "an audit", name=name, memory=memory)
+    is_fixed = name != "auto" or engine(chosen_engine).capabilities.streams  # else it decided
+    return Holder(chosen_engine, memory if is_fixed else None)
 
 
 def bytes_of(n_rows: int, n_columns: int) -> int:

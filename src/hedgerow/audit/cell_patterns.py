@@ -67,9 +67,9 @@ def number_ends(text: str) -> Ends | None:
     """
     text = text.strip()
     for read in (parse_range, _brackets, _between, _beyond, _masked):
-        found = read(text)
-        if found is not None and found[0] <= found[1]:
-            return found
+        ends = read(text)
+        if ends is not None and ends[0] <= ends[1]:
+            return ends
     return None
 
 
@@ -80,13 +80,13 @@ def whole(ends: Ends) -> Ends:
 
 
 def _brackets(text: str) -> Ends | None:
-    made = _BRACKETS.match(text)
-    if made is None or not (made[2] or made[3]):
+    match = _BRACKETS.match(text)
+    if match is None or not (match[2] or match[3]):
         return None
-    low, high = _end(made[2], -inf), _end(made[3], inf)
+    low, high = _end(match[2], -inf), _end(match[3], inf)
     return (
-        nextafter(low, inf) if made[1] in _OPEN_LEFT and isfinite(low) else low,
-        nextafter(high, -inf) if made[4] in _OPEN_RIGHT and isfinite(high) else high,
+        nextafter(low, inf) if match[1] in _OPEN_LEFT and isfinite(low) else low,
+        nextafter(high, -inf) if match[4] in _OPEN_RIGHT and isfinite(high) else high,
     )
 
 
@@ -95,30 +95,30 @@ def _end(text: str | None, none: float) -> float:
 
 
 def _between(text: str) -> Ends | None:
-    made = _BETWEEN.match(text)
-    return (float(made[1]), float(made[2])) if made else None
+    match = _BETWEEN.match(text)
+    return (float(match[1]), float(match[2])) if match else None
 
 
 def _beyond(text: str) -> Ends | None:
     above = _ABOVE.match(text)
     if above:
         return float(above[1]), inf
-    made = _BEYOND.match(text)
-    if made is None:
+    match = _BEYOND.match(text)
+    if match is None:
         return None
-    sign, at = made[1].replace("=>", ">=").replace("=<", "<="), float(made[2])
+    sign, at = match[1].replace("=>", ">=").replace("=<", "<="), float(match[2])
     if sign[0] in ">≥":
         return (nextafter(at, inf) if sign == ">" else at), inf
     return -inf, (nextafter(at, -inf) if sign == "<" else at)
 
 
 def _masked(text: str) -> Ends | None:
-    made = _MASK.match(text)
-    if made is None:
+    match = _MASK.match(text)
+    if match is None:
         return None
-    step = 10.0 ** len(made[2])
-    near, far = float(made[1]) * step, (abs(float(made[1])) + 1) * step
-    if made[1].startswith("-"):
+    step = 10.0 ** len(match[2])
+    near, far = float(match[1]) * step, (abs(float(match[1])) + 1) * step
+    if match[1].startswith("-"):
         return nextafter(-far, inf), near
     return near, nextafter(far, -inf)
 
@@ -135,14 +135,14 @@ def date_ends(text: str) -> tuple[int | None, int | None] | None:
     ([31, 58], [0, 364])
     """
     text = text.strip()
-    made = _DATES.match(text)
-    if made is not None and (made[2] or made[3]):
-        first, last = (_period(end) if end else (None, None) for end in (made[2], made[3]))
-        if (made[2] and first[0] is None) or (made[3] and last[0] is None):
+    match = _DATES.match(text)
+    if match is not None and (match[2] or match[3]):
+        first, last = (_period(end) if end else (None, None) for end in (match[2], match[3]))
+        if (match[2] and first[0] is None) or (match[3] and last[0] is None):
             return None
         return (
-            first[1] if made[1] in _OPEN_LEFT else first[0],
-            _before(last[0] if made[4] in _OPEN_RIGHT else last[1]),
+            first[1] if match[1] in _OPEN_LEFT else first[0],
+            _before(last[0] if match[4] in _OPEN_RIGHT else last[1]),
         )
     years, beyond = _YEARS.match(text), _BEYOND_DATE.match(text)
     first, last = _period(years[1] if years else text), _period(years[2] if years else text)
@@ -227,10 +227,10 @@ def members(text: str) -> list[str] | None:
     >>> members("{20, 21}"), members("{'a','b'}"), members("a")
     (['20', '21'], ['a', 'b'], None)
     """
-    made = _SET.match(text.strip())
-    if made is None or _SPAN.match(text.strip()):
+    match = _SET.match(text.strip())
+    if match is None or _SPAN.match(text.strip()):
         return None
-    parts = [part.strip() for part in made[1].split(",")]
+    parts = [part.strip() for part in match[1].split(",")]
     return [quoted[2] if (quoted := _QUOTED.match(part)) else part for part in parts]
 
 
@@ -242,5 +242,5 @@ def first_and_last(text: str) -> tuple[str, str] | None:
     >>> first_and_last("{low..high}"), first_and_last("[low, high]")
     (('low', 'high'), ('low', 'high'))
     """
-    made = _SPAN.match(text.strip()) or _PAIR.match(text.strip())
-    return (made[1].strip(), made[2].strip()) if made else None
+    match = _SPAN.match(text.strip()) or _PAIR.match(text.strip())
+    return (match[1].strip(), match[2].strip()) if match else None

@@ -79,11 +79,11 @@ def values_in(original: Column, table: Table, unknown: int | None = None) -> npt
     return table.like(original).codes_in(original, unknown=unknown)
 
 
-def shown_values(own: Column, shown: Column) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Codes of a released column, those of `own` where it has categories; the numbers of codes."""
-    if own.is_number:
-        return shown.codes, shown.by_code
-    return shown.codes_in(own, unknown=own.n_values), np.zeros(own.n_values + 1)
+def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
+    """Codes of a released column, those of `original` where it has categories; the numbers of codes."""
+    if original.is_number:
+        return released.codes, released.by_code
+    return released.codes_in(original, unknown=original.n_values), np.zeros(original.n_values + 1)
 
 
 def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:

@@ -107,13 +107,13 @@ class Inference:
     @property
     def advantage(self) -> float | None:
         """The largest member advantage of any column."""
-        found = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
-        return max(found, default=None)
+        advantages = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
+        return max(advantages, default=None)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made: dict[str, Any] = plain(asdict(self))
-        return made
+        data: dict[str, Any] = plain(asdict(self))
+        return data
 
     def __str__(self) -> str:
         lines = []
@@ -128,13 +128,15 @@ class Inference:
 
 def in_words(column: Mapping[str, Any]) -> str:
     """What is inferred of a column, members beside strangers, as one line."""
-    own, worst = column["members"], column["worst_tenth"]
-    said = [f"of members {_said(own)} ({own['learner']}), worst tenth {figure(worst['explained'])}"]
+    members, worst = column["members"], column["worst_tenth"]
+    parts = [
+        f"of members {_said(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
+    ]
     if column["strangers"] is None:
-        return f"{said[0]}; of strangers, and member advantage: not measured"
-    said.append(f"of strangers {_said(column['strangers'])}")
-    said.append(f"member advantage {_said(column['advantage'])}")
-    return "; ".join(said)
+        return f"{parts[0]}; of strangers, and member advantage: not measured"
+    parts.append(f"of strangers {_said(column['strangers'])}")
+    parts.append(f"member advantage {_said(column['advantage'])}")
+    return "; ".join(parts)
 
 
 def _said(share: Mapping[str, Any]) -> str:
@@ -271,18 +273,18 @@ def infer(
     if folds < 0 or folds == 1:
         raise ParameterError(f"folds must be at least 2, or 0 for none, not {folds}")
     thinned = evenly if sides.is_paired else spread
-    asked, near, members = [], [], np.zeros(0, np.int64)
+    people_asked, near, members = [], [], np.zeros(0, np.int64)
     for people in sides.people:
         values = [true_values(column) for column in people.sensitive]
         rows = thinned(sides.order_of(people, *values), MOST_ASKED)
-        known, released = people.known(sides.released_quasi, rows), sides.rows_of(people, rows)
-        asked.append(Asked(known, [each[rows] for each in values], released))
+        quasi, released = people.known(sides.released_quasi, rows), sides.rows_of(people, rows)
+        people_asked.append(Asked(quasi, [each[rows] for each in values], released))
         if people is sides.members:
             members = rows
             near += [rows] if sides.is_paired else []
         if not (released >= 0).any():
-            near.append(nearest_of(sides.released_quasi, sides.classes, known))
-    left: dict[str, dict[str, FloatArray]] | None = None
+            near.append(nearest_of(sides.released_quasi, sides.classes, quasi))
+    losses_outside: dict[str, dict[str, FloatArray]] | None = None
     notes = []
     if sides.strangers is not None:
         pass
@@ -296,15 +298,15 @@ def infer(
             parts: Iterable[Outside] = without
             if refit is not None and not without:
                 parts = left_out(
-                    sides, refit, folds=folds, random_state=random_state, tell=trial.tell
+                    sides, refit, folds=folds, random_state=random_state, progress=trial.tell
                 )
-            left = trial.losses_left_out(sides, members, parts)
+            losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
-    columns, silent, everybody = {}, [], Asked.joined(asked)
+    columns, silent, everybody = {}, [], Asked.joined(people_asked)
     for j, own in enumerate(sides.sensitive):
         training = training_set(sides, j, np.concatenate(near))
-        truth = [people.values[j] for people in asked]
+        truth = [people.values[j] for people in people_asked]
         base = [public_loss(own, each) for each in truth]
         there = [np.flatnonzero(np.isfinite(each)) for each in base]
         ends = np.cumsum([len(each) for each in truth])[:-1]
@@ -314,11 +316,11 @@ def infer(
             for i, some in enumerate(there)
         ]
         theirs: Mapping[str, FloatArray] | None = None
-        if left is not None:
-            theirs = {name: every[there[0]] for name, every in left[own.name].items()}
-        elif len(asked) > 1 and len(there[1]):
+        if losses_outside is not None:
+            theirs = {name: every[there[0]] for name, every in losses_outside[own.name].items()}
+        elif len(people_asked) > 1 and len(there[1]):
             theirs = by_people[1]
-        elif len(asked) > 1:
+        elif len(people_asked) > 1:
             silent.append(own.name)
         columns[own.name] = in_shares(
             base[0][there[0]],
@@ -326,12 +328,12 @@ def infer(
             theirs,
             _tree_cells(sides.unchanged, own.name, sides.original_rows(members)[there[0]]),
             random_state,
-            None if left is not None or theirs is None else base[1][there[1]],
+            None if losses_outside is not None or theirs is None else base[1][there[1]],
         )
         columns[own.name]["corrected"] = None
         if "group corrected" in trial.learners and training is not None:
             columns[own.name]["corrected"] = worst_corrected(
-                training, own, asked[0].released, cap_of(promises, own.name), random_state
+                training, own, people_asked[0].released, cap_of(promises, own.name), random_state
             )
     if silent:
         notes.append(f"Nobody who took no part has a value of {', '.join(silent)}.")
@@ -343,7 +345,7 @@ def infer(
         round(sides.n_rows * sides.people_per_row),
         n_classes,
         min(n_classes, MOST_CLASSES),
-        folds if left is not None else 0,
+        folds if losses_outside is not None else 0,
         tuple(notes),
     )
 
@@ -363,10 +365,10 @@ def attackers(sides: TablePair, learners: Sequence[str]) -> tuple[str, ...]:
 
 def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | None:
     """Return the training data that a release gives for one column; None where it shows no value."""
-    own = sides.sensitive[j]
-    target = shown_values(own, sides.released_sensitive[j])
+    column = sides.sensitive[j]
+    target = shown_values(column, sides.released_sensitive[j])
     training = TrainingSet.from_tables(
-        sides, sides.released_quasi, j, target, own.is_number, members
+        sides, sides.released_quasi, j, target, column.is_number, members
     )
     return training if training.counts.n_groups else None
 
@@ -380,21 +382,21 @@ class _Losses:
     tell: Tell
 
     def losses(
-        self, training: TrainingSet | None, own: Column, asked: Asked, truth: Any
+        self, training: TrainingSet | None, column: Column, people_asked: Asked, truth: Any
     ) -> dict[str, FloatArray]:
         """Return the squared error or Brier score of each learner on each person."""
         if training is None:
-            return {learner: np.asarray(_alone(own, truth)) for learner in self.learners}
+            return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
         out = {}
         for learner in self.learners:
-            self.tell(f"inference of {own.name}: {learner}")
-            guess = training.forecast(learner, asked.known, self.random_state, asked.released)
-            if own.is_number:
+            self.tell(f"inference of {column.name}: {learner}")
+            guess = training.forecast(learner, people_asked.known, self.random_state, people_asked.released)
+            if column.is_number:
                 out[learner] = (truth - guess) ** 2
             else:
                 # a category that the release does not show has no share
-                at = np.minimum(truth, own.n_values)
-                hit = guess[np.arange(len(truth)), at] * (truth < own.n_values)
+                at = np.minimum(truth, column.n_values)
+                hit = guess[np.arange(len(truth)), at] * (truth < column.n_values)
                 out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
         return out
 
@@ -413,21 +415,21 @@ class _Losses:
             if not len(rows):
                 continue
             part, people = outside.sides, outside.people
-            asked = Asked(
+            people_asked = Asked(
                 people.known(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
             )
-            for j, own in enumerate(part.sensitive):
+            for j, column in enumerate(part.sensitive):
                 training = training_set(part, j, np.zeros(0, np.int64))
                 truth = true_values(people.sensitive[j], rows)
-                losses = self.losses(training, own, asked, truth)
+                losses = self.losses(training, column, people_asked, truth)
                 for learner, each in losses.items():
-                    out[own.name][learner][place[outside.left[rows]]] = each
+                    out[column.name][learner][place[outside.left[rows]]] = each
         return out
 
 
-def _alone(own: Column, truth: Any) -> FloatArray:
+def _alone(column: Column, truth: Any) -> FloatArray:
     """The public loss, where a release shows no value to learn from."""
-    return np.full(len(truth), np.nan) if not own.n_values else public_loss(own, truth)
+    return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> FloatArray:
@@ -441,21 +443,21 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
     return np.where(truth == column.n_values, np.nan, each)
 
 
-def _tree_cells(before: TablePair, name: str, asked: IntArray) -> IntArray:
+def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
     """The cell of each person in an uncapped tree that is grown on them for one column."""
-    if len(asked) < 2 * CELL:
-        return np.zeros(len(asked), np.int64)
-    people = Table(before.original.arrow.take(asked))
+    if len(rows) < 2 * CELL:
+        return np.zeros(len(rows), np.int64)
+    people = Table(before.original.arrow.take(rows))
     schema = before.schema
-    known = [
+    quasi = [
         n
         for n, c in zip(schema.quasi, before.quasi, strict=True)
-        if (c.codes[asked] < c.n_values).any()
+        if (c.codes[rows] < c.n_values).any()
     ]
-    if not known:
-        return np.zeros(len(asked), np.int64)
+    if not quasi:
+        return np.zeros(len(rows), np.int64)
     tree = MART(k=CELL, max_disclosure=None).fit_table(
-        people, schema.replace(quasi=tuple(known), sensitive=(name,), unit=None, grid={})
+        people, schema.replace(quasi=tuple(quasi), sensitive=(name,), unit=None, grid={})
     )
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 
@@ -477,12 +479,12 @@ def in_shares(
     `others` are the public losses of strangers who are other people than the members.
     """
     shares = _resampled(base, random_state)
-    own = {name: shares(errors) for name, errors in members.items()}
-    best = max(own, key=lambda name: float(own[name][0]))
+    by_learner = {name: shares(errors) for name, errors in members.items()}
+    best = max(by_learner, key=lambda name: float(by_learner[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
     # nobody does worse than guessing from public totals: the figures of the best learner end at 0
-    reached = np.maximum(own[best], 0.0)
+    reached = np.maximum(by_learner[best], 0.0)
     out: dict[str, Any] = {
         "members": _share(reached) | {"learner": best},
         "strangers": None,
@@ -490,12 +492,12 @@ def in_shares(
         "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
         "learners": {
             name: {
-                "members": _share(found),
+                "members": _share(shares_found),
                 "strangers": None,
                 "advantage": None,
                 "worst_tenth": tenth[name],
             }
-            for name, found in own.items()
+            for name, shares_found in by_learner.items()
         },
     }
     if strangers is not None:
@@ -504,9 +506,9 @@ def in_shares(
         rule = max(other, key=lambda name: float(other[name][0]))
         out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
         out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
-        for name, found in other.items():
-            out["learners"][name]["strangers"] = _share(found)
-            out["learners"][name]["advantage"] = _share(own[name] - found)
+        for name, shares_found in other.items():
+            out["learners"][name]["strangers"] = _share(shares_found)
+            out["learners"][name]["advantage"] = _share(by_learner[name] - shares_found)
     return out
 
 
@@ -526,12 +528,12 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
     return shares
 
 
-def _share(found: FloatArray) -> dict[str, Any]:
+def _share(shares: FloatArray) -> dict[str, Any]:
     """The share of all people, which stands first, and the interval of the samples."""
-    value = float(found[0])
-    if len(found) < 2:
+    value = float(shares[0])
+    if len(shares) < 2:
         return {"explained": value, "interval": [value, value]}
-    low, high = np.quantile(found[1:], [0.025, 0.975])
+    low, high = np.quantile(shares[1:], [0.025, 0.975])
     return {"explained": value, "interval": [float(low), float(high)]}
 
 
@@ -560,7 +562,7 @@ SHUFFLES = 20
 
 
 def worst_corrected(
-    training: TrainingSet, own: Column, members: IntArray, cap: float | None, random_state: int
+    training: TrainingSet, column: Column, members: IntArray, cap: float | None, random_state: int
 ) -> dict[str, Any] | None:
     """Measure every group with its members' forecasts corrected, by the score and floor of the cap.
 
@@ -573,7 +575,7 @@ def worst_corrected(
     ----------
     training : TrainingSet
         With `everybody`.
-    own : Column
+    column : Column
         The sensitive column, one code a released row.
     members : int array
         Released rows of people; their groups are measured.
@@ -595,8 +597,8 @@ def worst_corrected(
     assert cells is not None
     at = cells.of_row[members]
     groups = np.unique(cells.group_of[at[at >= 0]])
-    name, vectors = _score(own)
-    counts = own.counts()[: own.n_values]
+    name, vectors = _score(column)
+    counts = column.counts()[: column.n_values]
     if not len(groups) or not counts.any():
         return None
     public = counts @ vectors / counts.sum()
@@ -607,34 +609,34 @@ def worst_corrected(
     gains, against, sizes = np.zeros((2 + SHUFFLES, len(groups))), *np.zeros((2, len(groups)))
     for places, rows, forecast, sums, n_rows in training.corrections(groups, random_state):
         change = forecast - (sums / np.maximum(n_rows, 1)[:, None])[places]
-        code = own.codes[rows].astype(np.int64)
-        known = code < own.n_values
-        code, inside = code[known], places[known]
+        code = column.codes[rows].astype(np.int64)
+        is_known = code < column.n_values
+        code, inside = code[is_known], places[is_known]
         sizes += np.bincount(inside, minlength=len(groups))
         against += np.bincount(inside, floored[code], len(groups))
         for i in range(2 + SHUFFLES):
             if i > 1:
                 change = change[np.lexsort((rng.random(len(places)), places))]
-            made = corrected(shares[places], change * (i > 0), own.is_number)[known]
-            away = vectors[code] - (made if own.is_number else made[:, :-1] @ vectors)
-            gains[i] += np.bincount(inside, loss[code] - (away**2).sum(axis=1), len(groups))
-    told = np.divide(gains, against, out=np.zeros_like(gains), where=against > 0)
-    limit = float(told[0].max()) if cap is None else cap
-    above, worst = told > limit + SLACK, int(told[1].argmax())
+            forecasts = corrected(shares[places], change * (i > 0), column.is_number)[is_known]
+            misses = vectors[code] - (forecasts if column.is_number else forecasts[:, :-1] @ vectors)
+            gains[i] += np.bincount(inside, loss[code] - (misses**2).sum(axis=1), len(groups))
+    disclosed = np.divide(gains, against, out=np.zeros_like(gains), where=against > 0)
+    limit = float(disclosed[0].max()) if cap is None else cap
+    above, worst = disclosed > limit + SLACK, int(disclosed[1].argmax())
     people = above @ sizes
     return {
         "score": name,
-        "learner": CORRECTING[own.is_number],
+        "learner": CORRECTING[column.is_number],
         "groups": len(groups),
         "of": cells.groups.n_groups,
-        "worst": float(told[1, worst]),
+        "worst": float(disclosed[1, worst]),
         "records": int(sizes[worst]),
-        "uncorrected": float(told[0, worst]),
+        "uncorrected": float(disclosed[0, worst]),
         "cap": cap,
         "limit": limit,
         "above": {"groups": int(above[1].sum()), "people": int(people[1])},
         "shuffled": {
-            "worst": float(told[2:].max(axis=1).mean()),
+            "worst": float(disclosed[2:].max(axis=1).mean()),
             "groups": float(above[2:].sum(axis=1).mean()),
             "people": float(people[2:].mean()),
         },
@@ -642,29 +644,29 @@ def worst_corrected(
     }
 
 
-def _score(own: Column) -> tuple[str, FloatArray]:
+def _score(column: Column) -> tuple[str, FloatArray]:
     """The score that looks at the values themselves, and the vector of each value."""
-    if own.is_number:
-        return "squared", np.asarray(own.by_code[: own.n_values], np.float64)[:, None]
-    if own.kind == "ordinal":
-        cuts = Public.from_counts(own.value_counts).cuts
-        return "ranked", (np.arange(own.n_values)[:, None] <= cuts).astype(np.float64)
-    return "Brier", np.eye(own.n_values)
+    if column.is_number:
+        return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
+    if column.kind == "ordinal":
+        cuts = Public.from_counts(column.value_counts).cuts
+        return "ranked", (np.arange(column.n_values)[:, None] <= cuts).astype(np.float64)
+    return "Brier", np.eye(column.n_values)
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
     """Say what the worst corrected group of a column gives away beside chance, where it was measured."""
-    found = column.get("corrected")
-    if found is None:
+    worst = column.get("corrected")
+    if worst is None:
         return
-    above, chance = found["above"], found["shuffled"]
-    limit = "the cap of" if found["cap"] is not None else "the worst group without them,"
+    above, chance = worst["above"], worst["shuffled"]
+    limit = "the cap of" if worst["cap"] is not None else "the worst group without them,"
     yield (
-        f"{name}: with a learner's forecasts of each member ({found['learner']}) the worst group, of "
-        f"{found['records']:,} records, gives away {figure(found['worst'])} ({figure(found['uncorrected'])} "
+        f"{name}: with a learner's forecasts of each member ({worst['learner']}) the worst group, of "
+        f"{worst['records']:,} records, gives away {figure(worst['worst'])} ({figure(worst['uncorrected'])} "
         f"without them; {figure(chance['worst'])} in the worst where they are shuffled inside groups). "
-        f"{above['groups']:,} of {found['groups']:,} groups ({above['people']:,} of "
-        f"{found['people']:,} people) lie above {limit} {figure(found['limit'])}; shuffled, "
+        f"{above['groups']:,} of {worst['groups']:,} groups ({above['people']:,} of "
+        f"{worst['people']:,} people) lie above {limit} {figure(worst['limit'])}; shuffled, "
         f"{chance['groups']:.1f} ({chance['people']:,.0f})."
     )
 

@@ -57,10 +57,10 @@ class RowPairs:
         """What a reader should know of it; None where the release or its user said so."""
         named = ", ".join(self.columns)
         if self.by == "columns":
-            told = f"rows were paired by the values of {named}, which the release left as they were"
+            text = f"rows were paired by the values of {named}, which the release left as they were"
             if self.unsure:
-                told += f"; {self.unsure:,} of them have several originals, and were given one that fits"
-            return told
+                text += f"; {self.unsure:,} of them have several originals, and were given one that fits"
+            return text
         if self.by == "order":
             return (
                 f"rows were paired by their place, which was tested: by {named} neighbours belong "
@@ -104,21 +104,21 @@ def find_rows(
         return _by_key(original, released, key)
     reason = None
     try:
-        known = subject.rows_of(original)
+        rows = subject.rows_of(original)
     except Unpaired as error:
-        known, reason = None, error
-    if known is not None:
+        rows, reason = None, error
+    if rows is not None:
         by = "plan" if subject.rows is None else "release"
-        return _pairs(known, by)
+        return _pairs(rows, by)
     if subject.in_order and original.n_rows == released.n_rows:
         return _pairs(np.arange(original.n_rows), "plan")
-    found = by_columns(original, released, quasi)
-    if found is None and original.n_rows == released.n_rows and reason is None:
-        shown = order_shown_by(original, released, quasi)
-        if shown:
-            found = _pairs(np.arange(original.n_rows), "order", shown)
-    if found is not None:
-        return found
+    pairs = by_columns(original, released, quasi)
+    if pairs is None and original.n_rows == released.n_rows and reason is None:
+        columns = order_shown_by(original, released, quasi)
+        if columns:
+            pairs = _pairs(np.arange(original.n_rows), "order", columns)
+    if pairs is not None:
+        return pairs
     if reason is not None:
         raise reason
     raise Unpaired(
@@ -130,37 +130,37 @@ def find_rows(
 
 
 def _pairs(
-    known: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
+    rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
 ) -> RowPairs:
     """Pairs from the original row of each released one."""
-    order = np.argsort(known, kind="stable")
-    return RowPairs(np.asarray(known, np.int64)[order], order, by, tuple(columns), unsure)
+    order = np.argsort(rows, kind="stable")
+    return RowPairs(np.asarray(rows, np.int64)[order], order, by, tuple(columns), unsure)
 
 
 def _by_key(before: Table, after: Table, key: str) -> RowPairs:
     lost = [where for where, t in (("original", before), ("released", after)) if key not in t.names]
     if lost:
         raise SchemaError(f"the {' and the '.join(lost)} table has no key column {key!r}")
-    left, right = before.column(key, kind="categorical"), after.column(key, kind="categorical")
-    for where, column in (("original", left), ("released", right)):
-        gone = int((column.codes == column.n_values).sum())
+    numbers, released_numbers = before.column(key, kind="categorical"), after.column(key, kind="categorical")
+    for where, column in (("original", numbers), ("released", released_numbers)):
+        missing = int((column.codes == column.n_values).sum())
         counts = column.counts()[: column.n_values]
         twice = int(counts[counts > 1].sum())
-        if gone or twice:
+        if missing or twice:
             raise InputError(
-                f"the key column {key!r} of the {where} table is no key: {gone} rows "
+                f"the key column {key!r} of the {where} table is no key: {missing} rows "
                 f"without a value, {twice} rows share one"
             )
-    found = right.codes_in(left, unknown=-1)
-    unknown = int((found < 0).sum())
+    originals = released_numbers.codes_in(numbers, unknown=-1)
+    unknown = int((originals < 0).sum())
     if unknown:
         raise InputError(
             f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
             f"have a {key!r} that the original table does not have"
         )
-    row_of = np.empty(left.n_values, np.int64)
-    row_of[left.codes] = np.arange(before.n_rows)
-    return _pairs(row_of[found], "key", [key])
+    row_of = np.empty(numbers.n_values, np.int64)
+    row_of[numbers.codes] = np.arange(before.n_rows)
+    return _pairs(row_of[originals], "key", [key])
 
 
 def by_columns(
@@ -174,25 +174,25 @@ def by_columns(
     columns must cover every row.
     """
     names: list[str] = []
-    told, changed = 0, []
+    telling, changed = 0, []
     labels = np.zeros(before.n_rows + after.n_rows, np.int64)
     most_first = sorted(shared(before, after), key=lambda both: (-both[0].n_values, both[0].name))
     for one, other in most_first:
         codes = np.concatenate([one.codes.astype(np.int64), other.codes_in(one, unknown=-1)])
-        found = group([labels, codes + 1]).labels.astype(np.int64)
-        if (codes < 0).any() or not _contained(found[: before.n_rows], found[before.n_rows :]):
+        joint = group([labels, codes + 1]).labels.astype(np.int64)
+        if (codes < 0).any() or not _contained(joint[: before.n_rows], joint[before.n_rows :]):
             changed.append((one.codes, other.codes))
             continue
-        labels = found
+        labels = joint
         names.append(one.name)
-        told += one.n_values + one.has_missing > 1
-    if changed and not told:
+        telling += one.n_values + one.has_missing > 1
+    if changed and not telling:
         return None
     of_quasi = [(c.original.codes, c.codes) for c in quasi]
-    known, unsure = _matched(labels, before.n_rows, quasi, [*of_quasi, *changed])
-    if known is None or (changed and told < 2 and not _covered(quasi, known)):
+    rows, unsure = _matched(labels, before.n_rows, quasi, [*of_quasi, *changed])
+    if rows is None or (changed and telling < 2 and not _covered(quasi, rows)):
         return None
-    return _pairs(known, "columns", names, unsure)
+    return _pairs(rows, "columns", names, unsure)
 
 
 def _contained(before: IntArray, after: IntArray) -> bool:
@@ -214,35 +214,35 @@ def _matched(
     that are alike in the other columns, or for released rows that are alike and as many as they.
     """
     before, after = labels[:n], labels[n:]
-    own = group([codes for codes, _ in others], n).labels
-    shown = group([codes for _, codes in others], len(after)).labels
+    others_before = group([codes for codes, _ in others], n).labels
+    others_after = group([codes for _, codes in others], len(after)).labels
     # by content, so that the order of the rows decides nothing
-    left, right = np.lexsort((own, before)), np.lexsort((shown, after))
+    order, order_after = np.lexsort((others_before, before)), np.lexsort((others_after, after))
     width = int(labels.max()) + 1
     first, begin = (_starts(part, width) for part in (before, after))
-    held, kept = np.diff(first), np.diff(begin)
-    known = np.empty(len(after), np.int64)
-    known[right] = left[first[after[right]] + np.arange(len(after)) - begin[after[right]]]
-    same = _one_value(before, own, width) | (_one_value(after, shown, width) & (held == kept))
-    unclear = np.flatnonzero((held > 1) & (kept > 0) & ~same)
-    if held[unclear] @ kept[unclear] > _MOST_TRIED:
-        return None, int(kept[unclear].sum())
-    sure = (held[after] == 1).nonzero()[0]
-    telling = [c for c in quasi if c.covers(c.original.codes[known[sure]], c.codes[sure]).all()]
+    n_before, n_after = np.diff(first), np.diff(begin)
+    rows_found = np.empty(len(after), np.int64)
+    rows_found[order_after] = order[first[after[order_after]] + np.arange(len(after)) - begin[after[order_after]]]
+    same = _one_value(before, others_before, width) | (_one_value(after, others_after, width) & (n_before == n_after))
+    unclear = np.flatnonzero((n_before > 1) & (n_after > 0) & ~same)
+    if n_before[unclear] @ n_after[unclear] > _MOST_TRIED:
+        return None, int(n_after[unclear].sum())
+    sure = (n_before[after] == 1).nonzero()[0]
+    telling = [c for c in quasi if c.covers(c.original.codes[rows_found[sure]], c.codes[sure]).all()]
     unsure = 0
     if len(unclear):
         from scipy.optimize import linear_sum_assignment
     for label in unclear:
-        candidates = left[first[label] : first[label + 1]]
-        rows = right[begin[label] : begin[label + 1]]
+        candidates = order[first[label] : first[label + 1]]
+        rows = order_after[begin[label] : begin[label + 1]]
         misfit = _misfit(telling, rows, candidates)
         for row in misfit:
-            fitting = own[candidates[row == row.min()]]
+            fitting = others_before[candidates[row == row.min()]]
             unsure += bool((fitting != fitting[0]).any())
         if unsure > UNSURE * len(after):
             return None, unsure
-        known[rows] = candidates[linear_sum_assignment(misfit)[1]]
-    return known, unsure
+        rows_found[rows] = candidates[linear_sum_assignment(misfit)[1]]
+    return rows_found, unsure
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
@@ -269,10 +269,10 @@ def _misfit(
     return missed.reshape(len(rows), len(candidates))
 
 
-def _covered(quasi: Sequence[ReleasedColumn], known: IntArray) -> bool:
+def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
     """Whether some column holds ranges or sets, and each such column covers every row."""
     general = [c for c in quasi if c.general]
-    return bool(general) and all(c.covers(c.original.codes[known], c.codes).all() for c in general)
+    return bool(general) and all(c.covers(c.original.codes[rows], c.codes).all() for c in general)
 
 
 def order_shown_by(
@@ -309,21 +309,21 @@ def order_shown_by(
     read = {column.name: column for column in quasi}
     views: dict[str, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
     for name, (one, other) in pairs.items():
-        shown = read.get(name)
-        views[name] = (one.codes, other.codes) if shown is None else _ranks(shown)
+        cells = read.get(name)
+        views[name] = (one.codes, other.codes) if cells is None else _ranks(cells)
     tested = [n for n in pairs if n not in _sorted_by([(n, *views[n]) for n in pairs])]
     right = np.arange(before.n_rows)
     two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
-    found = []
+    columns = []
     for name in tested:
         if name in read:
-            kept, changed = (_released_apart(read[name], two, at) for at in (two, two[:, ::-1]))
+            as_they_stand, changed = (_released_apart(read[name], two, at) for at in (two, two[:, ::-1]))
         else:
-            kept, changed = (_apart(*pairs[name], two, at) for at in (two, two[:, ::-1]))
-        fit, misfit = int((kept < changed).sum()), int((kept > changed).sum())
+            as_they_stand, changed = (_apart(*pairs[name], two, at) for at in (two, two[:, ::-1]))
+        fit, misfit = int((as_they_stand < changed).sum()), int((as_they_stand > changed).sum())
         if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= level:
-            found.append(name)
-    return found
+            columns.append(name)
+    return columns
 
 
 def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -342,9 +342,9 @@ def _apart(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDAr
         return np.sum(one.codes[rows] != codes[at], axis=1)
     x, y = one.numbers, other.numbers
     span = float(one.values[-1] - one.values[0]) if one.n_values else 0.0
-    away = np.abs(x[rows] - y[at]) / (span or 1.0)
-    gone = np.isnan(x)[rows].astype(np.int64) + np.isnan(y)[at]
-    return np.sum(np.where(gone == 0, np.minimum(away, 1.0), gone == 1), axis=1)
+    distance = np.abs(x[rows] - y[at]) / (span or 1.0)
+    missing = np.isnan(x)[rows].astype(np.int64) + np.isnan(y)[at]
+    return np.sum(np.where(missing == 0, np.minimum(distance, 1.0), missing == 1), axis=1)
 
 
 def _released_apart(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
@@ -354,26 +354,26 @@ def _released_apart(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt
     if not column.is_number:
         return np.sum(missed, axis=1)
     x = column.original.by_code[codes]
-    away = np.maximum(column.lo[cells] - x, x - column.hi[cells]) / (column.span or 1.0)
-    away = np.where(np.isfinite(away), np.clip(away, 0.0, 1.0), 1.0)
-    return np.sum(np.where(missed, away, 0.0), axis=1)
+    distance = np.maximum(column.lo[cells] - x, x - column.hi[cells]) / (column.span or 1.0)
+    distance = np.where(np.isfinite(distance), np.clip(distance, 0.0, 1.0), 1.0)
+    return np.sum(np.where(missed, distance, 0.0), axis=1)
 
 
 def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]) -> list[str]:
     """The columns by which both tables are sorted, one within another."""
-    found: list[str] = []
+    names: list[str] = []
     runs = [np.zeros(len(columns[0][1]), np.int64) for _ in range(2)] if columns else []
     n = len(runs[0]) if runs else 0
     going = True
     while going and all(r[-1] < n // 2 for r in runs):
         going = False
         for name, *both in columns:
-            if name not in found and all(map(_in_order, both, runs)):
+            if name not in names and all(map(_in_order, both, runs)):
                 runs = [_runs(codes, run) for codes, run in zip(both, runs, strict=True)]
-                found.append(name)
+                names.append(name)
                 going = True
                 break
-    return found
+    return names
 
 
 def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:

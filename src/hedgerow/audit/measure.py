@@ -173,7 +173,7 @@ class Task(Generic[S]):
         if outside or not isinstance(sides, Pair) or self.refit is None or sides.n_rows < FOLDS:
             return outside
         try:
-            return list(left_out(sides, self.refit, random_state=self.random_state, tell=self.tell))
+            return list(left_out(sides, self.refit, random_state=self.random_state, progress=self.tell))
         except HedgerowError:  # who measures inference says why
             return []
 
@@ -315,7 +315,7 @@ OF_PAIRS = (
     Figure(
         "risk.linkage",
         lambda t: linkage_summary(
-            t.sides, t.what.plan, people=t.people, random_state=t.random_state, tell=t.tell
+            t.sides, t.what.plan, people=t.people, random_state=t.random_state, progress=t.tell
         ),
         ("altered values",),
     ),

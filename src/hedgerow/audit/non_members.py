@@ -74,11 +74,11 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     n, m = original.n_rows, control.n_rows
     labels = alike(original, control, (*schema.quasi, *schema.sensitive))
     counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
-    found = int(np.count_nonzero(counts[labels[n:]]))
+    shared = int(np.count_nonzero(counts[labels[n:]]))
     by_chance = float(np.mean(counts[labels[:n]] > 1))
-    if found / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
+    if shared / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
         raise InputError(
-            f"{found:,} of the {m:,} records of the control are records of the original as well, "
+            f"{shared:,} of the {m:,} records of the control are records of the original as well, "
             f"where {by_chance * m:,.0f} would be by chance: attacks would gain nothing over them",
             hint="give people who are not in the original, or take those of the control out of it",
         )
@@ -93,7 +93,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
 
 
 def left_out(
-    pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, tell: Tell
+    pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, progress: Tell
 ) -> Iterator[Outside]:
     """Releases of all people but one part of them after the other.
 
@@ -107,7 +107,7 @@ def left_out(
         left = np.flatnonzero(fold == f)
         if not len(left):
             continue
-        tell(f"strangers: releasing without part {f + 1} of {folds}")
+        progress(f"strangers: releasing without part {f + 1} of {folds}")
         kept = np.flatnonzero(fold != f)
         kept = kept[np.argsort(pair.rows[kept])]
         part = refit(Table(pair.original.arrow.take(pair.rows[kept])))

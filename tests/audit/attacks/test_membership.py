@@ -217,7 +217,7 @@ def test_strangers_are_left_out_of_a_release_made_again():
     schema = Schema(quasi=["age", "education"], sensitive=["income"], identifiers=["person_id"])
     release = hr.protect(people, schema, hr.MART(k=10))
     pair = pair_up(people, of_release(release))
-    parts = list(left_out(pair, refitting(release.method, schema), tell=lambda _: None))
+    parts = list(left_out(pair, refitting(release.method, schema), progress=lambda _: None))
     assert sorted(np.concatenate([p.left for p in parts]).tolist()) == list(range(600))
     members = np.concatenate([p.sides.rows[p.members] for p in parts])
     assert len(members) == 600

@@ -50,15 +50,15 @@ def unprotected_risk(
     sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
     """The classes of the whole original."""
-    cells, own = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
-    return _risk(sides, own, cells, own, sides.sensitive, journalist, threshold, size)
+    cells, classes = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
+    return _risk(sides, classes, cells, classes, sides.sensitive, journalist, threshold, size)
 
 
 def _risk(
     sides: TablePair,
     groups: Groups,
     cells: Sequence[tuple[Any, Any]],
-    told: Groups,
+    value_groups: Groups,
     sensitive: Sequence[Column],
     journalist: Population | None,
     threshold: float,
@@ -68,12 +68,12 @@ def _risk(
 
     `size` is how many people the population has, where no weights and no table tell it.
     """
-    made, hierarchies = Classes.from_groups(told, sensitive), sides.schema.hierarchies
+    counted, hierarchies = Classes.from_groups(value_groups, sensitive), sides.schema.hierarchies
     wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
     persons = sides.persons
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
-    found = groups.sizes if people is None else people
+    people_found = groups.sizes if people is None else people
     behind = None if journalist is None else journalist.risk
     everybody = size if size is not None or journalist is None else journalist.total
     return {
@@ -88,22 +88,22 @@ def _risk(
         | {
             "threshold": threshold,
             "household": household_summary(
-                sides, (1.0 / found if behind is None else behind)[groups.labels]
+                sides, (1.0 / people_found if behind is None else behind)[groups.labels]
             ),
         },
         "uniqueness": None
         if everybody is None
-        else sizes.population_uniques(found, float(everybody)).to_json(),
+        else sizes.population_uniques(people_found, float(everybody)).to_json(),
         "sensitive": {
             column.name: sensitive_summary(
-                made.sensitive[column.name],
+                counted.sensitive[column.name],
                 sides.targets[column.name],
                 hierarchies.get(column.name),
-                smallest_cell(told, column, persons),
+                smallest_cell(value_groups, column, persons),
             )
             for column in sensitive
         },
-        "covariance": _covariance(told, [c.numbers for c in sensitive if c.is_number]),
+        "covariance": _covariance(value_groups, [c.numbers for c in sensitive if c.is_number]),
     }
 
 
@@ -118,16 +118,16 @@ def _behind(population: Population) -> dict[str, float]:
 
 def _sizes(groups: Groups) -> dict[str, Any]:
     """k, the number of classes and how their sizes are distributed."""
-    told = sizes.summary(groups.sizes)
+    summary = sizes.summary(groups.sizes)
     return {
-        "k": told.smallest,
-        "classes": told.groups,
-        "average_size": told.mean,
-        "largest": told.largest,
-        "quartiles": [told.lower_quartile, told.median, told.upper_quartile],
-        "uniques": told.uniques,
-        "unique_share": told.unique_share,
-        "histogram": list(told.histogram),
+        "k": summary.smallest,
+        "classes": summary.groups,
+        "average_size": summary.mean,
+        "largest": summary.largest,
+        "quartiles": [summary.lower_quartile, summary.median, summary.upper_quartile],
+        "uniques": summary.uniques,
+        "unique_share": summary.unique_share,
+        "histogram": list(summary.histogram),
     }
 
 
@@ -136,10 +136,10 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
     if not columns:
         return None
     y = np.stack(columns, axis=1)
-    known = np.isfinite(y).all(axis=1)
-    if not known.all():
-        groups = group([groups.labels[known]])
-    p = covariance_test(groups, y[known]) if known.any() else None
+    complete = np.isfinite(y).all(axis=1)
+    if not complete.all():
+        groups = group([groups.labels[complete]])
+    p = covariance_test(groups, y[complete]) if complete.any() else None
     if p is None:
         return None
     return {
@@ -174,7 +174,7 @@ def sensitive_summary(
     smallest_cell : int, optional
         What `smallest_cell` counted.
     """
-    told, sizes = column.scores.worst, column.counts.sizes
+    disclosed, sizes = column.scores.worst, column.counts.sizes
     matched = None
     if column.is_number:
         matched = matching(column.counts, column.by_code, target.tolerances)
@@ -186,10 +186,10 @@ def sensitive_summary(
         **fitting_closeness(column.kind, target, diversity),
         "matching": matched,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
-        "disclosure": disclosure_summary(told, sizes, column.scores.by_score),
+        "disclosure": disclosure_summary(disclosed, sizes, column.scores.by_score),
         "exposed": disclosure.exposed(column, sizes),
         "smallest_cell": smallest_cell,
-        "scatter": scatter(sizes, told),
+        "scatter": scatter(sizes, disclosed),
     }
 
 
@@ -208,19 +208,19 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
-def fitting_closeness(kind: str, target: Target, found: Mapping[str, Any]) -> dict[str, Any]:
+def fitting_closeness(kind: str, target: Target, diversity: Mapping[str, Any]) -> dict[str, Any]:
     """t-closeness by the distance that fits a column: which, and how much.
 
     Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for
     categories, and for numbers that are attacked as such.
     """
-    if found["t_hierarchical"] is not None:
+    if diversity["t_hierarchical"] is not None:
         distance = "hierarchical"
     elif kind == "ordinal" or target.is_number:
         distance = "ordered"
     else:
         distance = "equal"
-    return {"t": found[f"t_{distance}"], "t_distance": distance}
+    return {"t": diversity[f"t_{distance}"], "t_distance": distance}
 
 
 def diversity_summary(
@@ -253,15 +253,15 @@ def diversity_summary(
     }
 
 
-def twentieths(told: FloatArray, sizes: IntArray) -> list[float]:
+def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
     """The share of the records by a figure of their group, from 0 to 1, in twentieths."""
-    place = np.clip(np.ceil(BINS * told - 1e-9).astype(int) - 1, 0, BINS - 1)
-    made: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
-    return made
+    place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
+    shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
+    return shares
 
 
 def disclosure_summary(
-    told: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
+    disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
     """Disclosure over the classes, never one number alone.
 
@@ -270,14 +270,14 @@ def disclosure_summary(
     score that the column is judged by. ``shares`` are those of the records by what their class
     gives away, in twentieths.
     """
-    quantiles = zip(QUANTILES, np.quantile(told, QUANTILES), strict=True)
-    order = np.argsort(told, kind="stable")
+    quantiles = zip(QUANTILES, np.quantile(disclosed, QUANTILES), strict=True)
+    order = np.argsort(disclosed, kind="stable")
     below = np.cumsum(sizes[order])
-    middle = told[order[np.searchsorted(below, below[-1] / 2)]] if len(told) else 0.0
+    middle = disclosed[order[np.searchsorted(below, below[-1] / 2)]] if len(disclosed) else 0.0
     return {
-        **disclosure.Disclosed.from_classes(told, sizes).to_json(),
+        **disclosure.Disclosed.from_classes(disclosed, sizes).to_json(),
         "median_over_records": float(middle),
-        "shares": twentieths(told, sizes),
+        "shares": twentieths(disclosed, sizes),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},
         "scores": {name: float(each.max(initial=0.0)) for name, each in by_score.items()},
     }
@@ -354,9 +354,9 @@ def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntAr
     tolerance : Tolerance
     """
     y = values[counts.values]
-    known = np.isfinite(y)
-    starts = np.searchsorted(counts.groups[known], np.arange(counts.n_groups + 1))
-    return np.asarray(tolerance.best(starts, y[known], counts.counts[known])[0], np.int64)
+    is_known = np.isfinite(y)
+    starts = np.searchsorted(counts.groups[is_known], np.arange(counts.n_groups + 1))
+    return np.asarray(tolerance.best(starts, y[is_known], counts.counts[is_known])[0], np.int64)
 
 
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
@@ -375,8 +375,8 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
         One entry a tolerance, by its key, with ``means``, ``release``, ``public`` and
         ``gain``: (release - public) / (1 - public).
     """
-    known = np.isfinite(values[counts.values])
-    total = int(counts.counts[known].sum())
+    is_known = np.isfinite(values[counts.values])
+    total = int(counts.counts[is_known].sum())
     public = Counts.dense(np.bincount(counts.values, counts.counts, counts.n_values)[None])
     out = {}
     for tolerance in tolerances:
@@ -437,24 +437,24 @@ def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None
     if not isinstance(sides, Pair) or persons is None or persons.homes is None:
         return None
     homes, n = persons.homes[persons.codes], persons.counted
-    own, members = homes, risk
+    homes_of_members, members = homes, risk
     if persons.unit is not None:
         members = np.zeros(persons.n)
         np.maximum.at(members, persons.codes, risk)
-        own = persons.homes
+        homes_of_members = persons.homes
         there = np.zeros(persons.n, np.bool_)
         there[persons.codes] = True
-        own, members = own[there], members[there]
+        homes_of_members, members = homes_of_members[there], members[there]
     with np.errstate(divide="ignore"):
-        nobody = np.bincount(own, np.log1p(-np.minimum(members, 1.0)), n)
-    found = -np.expm1(nobody)
-    return HouseholdRisks(found[np.bincount(homes, minlength=n) > 0], found[homes])
+        nobody = np.bincount(homes_of_members, np.log1p(-np.minimum(members, 1.0)), n)
+    at_risk = -np.expm1(nobody)
+    return HouseholdRisks(at_risk[np.bincount(homes, minlength=n) > 0], at_risk[homes])
 
 
 def household_summary(sides: TablePair, risk: FloatArray) -> dict[str, Any] | None:
     """`household_risks` in a few numbers; None where there are none."""
-    found = household_risks(sides, risk)
-    return None if found is None else found.to_json()
+    risks = household_risks(sides, risk)
+    return None if risks is None else risks.to_json()
 
 
 def population_sizes(pair: TablePair, population: Table) -> FloatArray:
@@ -501,9 +501,9 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
 
 def _mask(pair: TablePair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
-    column, known = pair.released_quasi[j], people.columns[j]
+    column, values = pair.released_quasi[j], people.columns[j]
     covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
-    return np.packbits(covers(known, np.full(len(known), cell)))
+    return np.packbits(covers(values, np.full(len(values), cell)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,9 +530,9 @@ def journalist(
     pair: TablePair, population: Table | None = None, weights: str | None = None
 ) -> Population | None:
     """The population behind the released classes; None where nothing tells of it."""
-    found = pair.people_in(pair.classes)
+    people = pair.people_in(pair.classes)
     if population is not None:
-        counted = np.maximum(population_sizes(pair, population), found)
+        counted = np.maximum(population_sizes(pair, population), people)
         return Population(counted, 1.0 / counted, float(population.n_rows))
     if weights is None:
         return None
@@ -540,8 +540,8 @@ def journalist(
         raise ParameterError(
             "sampling weights need records that are paired with their originals", hint="give a population table instead"
         )
-    behind = np.maximum(weighted_sizes(pair, weights), found)
-    return Population(behind, sizes.expected_risk(found, behind), float(behind.sum()))
+    behind = np.maximum(weighted_sizes(pair, weights), people)
+    return Population(behind, sizes.expected_risk(people, behind), float(behind.sum()))
 
 
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
@@ -556,9 +556,9 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
     """
     w, labels = weights_of(pair, weights), pair.classes.labels
     if pair.persons is not None and pair.persons.unit is not None:
-        held = group([labels, pair.persons.codes])
-        w = np.bincount(held.labels, w, held.n_groups) / held.sizes
-        labels = labels[held.first]
+        records = group([labels, pair.persons.codes])
+        w = np.bincount(records.labels, w, records.n_groups) / records.sizes
+        labels = labels[records.first]
     return np.bincount(labels, w, pair.classes.n_groups).astype(np.float64, copy=False)
 
 
@@ -604,12 +604,12 @@ def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
     names = sorted(n for n in released.names if schema.role(n) in ("other", "undeclared"))
     if not names or not released.n_rows:
         return None
-    known = sorted(n for n in schema.quasi if n in released.names)
+    quasi = sorted(n for n in schema.quasi if n in released.names)
     return {
         "columns": names,
         "unique": _alone(released, names),
-        "by_quasi": _alone(released, known),
-        "together": _alone(released, [*known, *names]),
+        "by_quasi": _alone(released, quasi),
+        "together": _alone(released, [*quasi, *names]),
     }
 
 

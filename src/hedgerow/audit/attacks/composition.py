@@ -89,8 +89,8 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
 
 def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
     if isinstance(other, Release):
-        found = pair_up(other.original, of_release(other))
-        rows = _rows_in(other.original, pair.original, name)[found.rows]
+        paired = pair_up(other.original, of_release(other))
+        rows = _rows_in(other.original, pair.original, name)[paired.rows]
     else:
         plan, schema = plan_of(other), None
         if plan is None:
@@ -106,14 +106,14 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
                     hint="give a release of the same people, or a release folder, which knows its roles",
                 )
         what = subject(other, schema, plan)
-        found = pair_up(pair.original, what, key=key if key in what.table.names else None)
-        rows = found.rows
-    if found.risk_model == "linkage":
+        paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
+        rows = paired.rows
+    if paired.risk_model == "linkage":
         raise InputError(
             f"{name} altered values, so it has no groups of equal cells to narrow down",
             hint="leave it out of others (--also)",
         )
-    return Told.of(name, found, rows, pair.original.n_rows)
+    return Told.of(name, paired, rows, pair.original.n_rows)
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
@@ -157,14 +157,14 @@ def composition(
         keeps the person's own record back from every group; ``original`` asks the groups of the
         original.
     """
-    own = Told.of("this release", pair, pair.rows, pair.original.n_rows)
+    audited = Told.of("this release", pair, pair.rows, pair.original.n_rows)
     k = int(pair.value_groups.sizes.min()) if k is None else k
     columns, attacks = {}, []
     for column in by_name(pair.sensitive):
-        having = [t for t in (own, *others) if column.name in t.sensitive]
-        found = _column(pair, column, having, k)
-        if found is not None:
-            columns[column.name], attack = found
+        having = [t for t in (audited, *others) if column.name in t.sensitive]
+        measured = _column(pair, column, having, k)
+        if measured is not None:
+            columns[column.name], attack = measured
             attacks.append(attack)
     return {"releases": 1 + len(others), "k": k, "columns": columns}, attacks
 
@@ -180,19 +180,19 @@ def _column(
         return None
     groups = [_Groups.of(t, column) for t in releases]
     cells = sum((g.cells_of(a[order]) for g, a in zip(groups, at, strict=True)), np.zeros(1))
-    asked = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
+    chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
     public = pair.original.declared_column(pair.schema, column.name)
-    blocks = np.array_split(asked, max(int(cells.mean() * len(asked)) // _BLOCK, 1))
-    found: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
+    blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
+    per_release: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
     for people in blocks:
         truth = column.codes[people].astype(np.int64)
         each = [_Left.alone(g, a[people]) for g, a in zip(groups, at, strict=True)]
-        for told, left in zip(found, (*each, reduce(_Left.and_by, each)), strict=True):
-            told.append(_People.of(left, public, truth))
-    *singly, together = (_People.joined(told) for told in found)
+        for several, remaining in zip(per_release, (*each, reduce(_Left.and_by, each)), strict=True):
+            several.append(_People.of(remaining, public, truth))
+    *singly, together = (_People.joined(several) for several in per_release)
     alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
     before = pair.unchanged.classes
-    same = before.labels[pair.rows[asked]]
+    same = before.labels[pair.rows[chosen]]
     distinct = Counts.from_codes(before, public.codes, public.n_values + 1)
     attack = attack_record(
         "composition",
@@ -206,7 +206,7 @@ def _column(
         public_best=max(one["certain"] for one in alone),
         random_row=float(column.n_values == 1),
     )
-    return {"people": len(asked), "together": together.summary(k), "alone": alone}, attack
+    return {"people": len(chosen), "together": together.summary(k), "alone": alone}, attack
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,10 +218,10 @@ class _Groups:
     codes: IntArray
 
     @classmethod
-    def of(cls, told: Told, own: Column) -> _Groups:
-        unknown = own.n_values + 1
-        codes = told.sensitive[own.name].codes_in(own, unknown=unknown).astype(np.int64)
-        return cls(told.labels, Counts.from_codes(told.labels, codes, unknown + 1), codes)
+    def of(cls, release: Told, column: Column) -> _Groups:
+        unknown = column.n_values + 1
+        codes = release.sensitive[column.name].codes_in(column, unknown=unknown).astype(np.int64)
+        return cls(release.labels, Counts.from_codes(release.labels, codes, unknown + 1), codes)
 
     def cells_of(self, at: IntArray) -> FloatArray:
         """How many values the groups of some rows have; -1: not in the release."""
@@ -267,15 +267,15 @@ class _Left:
         met = np.zeros(len(self.keys), np.bool_)
         if len(other.keys):
             met = other.keys[place] == self.keys
-        kept = met | ~other.known[self.keys // self.n_values]
+        stays = met | ~other.known[self.keys // self.n_values]
         new = ~self.known[other.keys // self.n_values]
-        keys = np.concatenate([self.keys[kept], other.keys[new]])
+        keys = np.concatenate([self.keys[stays], other.keys[new]])
         order = np.argsort(keys)
 
         def fewer(mine: IntArray, theirs: IntArray) -> IntArray:
-            found = mine.copy()
-            found[met] = np.minimum(mine[met], theirs[place[met]])
-            return np.concatenate([found[kept], theirs[new]])[order]
+            fewest = mine.copy()
+            fewest[met] = np.minimum(mine[met], theirs[place[met]])
+            return np.concatenate([fewest[stays], theirs[new]])[order]
 
         return _Left(
             self.n_values,
@@ -313,10 +313,10 @@ class _People:
     disclosure: FloatArray
 
     @classmethod
-    def of(cls, left: _Left, public: Column, truth: IntArray) -> _People:
+    def of(cls, remaining: _Left, public: Column, truth: IntArray) -> _People:
         """Of some people with their true codes; `public` is the original's whole column."""
         n = len(truth)
-        who, values = left.keys // left.n_values, left.keys % left.n_values
+        who, values = remaining.keys // remaining.n_values, remaining.keys % remaining.n_values
         right = values == truth[who]
 
         def per_person(amounts: Any) -> FloatArray:
@@ -326,17 +326,17 @@ class _People:
             return (per_person(there) == 1) & (per_person(there & right) == 1)
 
         top = np.zeros(n, np.int64)
-        np.maximum.at(top, who, left.counts)
-        first = left.counts == top[who]
+        np.maximum.at(top, who, remaining.counts)
+        first = remaining.counts == top[who]
         ties = per_person(first)
         return cls(
-            left.known,
-            per_person(left.counts),
-            per_person(left.counts > 0),
+            remaining.known,
+            per_person(remaining.counts),
+            per_person(remaining.counts > 0),
             np.divide(per_person(first & right), ties, out=np.zeros(n), where=ties > 0),
-            certain(left.counts > 0),
-            certain(left.withheld > 0),
-            _disclosure(who, values, left.counts, public, n),
+            certain(remaining.counts > 0),
+            certain(remaining.withheld > 0),
+            _disclosure(who, values, remaining.counts, public, n),
         )
 
     @classmethod
@@ -346,7 +346,7 @@ class _People:
 
     def summary(self, k: int) -> dict[str, Any]:
         """Over the people who are in the release."""
-        told = self.disclosure[np.isfinite(self.disclosure)]
+        disclosure = self.disclosure[np.isfinite(self.disclosure)]
         return {
             "people": int(self.known.sum()),
             "records": _mean(self.records[self.known]),
@@ -354,7 +354,7 @@ class _People:
             "values": _mean(self.values[self.known]),
             "named": _mean(self.named[self.known]),
             "certain": _mean(self.certain[self.known]),
-            "disclosure": {"mean": _mean(told), "worst": float(told.max())} if len(told) else None,
+            "disclosure": {"mean": _mean(disclosure), "worst": float(disclosure.max())} if len(disclosure) else None,
         }
 
 
@@ -374,9 +374,9 @@ def _disclosure(
         return out
     people, groups = np.unique(who[used], return_inverse=True)
     whole = public.counts()[:n_values].astype(np.int64)
-    told = Counts(groups.astype(np.int64), values[used], counts[used], len(people), n_values, whole)
-    made = SensitiveCounts(
-        public.name, public.kind, public.values, told, public.exact, public.events
+    by_person = Counts(groups.astype(np.int64), values[used], counts[used], len(people), n_values, whole)
+    scored = SensitiveCounts(
+        public.name, public.kind, public.values, by_person, public.exact, public.events
     )
-    out[people] = made.scores.worst
+    out[people] = scored.scores.worst
     return out

@@ -72,33 +72,33 @@ def downcoding(
     ----------
     A. Cohen (2022), Attacks on Deidentification's Defenses. USENIX Security.
     """
-    known = by_name(pair.released_quasi)
-    columns = [Finer.of(column) for column in known]
-    asked = spread(pair.canonical, people, random_state)
+    cells = by_name(pair.released_quasi)
+    columns = [Finer.of(column) for column in cells]
+    people_asked = spread(pair.canonical, people, random_state)
     targets = [
-        j for j, c in enumerate(columns) if known[j].general and c.coarse[c.codes[asked]].any()
+        j for j, c in enumerate(columns) if cells[j].general and c.coarse[c.codes[people_asked]].any()
     ]
     if not targets:
         return []
     if progress:
         progress("downcoding: what the release tells of coarsened cells")
     classes = pair.classes
-    labels, place = np.unique(classes.labels[asked], return_inverse=True)
+    labels, place = np.unique(classes.labels[people_asked], return_inverse=True)
     with quiet():
-        rule = _Rule(known, columns, classes)
-        shown = rule.shown(labels.astype(np.int64), targets)
-        left = rule.excluding(labels.astype(np.int64), shown)
-        told = _Dependence(pair, known, columns, classes, rule.public)
+        rule = _Rule(cells, columns, classes)
+        weights = rule.shown(labels.astype(np.int64), targets)
+        narrowed = rule.excluding(labels.astype(np.int64), weights)
+        dependence = _Dependence(pair, cells, columns, classes, rule.public)
         found: dict[str, dict[int, IntArray]] = {
-            "rule": {j: left[j].argmax(axis=1)[place] for j in targets},
-            "dependence": {j: told.named(j, asked, shown[j][place]) for j in targets},
+            "rule": {j: narrowed[j].argmax(axis=1)[place] for j in targets},
+            "dependence": {j: dependence.named(j, people_asked, weights[j][place]) for j in targets},
         }
-        if any((left[j] != shown[j]).any() for j in targets):
+        if any((narrowed[j] != weights[j]).any() for j in targets):
             found["rule and dependence"] = {
-                j: told.named(j, asked, left[j][place]) for j in targets
+                j: dependence.named(j, people_asked, narrowed[j][place]) for j in targets
             }
     return [
-        _record(learner, names, columns, known, asked, rule.public)
+        _record(learner, names, columns, cells, people_asked, rule.public)
         for learner, names in found.items()
     ]
 
@@ -108,14 +108,14 @@ class _Rule:
 
     def __init__(
         self,
-        known: Sequence[ReleasedColumn],
+        released: Sequence[ReleasedColumn],
         columns: Sequence[Finer],
         classes: Groups,
     ) -> None:
-        self.known, self.columns, self.classes = known, columns, classes
+        self.known, self.columns, self.classes = released, columns, classes
         self.public = [column.shares(np.arange(classes.n_rows)) for column in columns]
-        self.nested = [nested(c) for c in known]
-        self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in known])
+        self.nested = [nested(c) for c in released]
+        self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in released])
         self._mass = [
             np.maximum(c.held @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
         ]
@@ -126,12 +126,12 @@ class _Rule:
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
     def excluding(
-        self, labels: IntArray, shown: Mapping[int, FloatArray]
+        self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
     ) -> Mapping[int, FloatArray]:
         """The same without what has a finer class of its own, where cells are those of a hierarchy."""
         if not all(self.nested):
-            return shown
-        out = {j: weights.copy() for j, weights in shown.items()}
+            return weights_shown
+        out = {j: weights.copy() for j, weights in weights_shown.items()}
         for begin in range(0, len(labels), _BLOCK):
             part = np.arange(begin, min(begin + _BLOCK, len(labels)))
             for i, finer in self._finer(labels[part]):
@@ -141,15 +141,15 @@ class _Rule:
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
         """Steps of each cell by what it shows, or by how often the release has them."""
-        column, found = self.columns[j], self.columns[j].held[cells].toarray() * self.public[j]
+        column, weights = self.columns[j], self.columns[j].held[cells].toarray() * self.public[j]
         source = self.known[j]
         if not source.is_number:
             for i, cell in enumerate(cells):
-                shown = source.weights[cell]
-                if not source.anything[cell] and len(shown) > 1 and np.ptp(shown) > 0:
+                cell_weights = source.weights[cell]
+                if not source.anything[cell] and len(cell_weights) > 1 and np.ptp(cell_weights) > 0:
                     steps = column.step[source.members[cell]]
-                    found[i] = np.bincount(steps, shown, column.n_steps)
-        return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
+                    weights[i] = np.bincount(steps, cell_weights, column.n_steps)
+        return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
         """Expected records by step, where every end, or every value of a set, has one."""
@@ -172,8 +172,8 @@ class _Rule:
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         inside[np.arange(len(labels)), labels] = False
         for source, cells in zip(self.known, self.cells, strict=True):
-            own, place = np.unique(cells[labels], return_inverse=True)
-            inside &= _within_cells(source, own)[:, cells][place]
+            distinct, place = np.unique(cells[labels], return_inverse=True)
+            inside &= _within_cells(source, distinct)[:, cells][place]
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
     def _left(self, j: int, label: int, finer: IntArray) -> FloatArray:
@@ -182,8 +182,8 @@ class _Rule:
         for i, mass in enumerate(self._mass):
             if i != j:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
-        taken = self.columns[j].held[self.cells[j, finer]].T @ share
-        return np.maximum(1.0 - taken, ODDS)
+        excluded = self.columns[j].held[self.cells[j, finer]].T @ share
+        return np.maximum(1.0 - excluded, ODDS)
 
 
 def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
@@ -193,16 +193,16 @@ def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.boo
         empty = np.isnan(column.lo) & ~anything
         lo = np.where(empty, np.inf, column.lo)
         hi = np.where(empty, -np.inf, column.hi)
-        found = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
+        inside = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
     else:
         m = column.original.n_values
         member = np.zeros((len(cells), m), np.bool_)
         for i, cell in enumerate(cells):
             member[i, column.members[cell]] = True
-        found = np.stack([member[:, own].all(axis=1) for own in column.members], axis=1)
-    found &= ~missing | missing[cells, None]
-    found &= ~anything
-    return np.asarray(found | anything[cells, None])
+        inside = np.stack([member[:, members].all(axis=1) for members in column.members], axis=1)
+    inside &= ~missing | missing[cells, None]
+    inside &= ~anything
+    return np.asarray(inside | anything[cells, None])
 
 
 class _Dependence:
@@ -211,7 +211,7 @@ class _Dependence:
     def __init__(
         self,
         pair: Pair,
-        known: Sequence[ReleasedColumn],
+        released: Sequence[ReleasedColumn],
         columns: Sequence[Finer],
         classes: Groups,
         public: Sequence[FloatArray],
@@ -219,14 +219,14 @@ class _Dependence:
         self.columns, self.public, self.classes = columns, public, classes
         sensitive = by_name(pair.released_sensitive)
         self.evidence = [
-            *(Finer.of(column, FEW) for column in known),
+            *(Finer.of(column, FEW) for column in released),
             *(Finer.plain(column) for column in sensitive),
         ]
-        kept = evenly(np.arange(classes.n_groups), LEARNT_FROM)
-        rows = np.flatnonzero(np.isin(classes.labels, kept))
+        chosen = evenly(np.arange(classes.n_groups), LEARNT_FROM)
+        rows = np.flatnonzero(np.isin(classes.labels, chosen))
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
-    def named(self, j: int, asked: IntArray, weights: FloatArray) -> IntArray:
+    def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
         """The likeliest step of each person asked about; `weights` is what the own cell tells."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
@@ -234,13 +234,13 @@ class _Dependence:
         if not others or not len(tried):
             return np.asarray(weights.argmax(axis=1))
         shares = target.shares(learnt)
-        told = self._told(j, others, learnt, tried, shares)
-        held = target.held[target.codes[tried]].toarray()
-        likely = [_likelihood(held, shares, told * w) for w in WEIGHTS]
+        evidence = self._told(j, others, learnt, tried, shares)
+        covered = target.held[target.codes[tried]].toarray()
+        likely = [_likelihood(covered, shares, evidence * w) for w in WEIGHTS]
         best = WEIGHTS[int(np.argmax(np.round(likely, 9)))]
         if best == 0:
             return np.asarray(weights.argmax(axis=1))
-        log = self._told(j, others, rows, asked, self.public[j]) * best
+        log = self._told(j, others, rows, people, self.public[j]) * best
         log -= log.max(axis=1, keepdims=True)
         return np.asarray((weights * np.exp(log)).argmax(axis=1))
 
@@ -249,29 +249,29 @@ class _Dependence:
         j: int,
         others: Sequence[int],
         learnt: IntArray,
-        asked: IntArray,
+        people: IntArray,
         shares: FloatArray,
     ) -> FloatArray:
         """The log of how much likelier the others' cells are at each step; shape (n, n_steps)."""
-        target, out = self.columns[j], np.zeros((len(asked), self.columns[j].n_steps))
+        target, out = self.columns[j], np.zeros((len(people), self.columns[j].n_steps))
         for i in others:
             other = self.evidence[i]
-            beside = other.shares(learnt)
-            pairs = together(target, other, learnt, shares, beside)
-            cells, place = np.unique(other.codes[asked], return_inverse=True)
-            held = other.held[cells]
-            mass = np.maximum(held @ beside, 1e-300)
-            both = held @ pairs.T
+            other_shares = other.shares(learnt)
+            pairs = together(target, other, learnt, shares, other_shares)
+            cells, place = np.unique(other.codes[people], return_inverse=True)
+            covered = other.held[cells]
+            mass = np.maximum(covered @ other_shares, 1e-300)
+            both = covered @ pairs.T
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain = np.log(both / (mass[:, None] * shares[None, :]))
             out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
         return out
 
 
-def _likelihood(held: FloatArray, shares: FloatArray, log: FloatArray) -> float:
+def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
     """How likely the released cells are when steps are weighed by evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
-    inside = (held * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+    inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     return float(np.log(np.maximum(inside, 1e-300)).mean())
 
 
@@ -279,24 +279,24 @@ def _record(
     learner: str,
     names: dict[int, IntArray],
     columns: Sequence[Finer],
-    known: Sequence[ReleasedColumn],
-    asked: IntArray,
+    released: Sequence[ReleasedColumn],
+    people_asked: IntArray,
     public: Sequence[FloatArray],
 ) -> dict[str, Any]:
     """The attack as plain data, over all columns and by column."""
-    touched, by_column = np.zeros(len(asked), np.bool_), {}
+    touched, by_column = np.zeros(len(people_asked), np.bool_), {}
     total, sums = 0, np.zeros(5)
     for j, named in names.items():
         column = columns[j]
-        coarse = column.coarse[column.codes[asked]]
+        coarse = column.coarse[column.codes[people_asked]]
         touched |= coarse
-        cells, own = (
-            column.codes[asked][coarse],
-            column.step[known[j].original.codes[asked]][coarse],
+        cells, true = (
+            column.codes[people_asked][coarse],
+            column.step[released[j].original.codes[people_asked]][coarse],
         )
-        found = _compared(column, cells, own, named[coarse], public[j], known[j])
-        n, sums, total = int(coarse.sum()), sums + found, total + int(coarse.sum())
-        shares = found / n
+        right = _compared(column, cells, true, named[coarse], public[j], released[j])
+        n, sums, total = int(coarse.sum()), sums + right, total + int(coarse.sum())
+        shares = right / n
         by_column[column.name] = {
             "cells": n,
             "success": float(shares[0]),
@@ -327,19 +327,20 @@ def _rate(share: float, people: int) -> Rate:
 def _compared(
     column: Finer,
     cells: IntArray,
-    own: IntArray,
+    true_steps: IntArray,
     named: IntArray,
     public: FloatArray,
     source: ReleasedColumn,
 ) -> FloatArray:
     """How many are right: the names, the control, the two public guesses, a draw."""
     true = np.bincount(column.step, source.whole.counts(), column.n_steps)
-    shown, place = np.unique(cells, return_inverse=True)
-    held = column.held[shown].toarray()
-    drawn = held * true
-    drawn /= np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300)
-    guess, best = (held * public).argmax(axis=1)[place], drawn.argmax(axis=1)[place]
-    right = [named == own, drawn[place, named], guess == own, best == own, drawn[place, own]]
+    distinct, place = np.unique(cells, return_inverse=True)
+    covered = column.held[distinct].toarray()
+    chances = covered * true
+    chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
+    guess, best = (covered * public).argmax(axis=1)[place], chances.argmax(axis=1)[place]
+    by_chance, by_draw = chances[place, named], chances[place, true_steps]
+    right = [named == true_steps, by_chance, guess == true_steps, best == true_steps, by_draw]
     return np.array([fsum(each) for each in right])  # the same sum in any order
 
 
@@ -379,8 +380,8 @@ class Finer:
         """A released quasi-identifier."""
         step = _steps(column.original, most)
         size = np.bincount(step).astype(np.float64)
-        held = _covered(column, step, len(size))
-        return cls(column.name, column.codes, step, size, held @ _inverse(size))
+        covered = _covered(column, step, len(size))
+        return cls(column.name, column.codes, step, size, covered @ _inverse(size))
 
     @classmethod
     def plain(cls, column: Column, most: int = FEW) -> Finer:
@@ -407,17 +408,17 @@ class Finer:
         keeps what no cell shows alone from having none.
         """
         counts = np.bincount(self.codes[rows], minlength=self.held.shape[0]).astype(np.float64)
-        shown = np.flatnonzero(counts)
-        held, counts = self.held[shown], counts[shown]
+        present = np.flatnonzero(counts)
+        covered, counts = self.held[present], counts[present]
         found = anywhere = self.size / self.size.sum()
         for _ in range(ROUNDS):
-            found = found * (held.T @ (counts / np.maximum(held @ found, 1e-300))) + anywhere
+            found = found * (covered.T @ (counts / np.maximum(covered @ found, 1e-300))) + anywhere
             found /= found.sum()
         return np.asarray(found)
 
 
 def together(
-    one: Finer, other: Finer, rows: IntArray, alone: FloatArray, beside: FloatArray
+    one: Finer, other: Finer, rows: IntArray, alone: FloatArray, other_alone: FloatArray
 ) -> FloatArray:
     """How often each pair of steps of two columns occurs, as far as the cells of some rows tell.
 
@@ -425,7 +426,7 @@ def together(
     ----------
     one, other : Finer
     rows : int array
-    alone, beside : float arrays
+    alone, other_alone : float arrays
         What `shares` tells of each; pairs start from, and lean towards, their product.
 
     Returns
@@ -436,20 +437,20 @@ def together(
     first = rows[pairs.first]
     mine, place = np.unique(one.codes[first], return_inverse=True)
     theirs, beside_place = np.unique(other.codes[first], return_inverse=True)
-    held, shown = one.held[mine], other.held[theirs]
+    covered, other_covered = one.held[mine], other.held[theirs]
     weight = pairs.sizes.astype(np.float64)
     shape = (len(mine), len(theirs))
-    apart = np.outer(alone, beside)
+    independent = np.outer(alone, other_alone)
     lean = other.n_steps / (len(rows) + other.n_steps)
-    found, told = apart, shown.toarray()
+    joint, other_dense = independent, other_covered.toarray()
     for _ in range(ROUNDS // 4):
-        expected = held @ found
-        likely = np.einsum("pj,pj->p", expected[place], told[beside_place])
+        expected = covered @ joint
+        likely = np.einsum("pj,pj->p", expected[place], other_dense[beside_place])
         each = csr_array((weight / np.maximum(likely, 1e-300), (place, beside_place)), shape)
-        found = found * (held.T @ (each @ told))
-        found /= max(found.sum(), 1e-300)
-        found = (1 - lean) * found + lean * apart
-    return np.asarray(found)
+        joint = joint * (covered.T @ (each @ other_dense))
+        joint /= max(joint.sum(), 1e-300)
+        joint = (1 - lean) * joint + lean * independent
+    return np.asarray(joint)
 
 
 def nested(column: ReleasedColumn) -> bool:
@@ -519,10 +520,10 @@ def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
     cells = np.concatenate([cells, missing])
     at = np.concatenate([at, np.full(len(missing), step[m])])
     amount = np.concatenate([amount, np.ones(len(missing))]).astype(np.float64)
-    made = csr_array((amount, (cells, at)), shape=(column.n_cells, n_steps))
-    made.sum_duplicates()
-    made.sort_indices()
-    return made
+    covered = csr_array((amount, (cells, at)), shape=(column.n_cells, n_steps))
+    covered.sum_duplicates()
+    covered.sort_indices()
+    return covered
 
 
 def _inverse(size: FloatArray) -> csr_array:

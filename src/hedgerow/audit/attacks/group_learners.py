@@ -134,10 +134,10 @@ class GroupRows:
         if len(ask):
             within = self.sizes / np.bincount(self.class_of, self.sizes)[self.class_of]
             inside = csr_array((within, (self.class_of, np.arange(n))))
-            found = (near(ask) @ inside).tocoo()
-            person = np.concatenate([person, ask[found.row]])
-            cell = np.concatenate([cell, found.col])
-            chance = np.concatenate([chance, found.data])
+            nearest = (near(ask) @ inside).tocoo()
+            person = np.concatenate([person, ask[nearest.row]])
+            cell = np.concatenate([cell, nearest.col])
+            chance = np.concatenate([chance, nearest.data])
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
     def shares(self) -> Any:
@@ -211,18 +211,18 @@ class GroupCounts:
 
     def _balanced(self, cells: GroupRows, some: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """The chance of each value of its group for some cells of whole groups (E step)."""
-        known, at = cells.known, cells.group_of[some]
-        which, entry = entries_of(known, at)
-        cell, value = some[which], known.values[entry]
+        counts, at = cells.known, cells.group_of[some]
+        which, entry = entries_of(counts, at)
+        cell, value = some[which], counts.values[entry]
         log = np.zeros(len(cell))
         for column, table in zip(self._columns, self._tables, strict=False):
             log += table[column.of_cell[cell], self.kinds[value]]
         most = np.full(len(some), -np.inf)
         np.maximum.at(most, which, log)
-        chance = known.shares[entry] * np.exp(log - most[which])
+        chance = counts.shares[entry] * np.exp(log - most[which])
         # of the records that are there, as many have a value as its group's shares say
-        rows = np.bincount(at, cells.sizes[some], known.n_groups)
-        wanted = known.shares * rows[known.groups]
+        rows = np.bincount(at, cells.sizes[some], counts.n_groups)
+        wanted = counts.shares * rows[counts.groups]
         for _ in range(BALANCED):
             chance /= np.bincount(which, chance, len(some))[which]
             sums = np.bincount(entry, chance * cells.sizes[cell], len(wanted))
@@ -253,9 +253,9 @@ class _Bins:
 
     def __init__(self, column: ReleasedColumn, cells: GroupRows) -> None:
         self.name, self._number = column.name, column.is_number
-        shown = column.codes[cells.row]
+        cells_shown = column.codes[cells.row]
         if self._number:
-            values = np.where(column.absent >= 1, np.nan, column.middle)[shown]
+            values = np.where(column.absent >= 1, np.nan, column.middle)[cells_shown]
             order = np.argsort(values, kind="stable")
             order = order[: np.isfinite(values).sum()]
             below = np.cumsum(cells.sizes[order])
@@ -265,7 +265,7 @@ class _Bins:
         else:
             unknown = column.original.n_values
             code = [int(m[0]) if len(m) == 1 else unknown for m in column.members]
-            values, self.n = np.array(code, np.int64)[shown], unknown + 1
+            values, self.n = np.array(code, np.int64)[cells_shown], unknown + 1
         self.of_cell = self.of_values(values)
         counts = np.bincount(self.of_cell, cells.sizes, self.n) + 1.0
         self.shares = counts / counts.sum()

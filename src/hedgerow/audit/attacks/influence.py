@@ -37,19 +37,19 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     """
     if not pair.sensitive:
         return []
-    found = {}
+    shares = {}
     for name, side in (("original", pair.unchanged), ("release", pair)):
         quasi, rows = side.released_quasi, evenly(side.canonical, MAX_ROWS)
         y = _responses(side, rows)
         if len(rows) < 4 or ((y - y.mean(axis=0)) ** 2).sum() <= 0:
             return []
-        asked = design_known(quasi, known_rows(quasi, rows))
-        x = asked if side is pair.unchanged else design_released(quasi, rows)
-        found[name] = _shares(x, asked, y, feature_columns(quasi), len(quasi))
+        true = design_known(quasi, known_rows(quasi, rows))
+        x = true if side is pair.unchanged else design_released(quasi, rows)
+        shares[name] = _shares(x, true, y, feature_columns(quasi), len(quasi))
     out = []
     for j, column in enumerate(pair.released_quasi):
         entry: dict[str, Any] = {"column": column.name}
-        for name, (tree, without) in found.items():
+        for name, (tree, without) in shares.items():
             entry[name] = {"tree": float(tree[j]), "without": float(without[j])}
         out.append(entry)
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
@@ -61,8 +61,8 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
     for column in pair.sensitive:
         if column.is_number:
             y = column.numbers[rows]
-            known = np.isfinite(y)
-            block = np.where(known, y, y[known].mean() if known.any() else 0.0)[:, None]
+            is_known = np.isfinite(y)
+            block = np.where(is_known, y, y[is_known].mean() if is_known.any() else 0.0)[:, None]
         else:
             block = indicators(column)[column.codes[rows]].toarray()
         scale = np.sqrt(((block - block.mean(axis=0)) ** 2).sum(axis=1).mean())
@@ -71,22 +71,22 @@ def _responses(pair: Pair, rows: IntArray) -> FloatArray:
 
 
 def _shares(
-    x: FloatArray, asked: FloatArray, y: FloatArray, origin: Any, n: int
+    x: FloatArray, true: FloatArray, y: FloatArray, origin: Any, n: int
 ) -> tuple[FloatArray, FloatArray]:
     importance = np.zeros(n)
-    model, full = _explained(x, asked, y)
+    model, full = _explained(x, true, y)
     np.add.at(importance, origin, model.feature_importances_)
     without = np.zeros(n)
     for j in range(n):
         rest = origin != j
         if rest.any():
-            without[j] = full - _explained(x[:, rest], asked[:, rest], y)[1]
+            without[j] = full - _explained(x[:, rest], true[:, rest], y)[1]
         else:
             without[j] = full
     return importance, without
 
 
-def _explained(x: FloatArray, asked: FloatArray, y: FloatArray) -> tuple[Any, float]:
+def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
     """A tree grown on every other row and the share it explains of the rest."""
     from sklearn.tree import DecisionTreeRegressor
 
@@ -94,6 +94,6 @@ def _explained(x: FloatArray, asked: FloatArray, y: FloatArray) -> tuple[Any, fl
     model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
     model.fit(x[::2], y[::2])
     rest = y[1::2]
-    guess = np.asarray(model.predict(asked[1::2])).reshape(rest.shape)
+    guess = np.asarray(model.predict(true[1::2])).reshape(rest.shape)
     total = ((rest - y[::2].mean(axis=0)) ** 2).sum()
     return model, float(1 - ((rest - guess) ** 2).sum() / total) if total > 0 else 0.0

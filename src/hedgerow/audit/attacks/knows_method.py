@@ -102,20 +102,20 @@ class Values:
         rows = group([column.codes for column in columns])
         classes = Classes.from_groups(rows, columns)
         sizes = rows.sizes[:, None].astype(np.float64)
-        told, limits = limits_of(classes, promises)
+        sums_of_classes, limits = limits_of(classes, promises)
         _, whole = limits_of(classes, [Disclosure(1.0)])
         responses = Responses.of([column.value_counts for column in columns])
-        sums, known = [], []
+        sums, is_known = [], []
         for number in () if entropy else responses.numbers:
             code = columns[number.source].codes[rows.first]
             sums.append(number.units[code].astype(np.float64))
-            known.append(code < columns[number.source].n_values)
+            is_known.append(code < columns[number.source].n_values)
         for kind in responses.classes[: len(responses.categorical)]:
             shares = np.eye(len(kind.counts))[kind.lookup[columns[kind.source].codes[rows.first]]]
             sums += list(shares.T)
-            known += [np.ones(len(rows.first), np.bool_)] * len(shares.T)
-        gains = np.array([*sums, *known], np.float64).T
-        return cls(rows.labels.astype(np.int64), told / sizes, gains, limits, whole)
+            is_known += [np.ones(len(rows.first), np.bool_)] * len(shares.T)
+        gains = np.array([*sums, *is_known], np.float64).T
+        return cls(rows.labels.astype(np.int64), sums_of_classes / sizes, gains, limits, whole)
 
 
 @dataclass(frozen=True)
@@ -189,11 +189,11 @@ def agreeing(
     order = np.lexsort((values.of_row[refused.rows], place))
     sides, rows = refused.parts[:, order], refused.rows[order]
     used, code = np.unique(values.of_row[rows], return_inverse=True)
-    told, gains = values.told[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
-    whole = told[code].sum(axis=0)
+    sums, gains = values.told[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
+    whole = sums[code].sum(axis=0)
     refusal = Refusal(
         sides.astype(np.uint8),
-        told,
+        sums,
         gains,
         whole,
         gains[code].sum(axis=0),
@@ -215,23 +215,23 @@ def agreeing(
     return Agreeing(rows, sides, runs, weights, whole, tables is not None)
 
 
-def posterior(found: Agreeing, cap: Limits) -> Posterior:
+def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
     """Return the disclosure of every part by the runs together, with the spread between them."""
-    weights = found.weights / found.weights.sum()
-    each = np.stack([_disclosures(run, cap) for run in found.runs])
-    mean = _disclosures(np.tensordot(weights, found.runs, 1), cap)
+    weights = agreed.weights / agreed.weights.sum()
+    each = np.stack([_disclosures(run, cap) for run in agreed.runs])
+    mean = _disclosures(np.tensordot(weights, agreed.runs, 1), cap)
     slack = STUDENT * np.sqrt((weights[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
-    shown = float(_disclosures(found.whole[None], cap)[0])
+    shown = float(_disclosures(agreed.whole[None], cap)[0])
     low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
-    if found.exact:
+    if agreed.exact:
         low = high = mean
-    return Posterior(found.rows, found.sides, shown, mean, low, high, found.exact)
+    return Posterior(agreed.rows, agreed.sides, shown, mean, low, high, agreed.exact)
 
 
-def _disclosures(told: Floats, cap: Limits) -> Floats:
+def _disclosures(sums: Floats, cap: Limits) -> Floats:
     """Return the largest disclosure of each row of sums by any column and score."""
-    excess = np.zeros(len(told))
-    measure(np.ascontiguousarray(told), cap, excess)
+    excess = np.zeros(len(sums))
+    measure(np.ascontiguousarray(sums), cap, excess)
     return np.minimum(excess, 1.0)
 
 
@@ -263,10 +263,10 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     states = [(tuple(counts.tolist()), (), 1)]
     for size in sizes.tolist():
         wider = []
-        for left, dealt, ways in states:
-            for take in _takes(left, size):
-                rest = tuple(a - b for a, b in zip(left, take, strict=True))
-                chosen = prod(comb(a, b) for a, b in zip(left, take, strict=True))
+        for remaining, dealt, ways in states:
+            for take in _takes(remaining, size):
+                rest = tuple(a - b for a, b in zip(remaining, take, strict=True))
+                chosen = prod(comb(a, b) for a, b in zip(remaining, take, strict=True))
                 wider.append((rest, (*dealt, take), ways * chosen))
                 if len(wider) > most:
                     return None
@@ -275,15 +275,15 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     return [(np.array(dealt, np.int64), ways / largest) for _, dealt, ways in states]
 
 
-def _takes(left: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
+def _takes(remaining: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
     """Yield the ways to take so many values from those that are left."""
-    if len(left) == 1:
-        if size <= left[0]:
+    if len(remaining) == 1:
+        if size <= remaining[0]:
             yield (size,)
         return
-    rest = sum(left[1:])
-    for first in range(min(left[0], size), max(size - rest, 0) - 1, -1):
-        for others in _takes(left[1:], size - first):
+    rest = sum(remaining[1:])
+    for first in range(min(remaining[0], size), max(size - rest, 0) - 1, -1):
+        for others in _takes(remaining[1:], size - first):
             yield (first, *others)
 
 
@@ -295,9 +295,9 @@ def _enumerated(
     for begin in range(0, len(tables), 256):
         some = tables[begin : begin + 256]
         dealt = np.array([kinds @ table for table, _ in some])  # values in every part
-        told, gains = dealt @ refusal.told, dealt @ refusal.gains
-        weight = np.array([weight for _, weight in some]) * (distances(told, gains, refusal) == 0.0)
-        summed += np.tensordot(weight, told, 1)
+        sums, gains = dealt @ refusal.told, dealt @ refusal.gains
+        weight = np.array([weight for _, weight in some]) * (distances(sums, gains, refusal) == 0.0)
+        summed += np.tensordot(weight, sums, 1)
         ways += float(weight.sum())
     return summed[None] / max(ways, 1e-300), np.array([ways])
 
@@ -315,34 +315,34 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
         rng = np.random.default_rng([*seed, run])
         values = np.stack([rng.permutation(code) for _ in range(STATES)])
         sides = refusal.sides.astype(np.float64)
-        told, gains = (
+        sums, gains = (
             np.ascontiguousarray(np.stack([sides @ of[state] for state in values]))
             for of in (refusal.told, refusal.gains)
         )
-        apart = distances(told, gains, refusal)
-        seen, share = np.zeros(told.shape[1:]), 1.0
+        distance = distances(sums, gains, refusal)
+        visited, share = np.zeros(sums.shape[1:]), 1.0
         for _ in range(LEVELS):
-            bar = float(np.sort(apart)[STATES // 2])
-            lower = apart[apart < bar]
-            if bar > 0.0 and bar == apart.max() and len(lower):
+            bar = float(np.sort(distance)[STATES // 2])
+            lower = distance[distance < bar]
+            if bar > 0.0 and bar == distance.max() and len(lower):
                 bar = float(lower.max())
-            fit = np.flatnonzero(apart <= bar)
-            lost = np.flatnonzero(apart > bar)
+            fit = np.flatnonzero(distance <= bar)
+            lost = np.flatnonzero(distance > bar)
             share *= len(fit) / STATES
             origin = fit[rng.integers(len(fit), size=len(lost))]
-            for each in (values, told, gains, apart):
+            for each in (values, sums, gains, distance):
                 each[lost] = each[origin]
             pairs = rng.integers(n, size=(STATES, moves, 2))
-            shake(values, told, gains, apart, bar, pairs, refusal, seen)
+            shake(values, sums, gains, distance, bar, pairs, refusal, visited)
             if bar == 0.0:
                 break
-        if apart.max() > 0.0:
+        if distance.max() > 0.0:
             continue
-        seen[:] = 0.0
+        visited[:] = 0.0
         for _ in range(SWEEPS):
             pairs = rng.integers(n, size=(STATES, moves, 2))
-            shake(values, told, gains, apart, 0.0, pairs, refusal, seen)
-        runs[run], weights[run] = seen / (STATES * SWEEPS), share
+            shake(values, sums, gains, distance, 0.0, pairs, refusal, visited)
+        runs[run], weights[run] = visited / (STATES * SWEEPS), share
     return runs, weights
 
 
@@ -376,12 +376,12 @@ def knows_method(
         records, where a further promise is no limit on sums over records, where other
         columns than the plan's are asked about, and where the records are not in memory.
     """
-    asked = [from_promise(promise) for promise in plan.promises]
-    cap = next((promise.limit for promise in asked if isinstance(promise, Disclosure)), None)
+    promised = [from_promise(promise) for promise in plan.promises]
+    cap = next((promise.limit for promise in promised if isinstance(promise, Disclosure)), None)
     summed = all(
         isinstance(promise, KAnonymity | Disclosure)
         or (isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"))
-        for promise in asked
+        for promise in promised
     )
     schema, original = pair.schema, pair.original
     same = all(set(plan.names(r)) == set(getattr(schema, r)) for r in ("quasi", "sensitive"))
@@ -389,29 +389,29 @@ def knows_method(
         return None
     refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
     columns = [original.declared_column(schema, name) for name in schema.sensitive]
-    values = Values.of(columns, asked, getattr(method, "objective", "") == "information_gain")
-    found = [agreeing(each, values) for each in refused]
+    values = Values.of(columns, promised, getattr(method, "objective", "") == "information_gain")
+    agreed = [agreeing(each, values) for each in refused]
     rest = spread(
-        np.array([i for i, each in enumerate(found) if each is None]), GROUPS, random_state
+        np.array([i for i, each in enumerate(agreed) if each is None]), GROUPS, random_state
     )
 
     def sampled(number: int) -> Agreeing | None:
         return agreeing(refused[number], values, (random_state, number))
 
     for at, (number, each) in enumerate(zip(rest, streamed(sampled, rest.tolist()), strict=True)):
-        found[number] = each
+        agreed[number] = each
         if progress is not None:
             progress("what the method refused", (at + 1) / len(rest))
-    known = [posterior(each, values.cap) for each in found if each is not None]
+    posteriors = [posterior(each, values.cap) for each in agreed if each is not None]
     return {
         "cap": cap,
         "groups": {
             "refused": len(refused),
-            "asked": len(known),
-            "enumerated": sum(each.exact for each in known),
-            "lost": int(sum(found[number] is None for number in rest)),
+            "asked": len(posteriors),
+            "enumerated": sum(each.exact for each in posteriors),
+            "lost": int(sum(agreed[number] is None for number in rest)),
         },
-        **_summed_up(known, cap),
+        **_summed_up(posteriors, cap),
     }
 
 
@@ -419,11 +419,11 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
     """Return whether a reader can tell the group from all others, and so knows its values."""
     released = np.full(pair.original.n_rows, -1)
     released[pair.rows] = pair.classes.labels
-    found = np.unique(released[refused.rows])
-    return len(found) == 1 and pair.classes.sizes[found[0]] == len(refused.rows)
+    labels = np.unique(released[refused.rows])
+    return len(labels) == 1 and pair.classes.sizes[labels[0]] == len(refused.rows)
 
 
-def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
+def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
     """Summarise the parts of all groups that were looked at."""
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
     for name, ends in (("asked", None), ("at_least", "low"), ("at_most", "high")):
@@ -431,20 +431,20 @@ def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
             np.ones(len(each.sides), np.bool_)
             if ends is None
             else getattr(each, ends) > cap + ROUNDING
-            for each in known
+            for each in posteriors
         ]
         counts["parts"][name] = sum(int(each.sum()) for each in over)
         counts["people"][name] = sum(
-            int(each.sides[some].any(axis=0).sum()) for each, some in zip(known, over, strict=True)
+            int(each.sides[some].any(axis=0).sum()) for each, some in zip(posteriors, over, strict=True)
         )
-    if not known:
+    if not posteriors:
         return {**counts, "worst": None, "mean": None}
     # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.
-    drawn = sum(len(each.sides) for each in known if not each.exact)
-    wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(drawn, 1))) / STUDENT
-    lows = [np.maximum(each.disclosure - wide * (each.disclosure - each.low), 0.0) for each in known]
-    at = max(range(len(known)), key=lambda i: float(lows[i].max()))
-    most, part = known[at], int(lows[at].argmax())
+    sampled = sum(len(each.sides) for each in posteriors if not each.exact)
+    wide = float(stdtrit(RUNS - 1, 1 - 0.025 / max(sampled, 1))) / STUDENT
+    lows = [np.maximum(each.disclosure - wide * (each.disclosure - each.low), 0.0) for each in posteriors]
+    at = max(range(len(posteriors)), key=lambda i: float(lows[i].max()))
+    most, part = posteriors[at], int(lows[at].argmax())
     high = most.disclosure[part] + wide * (most.high[part] - most.disclosure[part])
     n = counts["parts"]["asked"]
     return {
@@ -457,7 +457,7 @@ def _summed_up(known: list[Posterior], cap: float) -> dict[str, Any]:
             "group": len(most.rows),
         },
         "mean": {
-            "disclosure": sum(float(each.disclosure.sum()) for each in known) / n,
-            "shown": sum(each.shown * len(each.sides) for each in known) / n,
+            "disclosure": sum(float(each.disclosure.sum()) for each in posteriors) / n,
+            "shown": sum(each.shown * len(each.sides) for each in posteriors) / n,
         },
     }

@@ -179,21 +179,21 @@ class TrainingSet:
             The rows to learn from; all by default.
         """
         (codes, values), classes = target, tables.classes
-        known = np.isfinite(values) if number else np.arange(len(values)) < len(values) - 1
+        is_known = np.isfinite(values) if number else np.arange(len(values)) < len(values) - 1
         cells = GroupRows(
             classes,
             tables.value_groups,
             np.arange(tables.n_rows) if rows is None else rows,
             codes,
-            known,
+            is_known,
             members,
             separate=tables.sensitive[j].name == tables.by_group,
         )
         rows = cells.usable
         groups = group([classes.labels[rows]])
         first = rows[groups.first]
-        asked = np.zeros(classes.n_groups, np.bool_)
-        asked[classes.labels[members]] = True
+        is_asked = np.zeros(classes.n_groups, np.bool_)
+        is_asked[classes.labels[members]] = True
         return cls(
             released,
             first,
@@ -202,7 +202,7 @@ class TrainingSet:
             else Counts.from_codes(groups, codes[rows], len(values)),
             values,
             number,
-            _taught(asked[classes.labels[first]]),
+            _taught(is_asked[classes.labels[first]]),
             cells,
             tables.everybody,
             tables.risk_model == "linkage",
@@ -225,12 +225,12 @@ class TrainingSet:
             return Guesses.same(guess, tolerances, self._taught_counts.n_groups)
         classes = len(np.unique(self._taught_counts.values))
         if not self.number and classes == 1:
-            made = np.full(len(people), self._taught_counts.values[0])
+            guesses = np.full(len(people), self._taught_counts.values[0])
         else:
             model = self._trained(estimator(learner, self.number, classes, random_state))
             with quiet():
-                made = np.asarray(model.predict(design_known(self.released, people)))
-        return Guesses.same(made, tolerances, self._taught_counts.n_groups)
+                guesses = np.asarray(model.predict(design_known(self.released, people)))
+        return Guesses.same(guesses, tolerances, self._taught_counts.n_groups)
 
     def forecast(
         self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
@@ -271,10 +271,10 @@ class TrainingSet:
             return out
         model = self._model(learner, random_state)
         with quiet():
-            asked = design_known(self.released, people)
+            features = design_known(self.released, people)
             if self.number:
-                return np.asarray(model.predict(asked), np.float64)
-            out[:, np.asarray(model.classes_, np.int64)] = model.predict_proba(asked)
+                return np.asarray(model.predict(features), np.float64)
+            out[:, np.asarray(model.classes_, np.int64)] = model.predict_proba(features)
         return out
 
     @cached_property
@@ -377,8 +377,8 @@ class TrainingSet:
     def published_means(self, groups: IntArray) -> FloatArray:
         """The means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
-        known = self.cells.known
-        part = (_matrix(known) / np.maximum(known.sizes, 1)[:, None]).tocsr()[groups]
+        counts = self.cells.known
+        part = (_matrix(counts) / np.maximum(counts.sizes, 1)[:, None]).tocsr()[groups]
         return np.asarray((part @ self._numbers)[:, None] if self.number else part.toarray())
 
     @cached_property
@@ -395,9 +395,9 @@ class TrainingSet:
         place = np.full(self.counts.n_groups, -1)
         place[self.taught] = np.arange(len(self.taught))
         at = place[self.counts.groups]
-        kept, n = at >= 0, len(self.taught)
+        taught, n = at >= 0, len(self.taught)
         c = self.counts
-        return Counts(at[kept], c.values[kept], c.counts[kept], n, c.n_values)
+        return Counts(at[taught], c.values[taught], c.counts[taught], n, c.n_values)
 
     @property
     def _rows(self) -> IntArray:
@@ -413,8 +413,8 @@ class TrainingSet:
         with quiet():
             if self.number:
                 weight = counts.sizes.astype(np.float64)
-                told = counts.per_group(counts.counts * self._numbers[counts.values])
-                return model.fit(x, told / weight, sample_weight=weight)
+                sums = counts.per_group(counts.counts * self._numbers[counts.values])
+                return model.fit(x, sums / weight, sample_weight=weight)
             weight = counts.counts.astype(np.float64)
             return model.fit(x[counts.groups], counts.values, sample_weight=weight)
 
@@ -430,19 +430,19 @@ class TrainingSet:
 
         def ask(part: slice) -> None:
             for i in range(part.start, part.stop):
-                away = reach.sums(people, i)
-                near = np.flatnonzero(away <= bound(away.min()))
-                cells, weight = _weighted(counts, near, None if away[near[0]] else reach)
+                distance = reach.sums(people, i)
+                near = np.flatnonzero(distance <= bound(distance.min()))
+                cells, weight = _weighted(counts, near, None if distance[near[0]] else reach)
                 codes, inverse = np.unique(counts.values[cells], return_inverse=True)
-                held = np.zeros(len(codes))
-                np.add.at(held, inverse, weight)
+                amounts = np.zeros(len(codes))
+                np.add.at(amounts, inverse, weight)
                 if not self.number:
-                    means[i] = codes[held.argmax()]
+                    means[i] = codes[amounts.argmax()]
                     continue
                 values = self.values[codes]
-                means[i] = values @ held / held.sum()
+                means[i] = values @ amounts / amounts.sum()
                 for t, tolerance in enumerate(tolerances):
-                    whole = np.rint(held).astype(np.int64)
+                    whole = np.rint(amounts).astype(np.int64)
                     named[t, i] = tolerance.best(np.array([0, len(values)]), values, whole)[1][0]
 
         in_parts(ask, n, n * len(self.first))
@@ -469,12 +469,12 @@ class TrainingSet:
         spread = [np.sort(c.original.numbers).std() or 1.0 for c in columns]
         centres = np.stack([c.middle[c.codes[self.first]] for c in columns], axis=1) / spread
         points = np.stack(people.columns, axis=1) / spread
-        shown, asked = (np.isfinite(each).all(axis=1) for each in (centres, points))
-        if not shown.all() or not asked.all():
+        has_centre, has_point = (np.isfinite(each).all(axis=1) for each in (centres, points))
+        if not has_centre.all() or not has_point.all():
             return self._near(people)[1]
         tree = KDTree(centres)
-        found = tree.query_ball_point(points, tree.query(points)[0] + NEAR, return_sorted=True)
-        at, ends = np.concatenate(found).astype(np.int64), np.cumsum([0, *map(len, found)])
+        nearby = tree.query_ball_point(points, tree.query(points)[0] + NEAR, return_sorted=True)
+        at, ends = np.concatenate(nearby).astype(np.int64), np.cumsum([0, *map(len, nearby)])
         weight = self.counts.sizes[at].astype(np.float64)
         weight /= np.repeat(np.add.reduceat(weight, ends[:-1]), np.diff(ends))
         return csr_array((weight, at, ends), shape=(len(people), self.counts.n_groups))
@@ -497,18 +497,18 @@ class TrainingSet:
 
         def ask(part: slice) -> None:
             for i in range(part.start, part.stop):
-                away = reach.sums(people, i)
-                near = np.flatnonzero(away <= _tenth(away, sizes) + NEAR)
-                weight = np.ones(len(near)) if away[near].any() else reach.likely(near)
+                distance = reach.sums(people, i)
+                near = np.flatnonzero(distance <= _tenth(distance, sizes) + NEAR)
+                weight = np.ones(len(near)) if distance[near].any() else reach.likely(near)
                 tenth[i] = near, weight / (weight @ sizes[near])
-                near = reach.nearest(away)
+                near = reach.nearest(distance)
                 first[i] = near, sizes[near] / sizes[near].sum()
 
         in_parts(ask, len(people), len(people) * len(self._rows))
-        made = tuple(self._by_person(each) for each in (tenth, first))
+        matrices = tuple(self._by_person(each) for each in (tenth, first))
         # kept with the people, so that their number stays theirs
-        self._reached[id(people)] = people, *made
-        return made
+        self._reached[id(people)] = people, *matrices
+        return matrices
 
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
         """Classes and weights of each person as a sparse matrix."""
@@ -560,12 +560,12 @@ def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Know
     return out
 
 
-def _taught(asked: npt.NDArray[np.bool_]) -> IntArray | None:
+def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
     """The classes to learn from: of many those that are asked about, and others spread evenly."""
-    if len(asked) <= MOST_CLASSES:
+    if len(is_asked) <= MOST_CLASSES:
         return None
-    chosen = asked.copy()
-    rest, free = np.flatnonzero(~asked), max(MOST_CLASSES - int(asked.sum()), 0)
+    chosen = is_asked.copy()
+    rest, free = np.flatnonzero(~is_asked), max(MOST_CLASSES - int(is_asked.sum()), 0)
     if len(rest) and free:
         chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
     return np.flatnonzero(chosen)
@@ -596,10 +596,10 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def _tenth(away: FloatArray, sizes: IntArray) -> float:
+def _tenth(distance: FloatArray, sizes: IntArray) -> float:
     """The distance within which `NEIGHBOURS` records lie."""
-    most = min(NEIGHBOURS, len(away))
-    near = np.argpartition(away, most - 1)[:most]
-    near = near[away[near].argsort()]
-    held = np.cumsum(sizes[near]) >= NEIGHBOURS - NEAR
-    return float(away[near[held.argmax() if held.any() else most - 1]])
+    most = min(NEIGHBOURS, len(distance))
+    near = np.argpartition(distance, most - 1)[:most]
+    near = near[distance[near].argsort()]
+    enough = np.cumsum(sizes[near]) >= NEIGHBOURS - NEAR
+    return float(distance[near[enough.argmax() if enough.any() else most - 1]])

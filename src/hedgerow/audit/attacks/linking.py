@@ -56,13 +56,13 @@ def linking_attacks(
     groups = group([e.codes for e in chosen], pair.n_rows)
     n = pair.n_rows
     picked = spread(pair.canonical, people, random_state)
-    own = groups.labels[picked].astype(np.int64)
+    own_class = groups.labels[picked].astype(np.int64)
     before = group([e.whole.codes for e in chosen], pair.original.n_rows)
     unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]
     if progress:
         progress("linking attack: distance and probability")
     people_known = known_rows(chosen, picked)
-    nearest, likeliest, agree = _linked(chosen, people_known, groups.first, groups.sizes, own)
+    nearest, likeliest, agree = _linked(chosen, people_known, groups.first, groups.sizes, own_class)
     out = []
     for name, chance in (("distance", nearest), ("probabilistic", likeliest)):
         out.append(
@@ -86,7 +86,7 @@ def _linked(
     people: Known,
     rows: IntArray,
     sizes: IntArray,
-    own: IntArray,
+    own_class: IntArray,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Each person's chance to be named by distance and by probability, and whether others fit.
 
@@ -100,12 +100,12 @@ def _linked(
     nearest, fits = np.zeros(n), np.zeros(n, np.bool_)
     counts = np.zeros(1 << (bits * q), np.int64)
     for i in range(n):
-        away, agree = reach.sums(people, i), reach.patterns(people, i)
-        best = reach.nearest(away)
-        nearest[i] = _named(own[i], best, sizes)
+        distance, agree = reach.sums(people, i), reach.patterns(people, i)
+        best = reach.nearest(distance)
+        nearest[i] = _named(own_class[i], best, sizes)
         counts += count_patterns(agree[None], sizes, bits * q)
         wholly = reach.likeliest(np.flatnonzero(agree == full))
-        fits[i] = sizes[wholly].sum() > (wholly == own[i]).any()
+        fits[i] = sizes[wholly].sum() > (wholly == own_class[i]).any()
     # ranges and sets hold the true value by construction; plain columns may be perturbed
     sure = np.array([column.general and not column.stands_in for column in released])
     belong = 1.0 / int(sizes.sum())
@@ -117,13 +117,13 @@ def _linked(
         best = np.flatnonzero(weight == weight.max())
         if (agree[best] == full).all():
             best = reach.likeliest(best)
-        likeliest[i] = _named(own[i], best, sizes)
+        likeliest[i] = _named(own_class[i], best, sizes)
     return nearest, likeliest, fits
 
 
-def _named(own: int, best: IntArray, sizes: IntArray) -> float:
+def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
     """The chance that a record is named, where some classes of records share the link."""
-    return float((best == own).any() / sizes[best].sum())
+    return float((best == own_class).any() / sizes[best].sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,31 +172,31 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
     first, sizes = tables.records.first, tables.records.sizes
     parts = halves(tables)
     files = [Reach(half, first) for half in parts if half]
-    known = [people.known(half, rows) for half in parts if half]
+    by_file = [people.known(half, rows) for half in parts if half]
     whole = Reach([column for half in parts for column in half], first)
     cells = by_name(tables.sensitive_cells)
     sensitive, values = Reach(cells, first) if cells else None, people.known(cells, rows)
     exactly, n = dict.fromkeys(range(len(cells)), 0.0), len(rows)
-    nearest, own, chance, joined = (np.zeros(n) for _ in range(4))
+    nearest, same_values, chance, joined = (np.zeros(n) for _ in range(4))
 
     def ask(part: slice) -> None:
         for i in range(part.start, part.stop):
-            seen = [file.sums(k, i) for file, k in zip(files, known, strict=True)]
-            if len(seen) == 2:
-                one, other = (file.nearest(s) for file, s in zip(files, seen, strict=True))
+            distances = [file.sums(k, i) for file, k in zip(files, by_file, strict=True)]
+            if len(distances) == 2:
+                one, other = (file.nearest(s) for file, s in zip(files, distances, strict=True))
                 both = np.intersect1d(one, other, assume_unique=True)
                 joined[i] = 1 / sizes[both].sum() if len(both) else 0.0
-                seen[0] += seen[1]
-            nearest[i] = seen[0].min()
-            best = whole.nearest(seen[0])
+                distances[0] += distances[1]
+            nearest[i] = distances[0].min()
+            best = whole.nearest(distances[0])
             same = np.full(len(first), sensitive is None)
             if sensitive is not None:
                 same[sensitive.agreeing(values, i, exactly)] = True
-            own[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
+            same_values[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
             chance[i] = sizes[same].sum() / tables.n_rows
 
     in_parts(ask, n, n * len(first))
-    return Matches(nearest, own, chance, joined)
+    return Matches(nearest, same_values, chance, joined)
 
 
 WARNING = (
@@ -230,10 +230,10 @@ def linking(
         Where rows are not paired: how near the nearest records lie, beside `WARNING`.
     """
     if isinstance(sides, Pair):
-        found = linking_attacks(
+        linked = linking_attacks(
             sides, people=people, random_state=random_state, progress=progress
         )
-        return found, None
+        return linked, None
     assert isinstance(sides, UnpairedTables)
     if progress:
         progress("linking attack: best match and two files")
@@ -262,7 +262,7 @@ def matching_attacks(
         out.append(_best(tables, mine, theirs, rows))
     if halves(tables)[1]:
         success, control = rate_of(mine.joined), None if theirs is None else rate_of(theirs.joined)
-        alike = tables.unchanged.classes
+        same_quasi = tables.unchanged.classes
         out.append(
             attack_record(
                 "linking",
@@ -271,7 +271,7 @@ def matching_attacks(
                 means="the person's two halves lead to one released record, ties shared",
                 success=success,
                 control=control,
-                original=rate_of(1 / alike.sizes[alike.labels[rows]]),
+                original=rate_of(1 / same_quasi.sizes[same_quasi.labels[rows]]),
                 public_guess=1 / tables.n_rows,
             )
         )
@@ -281,11 +281,11 @@ def matching_attacks(
 def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
     """The nearest record, and whether its sensitive values are the person's."""
     people = tables.members
-    alike = tables.unchanged.classes
-    same = group([alike.labels, *(c.codes for c in people.sensitive)])
-    original = same.sizes[same.labels[rows]] / alike.sizes[alike.labels[rows]]
-    shown = group([c.codes for c in tables.sensitive_cells])
-    commonest = float(shown.sizes.max()) / tables.n_rows
+    same_quasi = tables.unchanged.classes
+    same = group([same_quasi.labels, *(c.codes for c in people.sensitive)])
+    original = same.sizes[same.labels[rows]] / same_quasi.sizes[same_quasi.labels[rows]]
+    released_values = group([c.codes for c in tables.sensitive_cells])
+    commonest = float(released_values.sizes.max()) / tables.n_rows
     return attack_record(
         "linking",
         learner="best match",
@@ -330,7 +330,7 @@ RECORDS = 5_000
 
 
 def linkage_summary(
-    pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, tell: Tell
+    pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, progress: Tell
 ) -> dict[str, Any]:
     """How many records are linked with their originals, by every quasi-identifier.
 
@@ -348,7 +348,7 @@ def linkage_summary(
         when no two records are complete. ``reconstructed``: what a reader of randomized columns
         guesses about a group, by `reconstructed`; None where no plan says how they were drawn.
     """
-    tell("linking altered records with their originals")
+    progress("linking altered records with their originals")
     attacks = linking_attacks(pair, people=people, random_state=random_state)
     scores = numeric_scores(pair, random_state)
     return {

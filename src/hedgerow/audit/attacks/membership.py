@@ -69,7 +69,7 @@ def membership(
     list of dict
         ``success`` is the chance that a member scores above a stranger, ties halved (the area
         under the ROC curve); nothing tells more than .5 without a leak. ``control`` is the
-        interval in which chance alone would leave it. ``found`` tells the share of members
+        interval in which chance alone would leave it. ``after`` tells the share of members
         found where .1, .01 or .001 of strangers are taken for members. Nothing without strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
         other half, and the other way round: choosing gains nothing by chance.
@@ -80,26 +80,26 @@ def membership(
     Genetics 4; R. Shokri et al. (2017), Membership inference attacks against machine learning
     models; N. Carlini et al. (2022), Membership inference attacks from first principles.
     """
-    found: dict[Attack, list[Scores]] = {}
+    after: dict[Attack, list[Scores]] = {}
     before: dict[Attack, list[Scores]] = {}
     altered = {name for each in outside for name in _altered(each.sides)}
     for each in outside:
         if progress:
             progress("membership by the quasi-identifiers and by the whole record")
         whole = each.sides.unchanged, each.sides.original_rows(each.members)
-        for scores, sides, members in ((found, each.sides, each.members), (before, *whole)):
-            asked = _people_asked(sides, members, each.people, people, random_state)
-            if asked is not None:
-                for attack, one in _scores(sides, *asked, altered).items():
+        for scores, sides, members in ((after, each.sides, each.members), (before, *whole)):
+            picked = _people_asked(sides, members, each.people, people, random_state)
+            if picked is not None:
+                for attack, one in _scores(sides, *picked, altered).items():
                     scores.setdefault(attack, []).append(one)
-    return membership_records(found, before)
+    return membership_records(after, before)
 
 
 def _altered(sides: TablePair) -> Iterator[str]:
     """Yield the sensitive numbers that were altered; without pairs nothing shows which ones were not."""
-    for own, shown in zip(sides.sensitive, sides.released_sensitive, strict=True):
-        if sides.groups is None and own.is_number and not (sides.is_paired and same(own, shown)):
-            yield own.name
+    for original, released in zip(sides.sensitive, sides.released_sensitive, strict=True):
+        if sides.groups is None and original.is_number and not (sides.is_paired and same(original, released)):
+            yield original.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,29 +121,29 @@ def _people_asked(
 
     The quasi-identifiers stand before the sensitive columns.
     """
-    own = [*by_name(sides.quasi), *by_name(sides.sensitive)]
+    columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
     inside = np.zeros(sides.members.n_rows, np.bool_)
     inside[members] = True
     picked = spread(sides.canonical[inside[sides.canonical]], most, random_state)
-    theirs = strangers.known(own)
-    known = Known(  # a category that no member has is as good as missing
+    theirs = strangers.known(columns)
+    coded = Known(  # a category that no member has is as good as missing
         tuple(
             values if column.is_number else np.minimum(values, column.n_values)
-            for column, values in zip(own, theirs.columns, strict=True)
+            for column, values in zip(columns, theirs.columns, strict=True)
         )
     )
-    order = np.lexsort(known.columns)
+    order = np.lexsort(coded.columns)
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
-    asked, others = (
-        known.part(spread(order[side], most, random_state)) for side in (half, ~half)
+    strangers_asked, others = (
+        coded.part(spread(order[side], most, random_state)) for side in (half, ~half)
     )
-    if not (len(picked) and len(asked) and len(others)):
+    if not (len(picked) and len(strangers_asked) and len(others)):
         return None
-    return sides.members.known(own, picked), asked, others
+    return sides.members.known(columns, picked), strangers_asked, others
 
 
 def _scores(
-    sides: TablePair, mine: Known, asked: Known, others: Known, altered: Collection[str]
+    sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
 ) -> dict[Attack, Scores]:
     """Score members and strangers by every intruder; rows next to a person's value count where it was altered."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
@@ -154,7 +154,7 @@ def _scores(
     out: dict[Attack, Scores] = {}
     for knows, release in releases.items():
         compared = release.compared(others)
-        scores = zip(*(compared.of(known) for known in (mine, asked)), strict=True)
+        scores = zip(*(compared.of(known) for known in (mine, strangers)), strict=True)
         means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
         out |= {attack: Scores(*each) for attack, each in zip(means, scores, strict=False)}
     return out
@@ -190,15 +190,15 @@ class _Release:
 
     def __init__(
         self,
-        shown: Sequence[ReleasedColumn],
+        columns: Sequence[ReleasedColumn],
         sensitive: Sequence[ReleasedColumn] = (),
         agreements: Sequence[Mapping[int, float]] = (),
         groups: Groups | None = None,
     ) -> None:
-        self.shown, self.agreements, self.groups = shown, agreements, groups
-        records = group([c.codes for c in shown])
+        self.shown, self.agreements, self.groups = columns, agreements, groups
+        records = group([c.codes for c in columns])
         self.sizes, self.labels = records.sizes.astype(np.float64), records.labels
-        self.reach = Reach(shown, records.first)
+        self.reach = Reach(columns, records.first)
         if sensitive:
             self.rows = Reach(sensitive, np.arange(len(records.labels)))
 
@@ -207,9 +207,9 @@ class _Release:
         for shares in self.agreements:
             rows = self.rows.agreeing(known, person, shares)
             if self.groups is not None:
-                shown = np.zeros(self.groups.n_groups, np.bool_)
-                shown[self.groups.labels[rows]] = True
-                rows = np.flatnonzero(shown[self.groups.labels])
+                is_possible = np.zeros(self.groups.n_groups, np.bool_)
+                is_possible[self.groups.labels[rows]] = True
+                rows = np.flatnonzero(is_possible[self.groups.labels])
             yield rows
 
     def compared(self, others: Known) -> _Compared:
@@ -218,10 +218,10 @@ class _Release:
         expected, none = np.zeros(len(self.sizes)), 0
         for person in range(len(others)):
             fits = self.reach.sums(others, person) <= 0
-            held = self.sizes[fits].sum()
-            if held:
+            records = self.sizes[fits].sum()
+            if records:
                 # who fits several records is dealt among them
-                expected[fits] += self.sizes[fits] / held
+                expected[fits] += self.sizes[fits] / records
             else:
                 none += 1
         return _Compared(self, others, expected, none)
@@ -239,62 +239,62 @@ class _Compared:
     def of(self, people: Known) -> list[FloatArray]:
         """All scores of some people."""
         release, width = self.release, len(self.release.shown)
-        known, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
+        quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
         sizes, n, m = release.sizes, float(release.sizes.sum()), len(self.others)
-        out = np.zeros((2 + len(release.agreements), len(known)))
-        for person in range(len(known)):
-            away = release.reach.sums(known, person)
-            fits = away <= 0
-            held = float(sizes[fits].sum())
-            beside = float(self.expected[fits].sum()) if held else self.none
-            out[1, person] = np.log((held + 0.5) / (n + 1)) - np.log((beside + 0.5) / (m + 1))
-            nearest, other = float(away.min()), self._beside(known, person)
+        out = np.zeros((2 + len(release.agreements), len(quasi)))
+        for person in range(len(quasi)):
+            distance = release.reach.sums(quasi, person)
+            fits = distance <= 0
+            records = float(sizes[fits].sum())
+            expected = float(self.expected[fits].sum()) if records else self.none
+            out[1, person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
+            nearest, other = float(distance.min()), self._beside(quasi, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
             for i, rows in enumerate(release.agreeing(sensitive, person), 2):
-                out[i, person] = self._among(away, nearest, rows)
+                out[i, person] = self._among(distance, nearest, rows)
         return [*out[:2].round(9), *out[2:]]
 
-    def _among(self, away: FloatArray, nearest: float, rows: IntArray) -> float:
+    def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
         """How much the nearest of the rows that agree speaks for a person."""
         if not len(rows):
             return -1.0 - len(self.release.shown)
-        near = float(away[self.release.labels[rows]].min())
-        as_near = float(self.release.sizes[away <= bound(near)].sum())
+        near = float(distance[self.release.labels[rows]].min())
+        as_near = float(self.release.sizes[distance <= bound(near)].sum())
         # rows that would agree and be as near by chance: they decide between equal distances
         luck = len(rows) * as_near / self.release.sizes.sum()
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
-    def _beside(self, known: Known, person: int) -> float:
+    def _beside(self, people: Known, person: int) -> float:
         """How far the nearest of the other people is."""
         total = np.zeros(len(self.others))
-        for column, values, own in zip(
-            self.release.shown, self.others.columns, known.columns, strict=True
+        for column, values, values_of_people in zip(
+            self.release.shown, self.others.columns, people.columns, strict=True
         ):
-            x = own[person]
+            x = values_of_people[person]
             if column.is_number:
-                away = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
+                distance = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
                 there, here = np.isfinite(values), np.isfinite(x)
-                total += np.where(there & here, away, there != here)
+                total += np.where(there & here, distance, there != here)
             else:
                 total += values != x
         return float(total.min())
 
 
 def membership_records(
-    found: Mapping[Attack, Sequence[Scores]], before: Mapping[Attack, Sequence[Scores]]
+    after: Mapping[Attack, Sequence[Scores]], before: Mapping[Attack, Sequence[Scores]]
 ) -> list[dict[str, Any]]:
     """All attacks as plain data, by what the intruder knows, the strongest last.
 
     Parameters
     ----------
-    found, before : mapping of Attack to sequence of Scores
+    after, before : mapping of Attack to sequence of Scores
         The scores on the releases and on their originals.
     """
     out = []
-    for knows in sorted({knows for knows, _ in found}, key=lambda k: (k == KNOWS[1], k)):
-        out += [_record(a, scores, before[a]) for a, scores in found.items() if a[0] == knows]
-        usable = [attack for attack in found if knows in (attack[0], KNOWS[1])]
-        best, original = (_strongest({a: each[a] for a in usable}) for each in (found, before))
+    for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
+        out += [_record(a, scores, before[a]) for a, scores in after.items() if a[0] == knows]
+        usable = [attack for attack in after if knows in (attack[0], KNOWS[1])]
+        best, original = (_strongest({a: each[a] for a in usable}) for each in (after, before))
         if knows in KNOWS and best:
             out.append(_record((knows, STRONGEST), best, original))
     return out

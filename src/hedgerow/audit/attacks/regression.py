@@ -75,24 +75,24 @@ def regression(
 def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | None:
     """Prepare the attack on one column; None where nobody's value is known and shown."""
     # by name: no result depends on the order in which columns are declared
-    quasi, own = by_name(sides.released_quasi), sides.sensitive[j]
-    aim = sides.targets[own.name]
-    asked, orders, near = [], [], []
+    quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
+    aim = sides.targets[column.name]
+    people_asked, orders, near = [], [], []
     for who in sides.people:
-        truth = truth_of(who.sensitive[j], own, aim)
+        truth = truth_of(who.sensitive[j], column, aim)
         order = sides.order_of(who, truth)
-        orders.append(order[known_in(truth, own, aim)[order]])
+        orders.append(order[known_in(truth, column, aim)[order]])
         picked = spread(orders[-1], most, random_state)
-        asked.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
+        people_asked.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
         if sides.is_paired and who is sides.members:
             near.append(picked)
         else:
-            near.append(nearest_of(quasi, sides.classes, asked[-1].known))
+            near.append(nearest_of(quasi, sides.classes, people_asked[-1].known))
     if sides.is_paired and not len(orders[0]):
         return None
     members = spread(orders[0], most, random_state)
     before = sides.unchanged
-    target, nearby = shown_as(own, sides.released_sensitive[j], aim), np.concatenate(near)
+    target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     release = _training(sides, j, target, nearby)
     if not release.counts.n_groups:
         return None
@@ -105,7 +105,7 @@ def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | No
     original = _training(
         before, j, shown_as(before.sensitive[j], before.sensitive[j], aim), sides.original_rows(members)
     )
-    return OnColumn(own, aim, asked, release, original, sides.classes.n_groups, withheld)
+    return OnColumn(column, aim, people_asked, release, original, sides.classes.n_groups, withheld)
 
 
 def _training(
@@ -152,7 +152,7 @@ class OnColumn:
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
         """What each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, training, known = self.aim, self.release, self.asked[0].known
+        aim, training, quasi = self.aim, self.release, self.asked[0].known
         truth = self.asked[0].values[0]
         if not len(truth) or training.cells is None:
             return []
@@ -170,12 +170,12 @@ class OnColumn:
                 score(guesses, who.values[0], aim)
                 for guesses, who in zip(made, self.asked, strict=True)
             )
-            told = self.before.attack(learner, known, aim.tolerances, random_state)
-            held = self._held(learner, random_state)
+            guessed_before = self.before.attack(learner, quasi, aim.tolerances, random_state)
+            control = self._held(learner, random_state)
             if others and len(others[0].errors):
-                held = others[0]
-            original = score(told, truth, aim)
-            row = _row(self.own, aim, learner, members, held, original, base, random_state)
+                control = others[0]
+            original = score(guessed_before, truth, aim)
+            row = _row(self.own, aim, learner, members, control, original, base, random_state)
             out.append(row | {"trained": made[0].trained, "classes": self.classes})
         return out
 
@@ -184,7 +184,7 @@ class OnColumn:
         if self.withheld is None:
             return None
         (trainings, part), aim = self.withheld, self.aim
-        known, truth = self.asked[0].known, self.asked[0].values[0]
+        quasi, truth = self.asked[0].known, self.asked[0].values[0]
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
@@ -193,35 +193,35 @@ class OnColumn:
             if not mine.any() or not training.counts.n_groups:
                 continue
             outside = np.full(int(mine.sum()), OUTSIDE)
-            made = training.attack(learner, known.part(mine), aim.tolerances, random_state, outside)
-            values[mine] = made.values
-            for key, guess in made.named.items():
+            guesses = training.attack(learner, quasi.part(mine), aim.tolerances, random_state, outside)
+            values[mine] = guesses.values
+            for key, guess in guesses.named.items():
                 named[key][mine] = guess
         return score(Guesses(values, named, 0), truth, aim)
 
 
-def truth_of(column: Column, own: Column, aim: Target) -> npt.NDArray[Any]:
-    """Return people's values: numbers, or the codes of `own`, with one more for a value that it lacks."""
+def truth_of(column: Column, original: Column, aim: Target) -> npt.NDArray[Any]:
+    """Return people's values: numbers, or the codes of `original`, with one more for a value that it lacks."""
     if aim.is_number:
         return true_values(column)
-    if column.values is own.values:
+    if column.values is original.values:
         return column.codes.astype(np.int64)
-    return column.codes_in(own, unknown=own.n_values + 1)
+    return column.codes_in(original, unknown=original.n_values + 1)
 
 
-def known_in(truth: npt.NDArray[Any], own: Column, aim: Target) -> BoolArray:
+def known_in(truth: npt.NDArray[Any], original: Column, aim: Target) -> BoolArray:
     """Whose value is known: nobody is asked for one that is missing."""
-    return np.isfinite(truth) if aim.is_number else truth != own.n_values
+    return np.isfinite(truth) if aim.is_number else truth != original.n_values
 
 
-def shown_as(own: Column, shown: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
+def shown_as(original: Column, released: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
     """Released codes, and the number behind each; few-valued numbers as the nearest of their own."""
-    if aim.is_number or not own.is_number:
-        return shown_values(own, shown)
-    values = np.asarray(own.values)
+    if aim.is_number or not original.is_number:
+        return shown_values(original, released)
+    values = np.asarray(original.values)
     middles = (values[1:] + values[:-1]) / 2
-    nearest = np.append(np.searchsorted(middles, shown.values), own.n_values)
-    return nearest[shown.codes], np.zeros(own.n_values + 1)
+    nearest = np.append(np.searchsorted(middles, released.values), original.n_values)
+    return nearest[released.codes], np.zeros(original.n_values + 1)
 
 
 @dataclass(frozen=True)
@@ -236,8 +236,8 @@ class Score:
 def score(guess: Guesses, y: npt.NDArray[Any], aim: Target) -> Score:
     """Guesses held against the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
-    away = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
-    return Score(hits, away, away**2)
+    errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
+    return Score(hits, errors, errors**2)
 
 
 def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -> dict[str, Any]:
@@ -269,23 +269,23 @@ def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) ->
 
 
 def _row(
-    own: Column,
+    column: Column,
     aim: Target,
     learner: str,
     members: Score,
-    held: Score | None,
+    control_score: Score | None,
     original: Score,
     base: dict[str, Any],
     random_state: int,
 ) -> dict[str, Any]:
-    """An attack on one column as plain data; without `held` nobody was asked as control."""
+    """An attack on one column as plain data; without `control_score` nobody was asked as control."""
     key = aim.headline.key
     success, before = (rate_of(s.hits[key]) for s in (members, original))
-    control = None if held is None else rate_of(held.hits[key])
+    control = None if control_score is None else rate_of(control_score.hits[key])
     row = attack_record(
         "regression",
         learner=learner,
-        target=own.name,
+        target=column.name,
         means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
         success=success,
         control=control,
@@ -303,7 +303,7 @@ def _row(
             "matching": {
                 t: {
                     "release": float(v.mean()),
-                    "control": None if held is None else float(held.hits[t].mean()),
+                    "control": None if control_score is None else float(control_score.hits[t].mean()),
                     "public": float(base["guess"].hits[t].mean()),
                     "original": float(original.hits[t].mean()),
                 }
@@ -311,10 +311,10 @@ def _row(
             },
             "relative_error": error.value / public,
             "relative_error_interval": [error.low / public, error.high / public],
-            "relative_error_control": None if held is None else float(held.errors.mean()) / public,
+            "relative_error_control": None if control_score is None else float(control_score.errors.mean()) / public,
             "relative_error_original": float(original.errors.mean()) / public,
             "explained": 1 - float(members.squares.mean()) / spread,
-            "explained_control": None if held is None else 1 - float(held.squares.mean()) / spread,
+            "explained_control": None if control_score is None else 1 - float(control_score.squares.mean()) / spread,
             "explained_original": 1 - float(original.squares.mean()) / spread,
         }
     return row

@@ -53,9 +53,9 @@ class _Crowd:
     """People with their true values, for counting who fits a description."""
 
     def __init__(self, columns: Sequence[ReleasedColumn], people: People) -> None:
-        own = {c.name: c for c in (*people.quasi, *people.sensitive)}
+        by_column = {c.name: c for c in (*people.quasi, *people.sensitive)}
         self.n, self._columns = people.n_rows, columns
-        self._own = [own[column.name] for column in columns]
+        self._own = [by_column[column.name] for column in columns]
 
     def fitting(self, tests: Tests) -> int:
         """Count the people who fit."""
@@ -64,16 +64,16 @@ class _Crowd:
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
         """Return which codes of the people's column pass a test; nobody's unknown category does."""
-        column, own = self._columns[j], self._own[j]
+        column, people = self._columns[j], self._own[j]
         if not column.is_number:
             codes = np.arange(column.original.n_values + 1)
             return np.append(column.covers(codes, np.full(len(codes), cell)), False)
         if how == "is":
-            return column.cover.covers_numbers(own.by_code, np.full(own.n_values + 1, cell))
+            return column.cover.covers_numbers(people.by_code, np.full(people.n_values + 1, cell))
         with np.errstate(invalid="ignore"):
             if how == "at least":
-                return np.asarray(own.by_code >= column.lo[cell])
-            return np.asarray(own.by_code <= column.hi[cell])
+                return np.asarray(people.by_code >= column.lo[cell])
+            return np.asarray(people.by_code <= column.hi[cell])
 
 
 def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArray:
@@ -129,14 +129,14 @@ def predicate_singling_out(
     ----------
     A. Cohen, K. Nissim (2020), Towards formalizing the GDPR's notion of singling out. PNAS 117.
     """
-    found, before = _Described(sides, random_state), _Described(sides.unchanged, random_state)
+    described, before = _Described(sides, random_state), _Described(sides.unchanged, random_state)
     n = sides.n_rows
     others = [(_Described(o.sides, random_state), o) for o in outside]
     random = _share(before, before.at_random())
     out = []
     for learner in ("description", "group and value", "group and chance"):
-        asked = found.by(learner)
-        if not asked:
+        predicates = described.by(learner)
+        if not predicates:
             continue
         out.append(
             attack_record(
@@ -144,10 +144,10 @@ def predicate_singling_out(
                 learner=learner,
                 target="one person",
                 means="exactly one person fits, where at most one in all should",
-                success=_share(found, asked),
+                success=_share(described, predicates),
                 control=_luck_of_strangers(others, learner),
                 original=_share(before, before.by(learner)),
-                public_guess=fmean(_luck(d.weight, n) for d in asked),
+                public_guess=fmean(_luck(d.weight, n) for d in predicates),
                 public_best=_luck(1 / n, n),
                 random_row=random.value,
             )
@@ -161,27 +161,27 @@ def _luck(weight: float, n: int) -> float:
     return n * weight * float((1 - weight) ** (n - 1))
 
 
-def _share(described: _Described, asked: Sequence[Predicate]) -> Rate:
+def _share(described: _Described, predicates: Sequence[Predicate]) -> Rate:
     """How many descriptions isolate, of those that are asked."""
     n = described.members.n
-    right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in asked]
-    return wilson(fsum(right), len(asked))
+    right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in predicates]
+    return wilson(fsum(right), len(predicates))
 
 
 def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: str) -> Rate | None:
     """What luck gives at the weight that strangers show; None without strangers."""
-    rates, asked = [], 0
+    rates, tried = [], 0
     for described, outside in others:
-        n, made = described.members.n, described.by(learner)
+        n, predicates = described.members.n, described.by(learner)
         strangers = _Crowd(described.columns, outside.people)
-        hits = fsum(strangers.fitting(d.tests) * d.chance for d in made)
-        weight = wilson(hits, len(made) * strangers.n)
+        hits = fsum(strangers.fitting(d.tests) * d.chance for d in predicates)
+        weight = wilson(hits, len(predicates) * strangers.n)
         rates.append([_luck(w, n) for w in (weight.value, weight.low, weight.high)])
-        asked += len(made)
-    if not asked:
+        tried += len(predicates)
+    if not tried:
         return None
     value, low, high = (fmean(r) for r in zip(*rates, strict=True))
-    return Rate(value, low, high, asked)
+    return Rate(value, low, high, tried)
 
 
 class _Described:
@@ -245,16 +245,16 @@ class _Described:
     def _of_values(self) -> list[Predicate]:
         """Of every sensitive column the values that a group holds least often, lightest first."""
         rare, boxes, classes = [], self._boxes, self.sides.classes
-        for j, (own, shown) in enumerate(
+        for j, (original, released) in enumerate(
             zip(self.own, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
         ):
-            codes = shown.codes_in(own, unknown=own.n_values)
-            counts = Counts.from_codes(classes, codes, own.n_values + 1)
-            public = own.counts() / max(len(own.codes), 1)
+            codes = released.codes_in(original, unknown=original.n_values)
+            counts = Counts.from_codes(classes, codes, original.n_values + 1)
+            public = original.counts() / max(len(original.codes), 1)
             weight = boxes[counts.groups] * public[counts.values]
-            known = np.flatnonzero((counts.values < own.n_values) & (weight > 0))
-            order = np.lexsort((weight[known], counts.counts[known]))[:DESCRIPTIONS]
-            for at in known[order].tolist():
+            is_known = np.flatnonzero((counts.values < original.n_values) & (weight > 0))
+            order = np.lexsort((weight[is_known], counts.counts[is_known]))[:DESCRIPTIONS]
+            for at in is_known[order].tolist():
                 tests = (*self._group(int(counts.groups[at])), (j, "is", int(counts.values[at])))
                 rare.append((int(counts.counts[at]), Predicate(float(weight[at]), tests)))
         rare.sort(key=lambda m: (m[0], m[1].weight, m[1].tests))
@@ -309,16 +309,16 @@ def singling_out(
     rows = _Rows(columns)
     mine, *others = (_Crowd(columns, people) for people in tables.people)
     generator = np.random.default_rng(random_state)
-    drawn = [rows.at_random(generator) for _ in range(people)]
+    nobody = [rows.at_random(generator) for _ in range(people)]
     before = _Rows([unchanged(c.original) for c in columns])
-    guess = float(np.mean([mine.fitting(d) == 1 for d in drawn])) if drawn else 0.0
+    guess = float(np.mean([mine.fitting(d) == 1 for d in nobody])) if nobody else 0.0
     out = []
     for kind in KINDS:
         if kind == "several columns" and len(columns) < 3:
             continue
-        asked = rows.unique(kind, people, generator)
+        descriptions = rows.unique(kind, people, generator)
         alone = len(before.unique(kind, people, generator))  # each fits its own person alone
-        fits, *theirs = (np.array(list(map(c.fitting, asked)), np.int64) for c in (mine, *others))
+        fits, *theirs = (np.array(list(map(c.fitting, descriptions)), np.int64) for c in (mine, *others))
         out.append(
             attack_record(
                 "singling out",
@@ -353,14 +353,14 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
     if not len(mine):
         return wilson(0.0, 0)
     s = min(n, m)
-    kept = [_drawn(mine, n, n - s, hits) for hits in (0, 1)]
+    stay = [_drawn(mine, n, n - s, hits) for hits in (0, 1)]
     added = [_drawn(theirs, m, s, hits) for hits in (0, 1)]
-    one = kept[0] * added[1] + kept[1] * added[0]
+    one = stay[0] * added[1] + stay[1] * added[0]
     before = mine == 1
     share = float(np.clip((before - (before - one) * (n / s)).mean(), 0.0, 1.0))
     weight = len(mine) * s / n
-    found = wilson(share * weight, weight)  # type: ignore[arg-type]
-    return Rate(share, found.low, found.high, len(mine))
+    uncertain = wilson(share * weight, weight)  # type: ignore[arg-type]
+    return Rate(share, uncertain.low, uncertain.high, len(mine))
 
 
 def _drawn(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
@@ -384,18 +384,18 @@ class _Rows:
 
     def unique(self, kind: str, most: int, generator: np.random.Generator) -> list[Tests]:
         """Return different descriptions that fit one released row."""
-        drawn: Iterable[Tests]
+        candidates: Iterable[Tests]
         if kind == "one column":
             rare = self._rare()
-            drawn = (rare[i] for i in generator.permutation(len(rare)))
+            candidates = (rare[i] for i in generator.permutation(len(rare)))
         elif kind == "whole record":
             alone = generator.permutation(np.flatnonzero(self.rows.sizes == 1))
             every = range(len(self.columns))
-            drawn = (tuple((j, "is", int(self._cells[j][r])) for j in every) for r in alone)
+            candidates = (tuple((j, "is", int(self._cells[j][r])) for j in every) for r in alone)
         else:
-            drawn = (self._several(generator) for _ in range(DRAWN * most))
+            candidates = (self._several(generator) for _ in range(DRAWN * most))
         different: dict[Tests, None] = {}
-        for tests in drawn:
+        for tests in candidates:
             if tests not in different and self._released(tests) == 1:
                 different[tests] = None
                 if len(different) == most:
@@ -432,10 +432,10 @@ class _Rows:
         tests: list[Tests] = []
         for j, column in enumerate(self.columns):
             tests += [((j, "is", int(cell)),) for cell in np.flatnonzero(column.counts == 1)]
-            known = np.flatnonzero(np.isfinite(column.lo) & ~column.anything)
-            if column.is_number and len(known):
-                tests.append(((j, "at least", int(known[column.lo[known].argmax()])),))
-                tests.append(((j, "at most", int(known[column.hi[known].argmin()])),))
+            numbers = np.flatnonzero(np.isfinite(column.lo) & ~column.anything)
+            if column.is_number and len(numbers):
+                tests.append(((j, "at least", int(numbers[column.lo[numbers].argmax()])),))
+                tests.append(((j, "at most", int(numbers[column.hi[numbers].argmin()])),))
         return tests
 
     def _several(self, generator: np.random.Generator) -> Tests:

@@ -94,13 +94,13 @@ def spread(chance: float, scores: FloatArray, uniques: int, columns: int) -> Flo
     >>> spread(0.1, np.array([0.0, 2.0, 2.0]), 2, 8).round(4).tolist()
     [0.0, 0.1, 0.1]
     """
-    made = np.zeros(len(scores))
+    chances = np.zeros(len(scores))
     some = scores > 0
     if chance:
         powers = scores[some] ** (1.0 + (8.0 - columns) / 20.0)
         rest = uniques / chance - uniques
-        made[some] = 1.0 / (1.0 + rest / (powers * np.sum(1.0 / powers)))
-    return made
+        chances[some] = 1.0 / (1.0 + rest / (powers * np.sum(1.0 / powers)))
+    return chances
 
 
 def weights(columns: int, size: int) -> FloatArray:
@@ -155,28 +155,28 @@ def special_uniques(
             f"{m} columns have {sets:,} sets of up to {size}, more than {MOST:,}",
             hint="search smaller sets, or fewer columns",
         )
-    tell = telling(progress)
+    report = telling(progress)
     counts = np.zeros((n, size), np.int64)
     parts = np.zeros((n, m))
     worth = weights(m, size)
     alone: dict[tuple[int, ...], npt.NDArray[np.uint8]] = {(): np.packbits(np.zeros(n, np.bool_))}
     for k in range(1, size + 1):
-        tell(f"special uniques of {k} column{'s' if k > 1 else ''}")
-        found = {}
+        report(f"special uniques of {k} column{'s' if k > 1 else ''}")
+        larger = {}
         for chosen in combinations(range(m), k):
             before = alone[chosen[1:]].copy()
             for i in range(1, k):
                 before |= alone[chosen[:i] + chosen[i + 1 :]]
-            gone: BoolArray = np.unpackbits(before, count=n).view(np.bool_)
-            rows = np.flatnonzero(~gone)
+            excluded: BoolArray = np.unpackbits(before, count=n).view(np.bool_)
+            rows = np.flatnonzero(~excluded)
             groups = group([codes[c][rows] for c in chosen], len(rows))
             minimal = rows[groups.first[groups.sizes == 1]]
             counts[minimal, k - 1] += 1
             for c in chosen:
                 parts[minimal, c] += worth[k - 1]
-            gone[minimal] = True
-            found[chosen] = np.packbits(gone)
-        alone = found
+            excluded[minimal] = True
+            larger[chosen] = np.packbits(excluded)
+        alone = larger
     sizes = group(list(codes), n).sizes
     scores = np.maximum(counts @ worth, 1.0)
     return SpecialUniques(
@@ -188,23 +188,23 @@ def special_uniques(
     )
 
 
-def summary(found: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
+def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
     """The special uniques of a table in the audit's figures.
 
     Parameters
     ----------
-    found : SpecialUniques
+    uniques : SpecialUniques
     fraction : float, in (0, 1)
         The share of the population in the sample.
     """
-    scores = found.scores
+    scores = uniques.scores
     n = max(len(scores), 1)
     return {
         "records": int(np.count_nonzero(scores)),
-        "by_size": found.counts.sum(axis=0).tolist(),
+        "by_size": uniques.counts.sum(axis=0).tolist(),
         "mean_score": float(scores.sum()) / n,
         "highest_score": float(scores.max(initial=0.0)),
-        "intrusion": found.intrusion(fraction),
-        "highest_dis": float(found.dis_scores(fraction).max(initial=0.0)),
-        "by_column": dict(zip(found.names, found.by_column.tolist(), strict=True)),
+        "intrusion": uniques.intrusion(fraction),
+        "highest_dis": float(uniques.dis_scores(fraction).max(initial=0.0)),
+        "by_column": dict(zip(uniques.names, uniques.by_column.tolist(), strict=True)),
     }
