@@ -130,16 +130,16 @@ def in_words(column: Mapping[str, Any]) -> str:
     """What is inferred of a column, members beside strangers, as one line."""
     members, worst = column["members"], column["worst_tenth"]
     parts = [
-        f"of members {_said(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
+        f"of members {_share_in_words(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
     ]
     if column["strangers"] is None:
         return f"{parts[0]}; of strangers, and member advantage: not measured"
-    parts.append(f"of strangers {_said(column['strangers'])}")
-    parts.append(f"member advantage {_said(column['advantage'])}")
+    parts.append(f"of strangers {_share_in_words(column['strangers'])}")
+    parts.append(f"member advantage {_share_in_words(column['advantage'])}")
     return "; ".join(parts)
 
 
-def _said(share: Mapping[str, Any]) -> str:
+def _share_in_words(share: Mapping[str, Any]) -> str:
     low, high = share["interval"]
     return f"{figure(share['explained'])} [{figure(low)}, {figure(high)}]"
 
@@ -298,42 +298,42 @@ def infer(
             parts: Iterable[Outside] = without
             if refit is not None and not without:
                 parts = left_out(
-                    sides, refit, folds=folds, random_state=random_state, progress=trial.tell
+                    sides, refit, folds=folds, random_state=random_state, progress=trial.report
                 )
             losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
             notes.append(f"Strangers were not measured; a refit failed: {error.message}")
     columns, silent, everybody = {}, [], Asked.joined(people_asked)
-    for j, own in enumerate(sides.sensitive):
+    for j, sensitive in enumerate(sides.sensitive):
         training = training_set(sides, j, np.concatenate(near))
         truth = [people.values[j] for people in people_asked]
-        base = [public_loss(own, each) for each in truth]
+        base = [public_loss(sensitive, each) for each in truth]
         there = [np.flatnonzero(np.isfinite(each)) for each in base]
         ends = np.cumsum([len(each) for each in truth])[:-1]
-        losses = trial.losses(training, own, everybody, everybody.values[j])
+        losses = trial.losses(training, sensitive, everybody, everybody.values[j])
         by_people = [
             {name: np.split(every, ends)[i][some] for name, every in losses.items()}
             for i, some in enumerate(there)
         ]
         theirs: Mapping[str, FloatArray] | None = None
         if losses_outside is not None:
-            theirs = {name: every[there[0]] for name, every in losses_outside[own.name].items()}
+            theirs = {name: every[there[0]] for name, every in losses_outside[sensitive.name].items()}
         elif len(people_asked) > 1 and len(there[1]):
             theirs = by_people[1]
         elif len(people_asked) > 1:
-            silent.append(own.name)
-        columns[own.name] = in_shares(
+            silent.append(sensitive.name)
+        columns[sensitive.name] = in_shares(
             base[0][there[0]],
             by_people[0],
             theirs,
-            _tree_cells(sides.unchanged, own.name, sides.original_rows(members)[there[0]]),
+            _tree_cells(sides.unchanged, sensitive.name, sides.original_rows(members)[there[0]]),
             random_state,
             None if losses_outside is not None or theirs is None else base[1][there[1]],
         )
-        columns[own.name]["corrected"] = None
+        columns[sensitive.name]["corrected"] = None
         if "group corrected" in trial.learners and training is not None:
-            columns[own.name]["corrected"] = worst_corrected(
-                training, own, people_asked[0].released, cap_of(promises, own.name), random_state
+            columns[sensitive.name]["corrected"] = worst_corrected(
+                training, sensitive, people_asked[0].released, cap_of(promises, sensitive.name), random_state
             )
     if silent:
         notes.append(f"Nobody who took no part has a value of {', '.join(silent)}.")
@@ -379,7 +379,7 @@ class _Losses:
 
     learners: tuple[str, ...]
     random_state: int
-    tell: Tell
+    report: Tell
 
     def losses(
         self, training: TrainingSet | None, column: Column, people_asked: Asked, truth: Any
@@ -389,7 +389,7 @@ class _Losses:
             return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
         out = {}
         for learner in self.learners:
-            self.tell(f"inference of {column.name}: {learner}")
+            self.report(f"inference of {column.name}: {learner}")
             guess = training.forecast(learner, people_asked.known, self.random_state, people_asked.released)
             if column.is_number:
                 out[learner] = (truth - guess) ** 2
@@ -411,7 +411,7 @@ class _Losses:
             for c in pair.sensitive
         }
         for outside in without:
-            rows = np.flatnonzero(place[outside.left] >= 0)
+            rows = np.flatnonzero(place[outside.places] >= 0)
             if not len(rows):
                 continue
             part, people = outside.sides, outside.people
@@ -423,7 +423,7 @@ class _Losses:
                 truth = true_values(people.sensitive[j], rows)
                 losses = self.losses(training, column, people_asked, truth)
                 for learner, each in losses.items():
-                    out[column.name][learner][place[outside.left[rows]]] = each
+                    out[column.name][learner][place[outside.places[rows]]] = each
         return out
 
 

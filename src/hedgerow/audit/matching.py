@@ -317,9 +317,9 @@ def order_shown_by(
     columns = []
     for name in tested:
         if name in read:
-            as_they_stand, changed = (_released_apart(read[name], two, at) for at in (two, two[:, ::-1]))
+            as_they_stand, changed = (_cell_distance(read[name], two, at) for at in (two, two[:, ::-1]))
         else:
-            as_they_stand, changed = (_apart(*pairs[name], two, at) for at in (two, two[:, ::-1]))
+            as_they_stand, changed = (_distance(*pairs[name], two, at) for at in (two, two[:, ::-1]))
         fit, misfit = int((as_they_stand < changed).sum()), int((as_they_stand > changed).sum())
         if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= level:
             columns.append(name)
@@ -335,7 +335,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     return column.original.codes, place[column.codes]
 
 
-def _apart(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
     """How far original rows are from released ones, summed over each two of them."""
     if not one.is_number:
         codes = other.codes_in(one, unknown=-1)
@@ -347,7 +347,7 @@ def _apart(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDAr
     return np.sum(np.where(missing == 0, np.minimum(distance, 1.0), missing == 1), axis=1)
 
 
-def _released_apart(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
+def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
     """How far original values lie outside released cells, summed over each two of them."""
     codes, cells = column.original.codes[rows], column.codes[at]
     missed = ~column.covers(codes, cells)

@@ -17,7 +17,7 @@ from ..schema import Schema
 from .pairing import pair_up
 from .subject import of_fitted
 from .table_pair import Pair, People, TablePair
-from .whole_rows import alike
+from .whole_rows import row_labels
 
 FOLDS = 3
 """Parts that people are dealt into, each left out once."""
@@ -37,14 +37,14 @@ class Outside:
         In the codes of the original.
     members : int array
         The members who may be asked about.
-    left : int array
+    places : int array
         Where they were left out of a pair, the places there of `people`; else empty.
     """
 
     sides: TablePair
     people: People
     members: IntArray
-    left: IntArray
+    places: IntArray
 
 
 def refitting(method: Any, schema: Schema) -> Refit:
@@ -72,7 +72,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     """
     schema.check(control.names)
     n, m = original.n_rows, control.n_rows
-    labels = alike(original, control, (*schema.quasi, *schema.sensitive))
+    labels = row_labels(original, control, (*schema.quasi, *schema.sensitive))
     counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
     shared = int(np.count_nonzero(counts[labels[n:]]))
     by_chance = float(np.mean(counts[labels[:n]] > 1))
@@ -104,13 +104,13 @@ def left_out(
     fold = np.empty(n, np.int64)
     fold[pair.canonical] = np.random.default_rng(random_state).permutation(np.arange(n) % folds)
     for f in range(folds):
-        left = np.flatnonzero(fold == f)
-        if not len(left):
+        others = np.flatnonzero(fold == f)
+        if not len(others):
             continue
         progress(f"strangers: releasing without part {f + 1} of {folds}")
-        kept = np.flatnonzero(fold != f)
-        kept = kept[np.argsort(pair.rows[kept])]
-        part = refit(Table(pair.original.arrow.take(pair.rows[kept])))
-        people = part.people_of(Table(pair.original.arrow.take(pair.rows[left])))
-        inside = fold[kept[part.rows]] == (f + 1) % folds
-        yield Outside(part, people, np.flatnonzero(inside), left)
+        stay = np.flatnonzero(fold != f)
+        stay = stay[np.argsort(pair.rows[stay])]
+        part = refit(Table(pair.original.arrow.take(pair.rows[stay])))
+        people = part.people_of(Table(pair.original.arrow.take(pair.rows[others])))
+        inside = fold[stay[part.rows]] == (f + 1) % folds
+        yield Outside(part, people, np.flatnonzero(inside), others)

@@ -19,7 +19,14 @@ from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..release.mapping import RowMap
 from ..schema import Schema
 from .matching import find_rows
-from .released_values import Read, ReleasedColumn, read_released, suppressed, taken, unchanged
+from .released_values import (
+    CellReading,
+    ReleasedColumn,
+    of_rows,
+    read_released,
+    suppressed,
+    unchanged,
+)
 from .subject import Subject, UnreadCells, named_cells
 from .table_pair import Pair, People, UnpairedTables
 from .table_warnings import elsewhere, exchanged, left_open, numbers_as_text, told_of_table
@@ -77,43 +84,43 @@ def pair_up(
     schema.check(before.names)
     check_measured(schema, after, "released table")
     cells = [released_column(before.declared_column(schema, n), subject) for n in schema.quasi]
-    unread = {made.column.name: made.rows_of(made.unread) for made in cells if made.unread}
+    unread = {each.column.name: each.rows_of(each.unread) for each in cells if each.unread}
     if unread:
         raise UnreadCells(unread)
-    outside = {made.column.name: made.rows_of(made.outside) for made in cells if made.outside}
+    outside = {each.column.name: each.rows_of(each.outside) for each in cells if each.outside}
     if outside:
         raise InputError(
             f"the release holds values that no original value could have given: {named_cells(outside)}",
             hint="check the column kinds, and give the hierarchy or the plan that was used",
         )
-    found = find_rows(before, subject, [made.column for made in cells], key)
-    rows, released_rows = found.rows, found.released_rows
-    released = [made.column.paired(rows, released_rows) for made in cells]
+    row_pairs = find_rows(before, subject, [each.column for each in cells], key)
+    rows, released_rows = row_pairs.rows, row_pairs.released_rows
+    released = [each.column.paired(rows, released_rows) for each in cells]
     quasi = [column.original for column in released]
-    sensitive = [taken(before.declared_column(schema, n), rows) for n in schema.sensitive]
+    sensitive = [of_rows(before.declared_column(schema, n), rows) for n in schema.sensitive]
     groups, notes = None, _outside(quasi, released, allow_outside or subject.verified)
-    notes += filter(None, [found.note()])
+    notes += filter(None, [row_pairs.note()])
     after_sensitive = []
-    for own in sensitive:
-        if own.name == subject.numbered and subject.second is not None:
-            numbered = taken(after.column(own.name, kind="categorical"), released_rows)
-            shown, groups = join(own, numbered, subject.second, [c.codes for c in quasi])
+    for column in sensitive:
+        if column.name == subject.numbered and subject.second is not None:
+            numbered = of_rows(after.column(column.name, kind="categorical"), released_rows)
+            released_as, groups = join(column, numbered, subject.second, [c.codes for c in quasi])
             notes.append(
-                f"learners get every record with all values of {own.name} in its group, by their "
+                f"learners get every record with all values of {column.name} in its group, by their "
                 "shares; where a figure needs one value a record, each was dealt one of its group's"
             )
         else:
-            shown = _released_sensitive(own, subject, released_rows)
-        after_sensitive.append(shown)
+            released_as = _released_sensitive(column, subject, released_rows)
+        after_sensitive.append(released_as)
     notes += told_of_table(before, after, schema)
-    told = zip(sensitive, after_sensitive, strict=True)
-    changed = [own.name for own, shown in told if not same(own, shown)]
+    both = zip(sensitive, after_sensitive, strict=True)
+    changed = [column.name for column, released_as in both if not same(column, released_as)]
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
     notes += left_open(sensitive, after_sensitive)
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
-    told = zip(sensitive, after_sensitive, strict=True)
-    numbers = [*plain, *((own, c.numbers) for own, c in told if own.is_number)]
+    both = zip(sensitive, after_sensitive, strict=True)
+    numbers = [*plain, *((column, c.numbers) for column, c in both if column.is_number)]
     notes += elsewhere(numbers) + exchanged(numbers)
     return Pair(
         schema,
@@ -146,18 +153,18 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
         )
 
 
-def released_column(original: Column, subject: Subject) -> Read:
+def released_column(original: Column, subject: Subject) -> CellReading:
     """The cells of a released quasi-identifier, row by row of the released table."""
     after = subject.table
     if original.is_number and after.kind(original.name) == original.kind:
-        found = after.column(original.name, unit=original.unit or None)
-        labels: Any = [float(v) for v in found.values]
+        values = after.column(original.name, unit=original.unit or None)
+        labels: Any = [float(v) for v in values.values]
     else:
-        found = after.column(original.name, kind="categorical")
-        labels = found.values
+        values = after.column(original.name, kind="categorical")
+        labels = values.values
     return read_released(
         original,
-        found.codes,
+        values.codes,
         labels,
         subject.schema.hierarchies.get(original.name),
         subject.meanings.get(original.name, ()),
@@ -174,38 +181,38 @@ def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Col
                 f"the released sensitive column {column.name!r} cannot be read as "
                 f"{column.kind}, the kind of the original"
             ) from None
-        released = shown(_all_cells(column, subject))  # ranges, each at its middle
+        released = displayed(_all_cells(column, subject))  # ranges, each at its middle
     if not column.is_number and not set(released.values) <= set(column.values):
         released = _categories(column, _all_cells(column, subject))
-    return taken(released, rows)
+    return of_rows(released, rows)
 
 
-def _all_cells(own: Column, subject: Subject) -> ReleasedColumn:
+def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
     """Read a released sensitive column; UnreadCells where the original does not explain a cell."""
-    cells = released_column(own, subject)
+    cells = released_column(column, subject)
     if cells.unread or cells.outside:
-        raise UnreadCells({own.name: cells.rows_of((*cells.unread, *cells.outside))})
+        raise UnreadCells({column.name: cells.rows_of((*cells.unread, *cells.outside))})
     return cells.column
 
 
-def _categories(own: Column, cells: ReleasedColumn) -> Column:
+def _categories(column: Column, cells: ReleasedColumn) -> Column:
     """Return a sensitive category with cells that the original lacks: its own values where one is meant."""
     means = [
-        own.values[members[0]] if len(members) == 1 and not missing else label
+        column.values[members[0]] if len(members) == 1 and not missing else label
         for label, members, missing in zip(cells.labels, cells.members, cells.missing, strict=True)
     ]
     values = sorted({name for name in means if name is not None})
-    if own.kind == "ordinal":  # what several values are stands behind them
-        values = [*own.values, *(name for name in values if name not in own.values)]
+    if column.kind == "ordinal":  # what several values are stands behind them
+        values = [*column.values, *(name for name in values if name not in column.values)]
     place = {name: code for code, name in enumerate(values)}
     codes = np.array([place.get(name, len(values)) for name in means], np.int64)[cells.codes]
-    return _with_values(own, codes, values)
+    return _with_values(column, codes, values)
 
 
-def _with_values(own: Column, codes: IntArray, values: Any) -> Column:
+def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
     """Return a column with other values; codes beyond them are missing."""
     missing = bool((codes == len(values)).any())
-    return replace(own, codes=codes, values=values, has_missing=missing, exact=())
+    return replace(column, codes=codes, values=values, has_missing=missing, exact=())
 
 
 def _outside(
@@ -213,18 +220,18 @@ def _outside(
 ) -> list[str]:
     """Check that ranges and sets cover the row's own value."""
     faults = []
-    for own, column in zip(quasi, released, strict=True):
+    for original, column in zip(quasi, released, strict=True):
         if column.general and not column.stands_in:
-            out = int((~column.covers(own.codes, column.codes)).sum())
+            out = int((~column.covers(original.codes, column.codes)).sum())
             if out:
-                faults.append(f"{own.name!r} ({out} rows)")
+                faults.append(f"{original.name!r} ({out} rows)")
     if not faults:
         return []
-    said = "released cells do not cover the original value of their row: " + ", ".join(faults)
+    message = "released cells do not cover the original value of their row: " + ", ".join(faults)
     if allowed:
-        return [said]
+        return [message]
     raise InputError(
-        said,
+        message,
         hint="does the key or the plan belong to these tables? for a plan applied to other people use allow_outside "
         "(--allow-outside)",
     )
@@ -240,19 +247,19 @@ def same(a: Column, b: Column) -> bool:
 
 
 def join(
-    own: Column, numbered: Column, second: Table, beside: Sequence[npt.NDArray[Any]]
+    column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
 ) -> tuple[Column, Groups]:
     """The column as a reader joins it: within a group the values are dealt at random.
 
     Parameters
     ----------
-    own : Column
+    column : Column
         The original column.
     numbered : Column
         The group of each row, as released in the column's place; numbers or their text.
     second : Table
         Group, value and count.
-    beside : sequence of integer arrays, shape (n_rows,)
+    others : sequence of integer arrays, shape (n_rows,)
         Codes of other columns. With them and the original value a row is dealt its
         value by a hash, so that no order of the rows matters.
 
@@ -274,10 +281,10 @@ def join(
         [where.get(str(g), len(names)) for g in second.arrow.column(GROUP).to_pylist()], np.int64
     )
     counts = second.arrow.column(COUNT).to_numpy().astype(np.int64)
-    codes = codes_of(own, second)
+    codes = codes_of(column, second)
     unknown = int((codes < 0).sum())
-    held = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
-    wrong = int((held != np.bincount(labels, minlength=len(names) + 1)).sum())
+    counted = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
+    wrong = int((counted != np.bincount(labels, minlength=len(names) + 1)).sum())
     if unknown or wrong:
         raise InputError(
             f"the two released tables do not fit: {wrong:,} groups have another number of "
@@ -286,8 +293,8 @@ def join(
     at = np.lexsort((codes, groups))
     values = np.repeat(codes[at], counts[at])
     dealt = np.empty(len(labels), np.int64)
-    dealt[np.lexsort((_mixed([labels, own.codes, *beside]), labels))] = values
-    return replace(own, codes=dealt), group([labels])
+    dealt[np.lexsort((_mixed([labels, column.codes, *others]), labels))] = values
+    return replace(column, codes=dealt), group([labels])
 
 
 def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
@@ -382,7 +389,7 @@ def _tables(
         subject.table,
         people(mine),
         tuple(cells[n] for n in schema.quasi),
-        tuple(shown(column) for column in sensitive),
+        tuple(displayed(column) for column in sensitive),
         sensitive,
         strangers=None if others is None else people(theirs),
         notes=notes,
@@ -393,14 +400,14 @@ def _tables(
 
 
 def _joined(
-    own: Column, subject: Subject, beside: Sequence[ReleasedColumn]
+    column: Column, subject: Subject, others: Sequence[ReleasedColumn]
 ) -> tuple[ReleasedColumn, Groups]:
     """A column released as group numbers, its values dealt as a reader joins the two tables."""
-    numbered = subject.table.column(own.name, kind="categorical")
+    numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None
-    alike = replace(own, codes=np.zeros(len(numbered.codes), np.int64))
-    dealt, groups = join(alike, numbered, subject.second, [c.codes for c in beside])
-    return replace(unchanged(dealt), original=own), groups
+    every_row = replace(column, codes=np.zeros(len(numbered.codes), np.int64))
+    dealt, groups = join(every_row, numbered, subject.second, [c.codes for c in others])
+    return replace(unchanged(dealt), original=column), groups
 
 
 def together(one: Column, two: Column) -> tuple[Column, Column]:
@@ -419,46 +426,46 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
         values: Any = np.union1d(*ends)
         places = [np.searchsorted(values, v) for v in ends]
     else:
-        known = set(one.values)
-        values = [*one.values, *(v for v in two.values if v not in known)]
+        first_values = set(one.values)
+        values = [*one.values, *(v for v in two.values if v not in first_values)]
         if one.kind == "categorical":
             values.sort()
         place = {v: i for i, v in enumerate(values)}
         places = [np.array([place[v] for v in c.values], np.int64) for c in (one, two)]
-    made = []
+    coded = []
     for column, at in zip((one, two), places, strict=True):
         codes = np.append(at, len(values))[column.codes]
         # doubles that stand for the same exact number share a code
-        made.append(replace(column, codes=codes, values=values, exact=()))
-    return made[0], made[1]
+        coded.append(replace(column, codes=codes, values=values, exact=()))
+    return coded[0], coded[1]
 
 
-def _cells(own: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
+def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
     """A released column, and a note on cells that fit nobody."""
-    made = released_column(own, subject)
-    column, strange = made.column, made.rows_of((*made.unread, *made.outside))
+    reading = released_column(column_read, subject)
+    column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()
     if sum(strange.values()) == len(column.codes):
-        raise UnreadCells({own.name: strange})
+        raise UnreadCells({column_read.name: strange})
     if strange:
-        named = named_cells({own.name: strange})
+        named = named_cells({column_read.name: strange})
         notes = (f"released cells that no person could have fit nobody: {named}",)
-    missing = own.counts()[own.n_values]
-    return (column if missing or not own.n_values else suppressed(column)), notes
+    missing = column_read.counts()[column_read.n_values]
+    return (column if missing or not column_read.n_values else suppressed(column)), notes
 
 
-def shown(column: ReleasedColumn) -> Column:
+def displayed(column: ReleasedColumn) -> Column:
     """Return what a released column shows: numbers (ranges at their middle) or categories.
 
     What a cell leaves open is missing.
     """
-    own = column.original
+    original = column.original
     if column.is_number:
-        known = np.isfinite(column.lo) & ~column.anything
-        values, place = np.unique(column.middle[known], return_inverse=True)
+        is_known = np.isfinite(column.lo) & ~column.anything
+        values, place = np.unique(column.middle[is_known], return_inverse=True)
         code = np.full(column.n_cells, len(values))
-        code[known] = place.reshape(-1)
+        code[is_known] = place.reshape(-1)
     else:
-        values, m = own.values, own.n_values
+        values, m = original.values, original.n_values
         code = np.array([int(c[0]) if len(c) == 1 else m for c in column.members], np.int64)
-    return _with_values(own, code[column.codes], values)
+    return _with_values(original, code[column.codes], values)

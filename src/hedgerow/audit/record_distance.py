@@ -60,7 +60,7 @@ class Reach:
     def sums(self, people: Known, person: int) -> FloatArray:
         """How far one of the people is from each row, summed over the columns."""
         out = np.empty(self._codes.shape[1])
-        summed(self._codes, self._starts, self._away(people, person), out)
+        summed(self._codes, self._starts, self._distances(people, person), out)
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
@@ -68,8 +68,8 @@ class Reach:
 
         Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
         """
-        out, away = np.empty(self._codes.shape[1], np.uint32), self._away(people, person)
-        agreeing(self._codes, self._starts, away, self._within, self._bits, out)
+        out, distances = np.empty(self._codes.shape[1], np.uint32), self._distances(people, person)
+        agreeing(self._codes, self._starts, distances, self._within, self._bits, out)
         return out
 
     def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
@@ -120,19 +120,19 @@ class Reach:
         fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
-    def nearest(self, away: FloatArray) -> IntArray:
+    def nearest(self, distances: FloatArray) -> IntArray:
         """The rows at the smallest of `sums`; of those that may be the person's the most likely."""
-        near = np.flatnonzero(away <= bound(away.min()))
-        return near if away[near[0]] else self.likeliest(near)
+        near = np.flatnonzero(distances <= bound(distances.min()))
+        return near if distances[near[0]] else self.likeliest(near)
 
     def likeliest(self, rows: IntArray) -> IntArray:
         """Those rows that are most likely a person's, of rows that may all be the person's."""
         return rows[self.likely(rows) == WHOLE]
 
-    def _away(self, people: Known, person: int) -> FloatArray:
+    def _distances(self, people: Known, person: int) -> FloatArray:
         """The person's distance from every cell of every column, one after the other."""
         values = [known[person] for known in people.columns]
-        return np.concatenate([t.away(v) for t, v in zip(self._tables, values, strict=True)])
+        return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
 
 
 class _Ends:
@@ -153,7 +153,7 @@ class _Ends:
         exact = bool((column.lo == column.hi)[order].all()) and not column.anything.any()
         return order, middle[order], upto, exact
 
-    def away(self, x: float) -> FloatArray:
+    def distances(self, x: float) -> FloatArray:
         out: FloatArray
         if np.isfinite(x):
             out = np.maximum(np.maximum(self.lo - x, x - self.hi), 0.0) / self.span
@@ -167,14 +167,14 @@ class _Ends:
         """Return the cells that may stand for x, or whose middle is within a share of the ranks of x."""
         order, middle, upto, exact = self._ranked
         if not (np.isfinite(x) and (share or exact)):
-            return np.flatnonzero(self.away(x) <= 0)
+            return np.flatnonzero(self.distances(x) <= 0)
         begin, end = (int(np.searchsorted(middle, x, side)) for side in ("left", "right"))
         if share:
             rank, reach = (upto[begin] + upto[end]) / 2, share * upto[-1] / 2
             begin = min(begin, int(np.searchsorted(upto[1:], rank - reach, "right")))
             end = max(end, int(np.searchsorted(upto[:-1], rank + reach, "left")))
         near = order[begin:end]
-        return near if exact else np.union1d(near, np.flatnonzero(self.away(x) <= 0))
+        return near if exact else np.union1d(near, np.flatnonzero(self.distances(x) <= 0))
 
 
 class _Sets:
@@ -187,7 +187,7 @@ class _Sets:
         self.cells = cells[order]
         self.starts = np.searchsorted(members[order], np.arange(column.original.n_values + 1))
 
-    def away(self, code: int) -> FloatArray:
+    def distances(self, code: int) -> FloatArray:
         if code < self.column.original.n_values:
             out = np.ones(self.column.n_cells)
             out[self.cells[self.starts[code] : self.starts[code + 1]]] = 0.0
@@ -198,22 +198,22 @@ class _Sets:
 
     def agreeing(self, code: int, share: float) -> IntArray:
         """Return the cells that may stand for a category, whatever the share."""
-        return np.flatnonzero(self.away(code) <= 0)
+        return np.flatnonzero(self.distances(code) <= 0)
 
 
 def _shares(column: ReleasedColumn) -> FloatArray:
     """The share of the original's people that each cell may stand for, one of them at least."""
     counts = column.whole.counts().astype(np.int64)
     n, m = max(int(counts.sum()), 1), column.original.n_values
-    held = counts[m] * column.missing
+    records = counts[m] * column.missing
     if column.is_number:
         upto, values = np.append(0, np.cumsum(counts[:m])), column.original.values
         first = np.searchsorted(values, column.lo, "left")
-        held += np.maximum(upto[np.searchsorted(values, column.hi, "right")] - upto[first], 0)
+        records += np.maximum(upto[np.searchsorted(values, column.hi, "right")] - upto[first], 0)
     else:
         cells, members = column.categories
-        held += np.bincount(cells, counts[members], column.n_cells).astype(np.int64)
-    return np.where(column.anything, n, np.maximum(held, 1)) / n
+        records += np.bincount(cells, counts[members], column.n_cells).astype(np.int64)
+    return np.where(column.anything, n, np.maximum(records, 1)) / n
 
 
 def _levels(column: ReleasedColumn) -> list[float]:

@@ -113,8 +113,8 @@ class ReleasedColumn:
     @cached_property
     def absent(self) -> FloatArray:
         """Share of missing values that each cell of numbers tells of its group."""
-        told = [counted(label) if isinstance(label, str) else None for label in self.labels]
-        share = [pair[1] / sum(pair) if pair else 0.0 for pair in told]
+        pairs = [counted(label) if isinstance(label, str) else None for label in self.labels]
+        share = [pair[1] / sum(pair) if pair else 0.0 for pair in pairs]
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
@@ -129,11 +129,11 @@ class ReleasedColumn:
         m, (cells, members) = self.original.n_values, self.categories
         weights = np.concatenate([np.zeros(0), *self.weights])
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
-        gone = np.flatnonzero(rest)
+        incomplete = np.flatnonzero(rest)
         return csr_array(
             (
-                np.concatenate([weights, rest[gone]]),
-                (np.concatenate([cells, gone]), np.concatenate([members, np.full(len(gone), m)])),
+                np.concatenate([weights, rest[incomplete]]),
+                (np.concatenate([cells, incomplete]), np.concatenate([members, np.full(len(incomplete), m)])),
             ),
             shape=(self.n_cells, m + 1),
         )
@@ -146,10 +146,10 @@ class ReleasedColumn:
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
         """The column as read, for pairs of rows; a missing cell of a known value was suppressed."""
-        own = taken(self.original, rows)
-        every = None if own is self.original else self.original
-        made = replace(self, original=own, every=every, codes=_taken(self.codes, released_rows))
-        return _suppressed_nulls(made)
+        original = of_rows(self.original, rows)
+        every = None if original is self.original else self.original
+        column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
+        return _suppressed_nulls(column)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
         """Whether each cell could stand for the original value code beside it.
@@ -181,13 +181,13 @@ def unchanged(column: Column) -> ReleasedColumn:
     )
 
 
-def taken(column: Column, rows: IntArray) -> Column:
+def of_rows(column: Column, rows: IntArray) -> Column:
     """The column for some rows; its dictionary stays."""
-    codes = _taken(column.codes, rows)
+    codes = _codes_of_rows(column.codes, rows)
     return column if codes is column.codes else replace(column, codes=codes)
 
 
-def _taken(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
+def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
     """The codes of some rows; the same array where these are all, in order."""
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
@@ -196,8 +196,8 @@ def _taken(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
     """A missing cell where the original has a value was suppressed."""
-    gone = np.array([label is None for label in column.labels], np.bool_)[column.codes]
-    hidden = gone & (column.original.codes != column.original.n_values)
+    is_missing = np.array([label is None for label in column.labels], np.bool_)[column.codes]
+    hidden = is_missing & (column.original.codes != column.original.n_values)
     return suppressed(column) if hidden.any() else column
 
 
@@ -233,7 +233,7 @@ class Unreadable(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
+class CellReading:
     """The cells of a released column as they were understood.
 
     Parameters
@@ -274,7 +274,7 @@ def read_released(
     labels: list[str | None] | FloatArray,
     hierarchy: Hierarchy | None = None,
     meanings: Sequence[Cell] = (),
-) -> Read:
+) -> CellReading:
     """Understand the distinct cells of a released column.
 
     What a cell is, in this turn: a value of the original; Hedgerow's own notation; a node of the
@@ -311,22 +311,22 @@ def read_released(
             lo[i] = hi[i] = label
             continue
         try:
-            made = ANYTHING if label == TOP else reader.cell(label)
+            meaning = ANYTHING if label == TOP else reader.cell(label)
         except Unreadable:
             unread.append(i)
             continue
-        general |= made.general
-        missing[i], anything[i] = made.missing > 0, made.anything
-        if made.anything:
+        general |= meaning.general
+        missing[i], anything[i] = meaning.missing > 0, meaning.anything
+        if meaning.anything:
             lo[i], hi[i] = reader.extent
             members[i], weights[i] = np.arange(m), public
-        elif made.weights is None:
-            lo[i], hi[i] = made.ends
+        elif meaning.weights is None:
+            lo[i], hi[i] = meaning.ends
         else:
-            held = np.array(sorted(made.weights), np.int64)
-            total = sum(made.weights.values()) + made.missing
-            members[i] = held
-            weights[i] = np.array([made.weights[c] for c in held.tolist()]) / total
+            codes_meant = np.array(sorted(meaning.weights), np.int64)
+            total = sum(meaning.weights.values()) + meaning.missing
+            members[i] = codes_meant
+            weights[i] = np.array([meaning.weights[c] for c in codes_meant.tolist()]) / total
     outside: list[int] = []
     if original.is_number and general:
         low, high = reader.extent
@@ -335,7 +335,7 @@ def read_released(
     column = ReleasedColumn(
         original, codes, names, lo, hi, tuple(members), tuple(weights), missing, anything, general
     )
-    return Read(column, tuple(unread), tuple(outside))
+    return CellReading(column, tuple(unread), tuple(outside))
 
 
 @dataclass
@@ -363,9 +363,9 @@ class _Reader:
                 if code is not None and node != path[0]:
                     below.setdefault(node, []).append(code)
                 below.setdefault(node, [])
-        told = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
+        planned = {cell.label: cell for cell in meanings if isinstance(cell.label, str)}
         whole = original.is_number and bool((original.values == np.floor(original.values)).all())
-        return cls(original, index, below, told, whole)
+        return cls(original, index, below, planned, whole)
 
     @property
     def extent(self) -> Ends:
@@ -382,9 +382,9 @@ class _Reader:
         else:
             readers = self._own_categories, self._planned_categories, self._foreign_categories
         for read in readers:
-            made = read(label)
-            if made is not None:
-                return made
+            meaning = read(label)
+            if meaning is not None:
+                return meaning
         if cell_patterns.suppressed(label):
             return ANYTHING
         raise Unreadable
@@ -392,7 +392,7 @@ class _Reader:
     # numbers and dates
 
     def _own_numbers(self, label: str) -> Meaning | None:
-        found, gone, general = [], False, False
+        ranges, missing, general = [], False, False
         parts: Sequence[tuple[str | None, int]] = [(label, 1)]
         if self._ends(label) is None and (MISSING in label or "+" in label):
             try:
@@ -401,7 +401,7 @@ class _Reader:
                 return None
         for part, _ in parts:
             if part is None:
-                gone = general = True
+                missing = general = True
                 continue
             ends = self._ends(part)
             if ends is None and self.below.get(part):
@@ -410,32 +410,32 @@ class _Reader:
             if ends is None or ends[0] > ends[1]:
                 return None
             general |= ends[0] < ends[1]
-            found.append(ends)
-        if not found:
+            ranges.append(ends)
+        if not ranges:
             return Meaning(missing=1.0)
-        return Meaning(None, _around(found), float(gone), general or len(found) > 1)
+        return Meaning(None, _around(ranges), float(missing), general or len(ranges) > 1)
 
     def _planned_numbers(self, label: str) -> Meaning | None:
         cell = self.meanings.get(label)
         if cell is None:
             return None
-        found = [ends for name in cell.categories if (ends := self._ends(name)) is not None]
+        ranges = [ends for name in cell.categories if (ends := self._ends(name)) is not None]
         low, high = self.extent
         if cell.lo is not None and cell.hi is not None and low == low:
-            found.append((max(float(cell.lo), low), min(float(cell.hi), high)))
-        ends = _around(found) if found else (np.nan, np.nan)
+            ranges.append((max(float(cell.lo), low), min(float(cell.hi), high)))
+        ends = _around(ranges) if ranges else (np.nan, np.nan)
         return Meaning(None, ends, float(cell.missing))
 
     def _foreign_numbers(self, label: str) -> Meaning | None:
         parts = cell_patterns.members(label)
         if parts is not None:
-            found = [ends for part in parts if (ends := self._ends(part)) is not None]
-            return Meaning(None, _around(found)) if found and len(found) == len(parts) else None
+            ranges = [ends for part in parts if (ends := self._ends(part)) is not None]
+            return Meaning(None, _around(ranges)) if ranges and len(ranges) == len(parts) else None
         if self.original.kind == "date":
             ends = self._dates(label)
         else:
-            told = cell_patterns.number_ends(label)
-            ends = None if told is None else self._closed(self._tight(told))
+            open_ends = cell_patterns.number_ends(label)
+            ends = None if open_ends is None else self._closed(self._tight(open_ends))
             start = cell_patterns.begins_like(label)
             if start is not None and (ends is None or not self._inside(ends)):
                 ends = self._beginning(start) or ends
@@ -444,8 +444,8 @@ class _Reader:
     def _ends(self, text: str) -> Ends | None:
         """The ends of a range of Hedgerow's, open ones at the extent of the original."""
         if self.original.kind != "date":
-            found = parse_range(text)
-            return None if found is None else self._closed(found)
+            ends = parse_range(text)
+            return None if ends is None else self._closed(ends)
         dates = parse_dates(text)
         if dates is None:
             return None
@@ -455,10 +455,10 @@ class _Reader:
         return self._closed((-np.inf if low is None else low, np.inf if high is None else high))
 
     def _dates(self, text: str) -> Ends | None:
-        found = cell_patterns.date_ends(text)
-        if found is None:
+        ends = cell_patterns.date_ends(text)
+        if ends is None:
             return None
-        low, high = found
+        low, high = ends
         step = _DAY if self.original.unit == "day" else 1
         return self._closed(
             (
@@ -494,8 +494,8 @@ class _Reader:
         """The numbers that begin so, of as many figures as the original ones have."""
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
-        found = [self._tight(ends) for ends in masks if ends is not None]
-        return _around(found) if found else None
+        ranges = [self._tight(ends) for ends in masks if ends is not None]
+        return _around(ranges) if ranges else None
 
     # categories
 
@@ -504,58 +504,58 @@ class _Reader:
             return Meaning({}, missing=1.0)
         exact = self.index.get(label)
         if exact is None and label in self.below:
-            found = self.below[label] or range(self.original.n_values)
-            return Meaning(dict.fromkeys(found, 1.0))
+            below = self.below[label] or range(self.original.n_values)
+            return Meaning(dict.fromkeys(below, 1.0))
         try:
             parts = split_concatenation(label)
         except ValueError:
             parts = []
-        known = [name is None or name in self.index for name, _ in parts]
-        if exact is not None and not (len(parts) > 1 and all(known)):
+        is_category = [name is None or name in self.index for name, _ in parts]
+        if exact is not None and not (len(parts) > 1 and all(is_category)):
             return Meaning({exact: 1.0}, general=False)
-        if not parts or not all(known):
+        if not parts or not all(is_category):
             return None
         weights: dict[int, float] = {} if exact is None else {exact: 1.0}
-        gone = 0.0
+        missing = 0.0
         for name, weight in parts:
             if name is None:
-                gone += weight
+                missing += weight
             else:
                 weights[self.index[name]] = weights.get(self.index[name], 0.0) + weight
-        return Meaning(weights, missing=gone, general=len(parts) > 1)
+        return Meaning(weights, missing=missing, general=len(parts) > 1)
 
     def _planned_categories(self, label: str) -> Meaning | None:
         cell = self.meanings.get(label)
         if cell is None:
             return None
-        found = [self.index[c] for c in cell.categories if c in self.index]
-        return Meaning(dict.fromkeys(found, 1.0), missing=float(cell.missing))
+        codes = [self.index[c] for c in cell.categories if c in self.index]
+        return Meaning(dict.fromkeys(codes, 1.0), missing=float(cell.missing))
 
     def _foreign_categories(self, label: str) -> Meaning | None:
         for read in (self._trimmed, self._set, self._masked, self._numbered, self._ordered):
-            found = read(label)
-            if found:
+            codes = read(label)
+            if codes:
                 return Meaning(
-                    dict.fromkeys(found, 1.0), general=len(found) > 1 or read != self._trimmed
+                    dict.fromkeys(codes, 1.0), general=len(codes) > 1 or read != self._trimmed
                 )
         return None
 
     def _trimmed(self, label: str) -> list[int]:
         """The category that differs by blanks around it alone."""
-        found = [code for name, code in self.index.items() if name.strip() == label.strip()]
-        return found if len(found) == 1 else []
+        codes = [code for name, code in self.index.items() if name.strip() == label.strip()]
+        return codes if len(codes) == 1 else []
 
     def _set(self, label: str) -> list[int]:
         parts = cell_patterns.members(label) or []
-        found = [self._trimmed(part) for part in parts]
-        return [code for each in found for code in each] if all(found) else []
+        codes = [self._trimmed(part) for part in parts]
+        return [code for each in codes for code in each] if all(codes) else []
 
     def _masked(self, label: str) -> list[int]:
         fits, start = cell_patterns.masked_like(label), cell_patterns.begins_like(label)
-        found = [code for name, code in self.index.items() if fits and fits(name)]
-        if not found and start is not None:
-            found = [code for name, code in self.index.items() if name.startswith(start)]
-        return found
+        codes = [code for name, code in self.index.items() if fits and fits(name)]
+        if not codes and start is not None:
+            codes = [code for name, code in self.index.items() if name.startswith(start)]
+        return codes
 
     def _numbered(self, label: str) -> list[int]:
         """Categories that are numbers, in a range of numbers."""
@@ -567,20 +567,20 @@ class _Reader:
     @cached_property
     def _as_numbers(self) -> list[tuple[float, int]]:
         """The categories that are numbers."""
-        made = [(parse_range(name.strip()), code) for name, code in self.index.items()]
-        return [(ends[0], code) for ends, code in made if ends and ends[0] == ends[1]]
+        ranges = [(parse_range(name.strip()), code) for name, code in self.index.items()]
+        return [(ends[0], code) for ends, code in ranges if ends and ends[0] == ends[1]]
 
     def _ordered(self, label: str) -> list[int]:
         """Categories from one to another in the column's own order."""
-        made = cell_patterns.first_and_last(label)
-        if made is None:
+        names = cell_patterns.first_and_last(label)
+        if names is None:
             return []
-        ends = [self._trimmed(name) for name in made]
+        ends = [self._trimmed(name) for name in names]
         return list(range(ends[0][0], ends[1][0] + 1)) if all(ends) else []
 
 
-def _around(found: Sequence[Ends]) -> Ends:
+def _around(ranges: Sequence[Ends]) -> Ends:
     """The smallest range that holds some ranges."""
-    if not found:
+    if not ranges:
         return np.nan, np.nan
-    return min(e[0] for e in found), max(e[1] for e in found)
+    return min(e[0] for e in ranges), max(e[1] for e in ranges)

@@ -13,7 +13,7 @@ from ..backends.row_ids import hashes
 from ..columns.table import Table
 from ..key import Key
 from ..measures import IntArray, group
-from .released_values import taken
+from .released_values import of_rows
 from .table_pair import Pair, People
 
 
@@ -68,7 +68,7 @@ class Sample:
         )
 
 
-def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ()) -> Sample:
+def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ()) -> Sample:
     """About so many records of a pair, and at least so many where there are: whole groups of them.
 
     A group is in it or not by its released cells, so what groups tell stays as it is. Where values
@@ -81,7 +81,7 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
         Records; of groups the last is taken whole.
     random_state : int
         Other numbers choose others.
-    beside : sequence of str
+    others : sequence of str
         Columns of the original that are needed beside the measured ones.
     """
     key, groups = Key.of(random_state=random_state), None
@@ -89,7 +89,7 @@ def sample_of(pair: Pair, n: int, random_state: int, beside: Sequence[str] = ())
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)
-    return Sample(_part(pair, rows, beside), pair.n_rows, groups, random_state)
+    return Sample(_part(pair, rows, others), pair.n_rows, groups, random_state)
 
 
 def _by_content(pair: Pair, key: Key) -> IntArray:
@@ -109,29 +109,29 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
     np.minimum.at(least, labels, words)
     order = np.argsort(least, kind="stable")
     enough = int(np.searchsorted(np.cumsum(sizes[order]), min(n, pair.n_rows))) + 1
-    held = np.zeros(len(sizes), np.bool_)
-    held[order[:enough]] = True
-    return np.flatnonzero(held[labels]), enough
+    chosen = np.zeros(len(sizes), np.bool_)
+    chosen[order[:enough]] = True
+    return np.flatnonzero(chosen[labels]), enough
 
 
-def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
+def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
     """Some records of a pair as a pair of their own, in memory."""
     schema, every = pair.schema, np.arange(len(rows))
-    asked = dict.fromkeys((*schema.quasi, *schema.sensitive, *beside))
-    asked |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)
+    names = dict.fromkeys((*schema.quasi, *schema.sensitive, *others))
+    names |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)
     quasi = tuple(
         replace(
             column,
-            original=taken(column.original, rows),
+            original=of_rows(column.original, rows),
             codes=column.codes[rows],
             every=None,
         )
         for column in pair.released_quasi
     )
-    sensitive = tuple(taken(column, rows) for column in pair.sensitive)
-    made = replace(
+    sensitive = tuple(of_rows(column, rows) for column in pair.sensitive)
+    part = replace(
         pair,
-        original=_table(pair.original, list(asked), pair.rows[rows]),
+        original=_table(pair.original, list(names), pair.rows[rows]),
         released=_table(
             pair.released, [*schema.quasi, *schema.sensitive], pair.released_rows[rows]
         ),
@@ -139,13 +139,13 @@ def _part(pair: Pair, rows: IntArray, beside: Sequence[str]) -> Pair:
         released_rows=every,
         members=People(tuple(column.original for column in quasi), sensitive),
         released_quasi=quasi,
-        released_sensitive=tuple(taken(column, rows) for column in pair.released_sensitive),
+        released_sensitive=tuple(of_rows(column, rows) for column in pair.released_sensitive),
         groups=None if pair.groups is None else group([pair.groups.labels[rows]]),
     )
-    vars(made)["unchanged"] = Pair.of_itself(schema, made.original, made.quasi, sensitive)
-    return made
+    vars(part)["unchanged"] = Pair.of_itself(schema, part.original, part.quasi, sensitive)
+    return part
 
 
 def _table(table: Table, names: Sequence[str], rows: IntArray) -> Table:
-    held = [name for name in names if name in table.names]
-    return Table(pa.table({name: table.take(name, rows) for name in held}), layout=table.layout)
+    present = [name for name in names if name in table.names]
+    return Table(pa.table({name: table.take(name, rows) for name in present}), layout=table.layout)

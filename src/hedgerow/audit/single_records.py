@@ -25,7 +25,7 @@ from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
 from .design_matrix import shown_values
 from .released_values import ReleasedColumn
-from .success import Target
+from .success import AttackTarget
 from .table_pair import Pair, evenly
 
 
@@ -137,7 +137,7 @@ def per_person(
     return PerPerson(table.take(pa.array(order)))
 
 
-def _named(own: Column, shown: Column, labels: IntArray, target: Target) -> FloatArray:
+def _named(own: Column, shown: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
     """The share of each record's group whose released value would name the record's own."""
     codes, values = shown_values(own, shown)
     n = len(values) + 1

@@ -155,16 +155,16 @@ def counted(
     except UnsupportedError:  # too many values for codes, which a copy has room for
         return None
     if isinstance(released, SparkRelease):
-        told = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
-        known = [name for name in told if name in released.original.names]
-        if not same_rows(before, released.original, known):
+        named = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
+        shared = [name for name in named if name in released.original.names]
+        if not same_rows(before, released.original, shared):
             raise _other_table()
         maker = after.maker
     else:
-        made = transform(plan, before).columns.values()
-        maker = next((column.maker for column in made), None)
-    room = bytes_of(before.n_rows, len(names))
-    both = paired(before, after, maker, names, besides=room, memory=memory or before.memory)
+        columns = transform(plan, before).columns.values()
+        maker = next((column.maker for column in columns), None)
+    needed = bytes_of(before.n_rows, len(names))
+    both = paired(before, after, maker, names, besides=needed, memory=memory or before.memory)
     if both is None:
         if isinstance(released, SparkRelease):
             raise _other_table()

@@ -58,7 +58,7 @@ EXACT = Tolerance("exact", "exact")
 
 
 @dataclass(frozen=True)
-class Target:
+class AttackTarget:
     """How a sensitive column is attacked.
 
     Parameters
@@ -81,7 +81,7 @@ class Target:
         return self.attacked_as != "category"
 
     @classmethod
-    def of(cls, column: Column, schema: Schema) -> Target:
+    def from_column(cls, column: Column, schema: Schema) -> AttackTarget:
         """How an original column is attacked.
 
         Examples
@@ -89,7 +89,7 @@ class Target:
         >>> import pyarrow as pa
         >>> from hedgerow.columns.table import Table
         >>> pay = Table(pa.table({"pay": [10.0, 20.5, 31.0]})).column("pay")
-        >>> target = Target.of(pay, Schema())
+        >>> target = AttackTarget.from_column(pay, Schema())
         >>> target.attacked_as, target.headline.words
         ('number', 'within 10%')
         >>> [t.key for t in target.tolerances]
@@ -101,8 +101,8 @@ class Target:
         if kind == "date":
             unit = _MICROSECONDS if column.unit == "us" else 1.0
             named = [(f"{d} day{'s' * (d > 1)}", d * unit) for d in DAYS]
-            made = tuple(Tolerance(key, f"within {key}", width=width) for key, width in named)
-            return cls(kind, made, made[1])
+            tolerances = tuple(Tolerance(key, f"within {key}", width=width) for key, width in named)
+            return cls(kind, tolerances, tolerances[1])
         spread = _spread(column)
         shares = tuple(Tolerance(f"{s:.2f}", f"within {percent(s, None)}", share=s) for s in SHARES)
         widths = tuple(
@@ -208,8 +208,8 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
     sizes = [(len(mine), len(theirs)) for mine, theirs in scores]
     worth = value * (1 - value) / variance if variance > 0 else float(sum(map(min, sizes)))
     worth = min(worth, float(sum(map(sum, sizes))))
-    found = wilson(value * worth, worth)  # type: ignore[arg-type]
-    return Rate(value, found.low, found.high, sum(mine for mine, _ in sizes))
+    interval = wilson(value * worth, worth)  # type: ignore[arg-type]
+    return Rate(value, interval.low, interval.high, sum(mine for mine, _ in sizes))
 
 
 def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, float]:
@@ -233,7 +233,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
     n, mean = len(ordered), float(ordered.mean()) if len(ordered) else 0.0
     if n < 2:
         return Rate(mean, mean, mean, n)
-    found = stats.bootstrap(
+    interval = stats.bootstrap(
         (ordered,),
         np.mean,
         n_resamples=1000,
@@ -241,7 +241,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
         method="percentile",
         random_state=np.random.default_rng(random_state),
     ).confidence_interval
-    return Rate(mean, float(found.low), float(found.high), n)
+    return Rate(mean, float(interval.low), float(interval.high), n)
 
 
 def relative(attack: float, control: float) -> float:
@@ -273,10 +273,10 @@ def gained(success: Rate, control: Rate) -> Rate | None:
     """
     if control.value >= 1:
         return None
-    value, left = relative(success.value, control.value), 1 - control.value
-    fall = (1 - success.value) / left**2
-    down = np.hypot((success.value - success.low) / left, (control.high - control.value) * fall)
-    up = np.hypot((success.high - success.value) / left, (control.value - control.low) * fall)
+    value, remaining = relative(success.value, control.value), 1 - control.value
+    fall = (1 - success.value) / remaining**2
+    down = np.hypot((success.value - success.low) / remaining, (control.high - control.value) * fall)
+    up = np.hypot((success.high - success.value) / remaining, (control.value - control.low) * fall)
     return Rate(value, value - float(down), min(value + float(up), 1.0), success.n)
 
 

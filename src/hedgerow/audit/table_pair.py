@@ -15,7 +15,7 @@ from ..measures import Groups, IntArray, Persons, group
 from ..schema import Schema
 from .design_matrix import OUTSIDE, UNKNOWN, Everybody, Known, known_rows, true_values
 from .released_values import ReleasedColumn, unchanged
-from .success import Target
+from .success import AttackTarget
 
 _GOLDEN = (5**0.5 - 1) / 2
 
@@ -86,8 +86,8 @@ class People:
         self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)
     ) -> Known:
         """Return what an intruder knows of some of them, by the columns that were released."""
-        own = {c.name: c for c in (*self.quasi, *self.sensitive)}
-        return Known(tuple(true_values(own[c.name], rows) for c in released))
+        by_column = {c.name: c for c in (*self.quasi, *self.sensitive)}
+        return Known(tuple(true_values(by_column[c.name], rows) for c in released))
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,9 +222,9 @@ class TablePair:
         return self.groups if self.groups is not None else self.classes
 
     @cached_property
-    def targets(self) -> dict[str, Target]:
+    def targets(self) -> dict[str, AttackTarget]:
         """How each sensitive column is attacked."""
-        return {column.name: Target.of(column, self.schema) for column in self.sensitive}
+        return {column.name: AttackTarget.from_column(column, self.schema) for column in self.sensitive}
 
     @cached_property
     def unchanged(self) -> Pair:
@@ -278,9 +278,9 @@ class Pair(TablePair):
         sensitive: tuple[Column, ...],
     ) -> Pair:
         """Pair a table with itself, as if it had been released as it is."""
-        every, shown = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
+        every, cells = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
         members = People(quasi, sensitive)
-        return cls(schema, table, table, members, shown, sensitive, every, every)
+        return cls(schema, table, table, members, cells, sensitive, every, every)
 
     @property
     def n_rows(self) -> int:
@@ -330,11 +330,11 @@ class Pair(TablePair):
         """The released sensitive columns as cells, in the original's categories."""
         return tuple(
             unchanged(
-                shown
-                if own.is_number
-                else replace(own, codes=shown.codes_in(own, unknown=own.n_values))
+                released
+                if original.is_number
+                else replace(original, codes=released.codes_in(original, unknown=original.n_values))
             )
-            for own, shown in zip(self.sensitive, self.released_sensitive, strict=True)
+            for original, released in zip(self.sensitive, self.released_sensitive, strict=True)
         )
 
     @cached_property
@@ -369,10 +369,10 @@ class Pair(TablePair):
         )
 
 
-def _in_codes(own: Column, table: Table, unknown: int) -> Column:
-    """Read a column of another table; of categories in the codes of `own`."""
-    column = table.like(own)
-    return column if own.is_number else replace(own, codes=column.codes_in(own, unknown=unknown))
+def _in_codes(original: Column, table: Table, unknown: int) -> Column:
+    """Read a column of another table; of categories in the codes of `original`."""
+    column = table.like(original)
+    return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,17 +15,17 @@ def shared(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> list[tuple[Column, Column]]:
     """The columns of both tables, each pair read as one kind; of some names alone if given."""
-    found = []
+    pairs = []
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):
             continue
         kind = one.kind(name) if one.kind(name) == two.kind(name) else "categorical"
         mine = one.column(name, kind=kind)
-        found.append((mine, two.column(name, kind=kind, unit=mine.unit or None)))
-    return found
+        pairs.append((mine, two.column(name, kind=kind, unit=mine.unit or None)))
+    return pairs
 
 
-def alike(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
+def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
     """A label of each row of two tables, one under the other; rows that are alike have the same."""
     codes = [
         np.concatenate(
@@ -59,13 +59,13 @@ def rows_alike(
     ([0, 2, 1], 1)
     """
     n, m = one.n_rows, two.n_rows
-    labels = alike(one, two, names)
-    keys, asked = (part * (n + m) + _numbered(part) for part in (labels[:n], labels[n:]))
+    labels = row_labels(one, two, names)
+    keys, wanted = (part * (n + m) + _numbered(part) for part in (labels[:n], labels[n:]))
     order = np.argsort(keys)
-    place = np.minimum(np.searchsorted(keys[order], asked), max(n - 1, 0))
+    place = np.minimum(np.searchsorted(keys[order], wanted), max(n - 1, 0))
     if not n:
         return place, m
-    return order[place], int((keys[order][place] != asked).sum())
+    return order[place], int((keys[order][place] != wanted).sum())
 
 
 def _numbered(labels: IntArray) -> IntArray:

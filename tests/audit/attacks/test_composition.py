@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.composition import Told, composition
+from hedgerow.audit.attacks.composition import ReleaseGroups, composition
 from hedgerow.audit.pairing import align
 from hedgerow.errors import InputError
 from hedgerow.schema import Schema
@@ -43,7 +43,7 @@ def partly(people, share):
 
 def composed(people, *releases, schema=SCHEMA):
     pairs = [align(people, release, schema) for release in releases]
-    told = [Told.of(f"other {i}", p, p.rows, len(people)) for i, p in enumerate(pairs)]
+    told = [ReleaseGroups.of(f"other {i}", p, p.rows, len(people)) for i, p in enumerate(pairs)]
     return composition(pairs[0], told[1:])
 
 

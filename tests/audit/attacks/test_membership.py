@@ -218,7 +218,7 @@ def test_strangers_are_left_out_of_a_release_made_again():
     release = hr.protect(people, schema, hr.MART(k=10))
     pair = pair_up(people, of_release(release))
     parts = list(left_out(pair, refitting(release.method, schema), progress=lambda _: None))
-    assert sorted(np.concatenate([p.left for p in parts]).tolist()) == list(range(600))
+    assert sorted(np.concatenate([p.places for p in parts]).tolist()) == list(range(600))
     members = np.concatenate([p.sides.rows[p.members] for p in parts])
     assert len(members) == 600
     found = membership(parts, people=100)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-from hedgerow.audit.attacks.special_uniques import special_uniques, spread
+from hedgerow.audit.attacks.special_uniques import special_uniques, spread_over_records
 from hedgerow.errors import ParameterError
 
 KEYS = ["urbrur", "roof", "walls", "water", "electcon", "relat", "sex"]
@@ -82,7 +82,7 @@ def test_the_scores_that_the_practice_guide_prints():
     assert found.scores.tolist() == [0, 0, 6, 0, 12, 0, 6, 10, 0, 0]
     # its DIS-SUDA scores are made from sdcMicro's scores of another scale, which it prints as well
     other = np.array([0, 0, 1.75, 0, 3.25, 0, 1.75, 2.75, 0, 0])
-    told = spread(found.intrusion(), other, found.uniques, 4)
+    told = spread_over_records(found.intrusion(), other, found.uniques, 4)
     printed = [0, 0, 0.005120313, 0, 0.010702061, 0, 0.005120313, 0.008775093, 0, 0]
     assert told == pytest.approx(printed, abs=1e-9)
     # from the scores that it calls original, sdcMicro 5.8.1 makes these (benchmarks/sdcmicro.R)

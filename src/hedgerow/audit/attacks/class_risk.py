@@ -33,7 +33,7 @@ from ...measures import (
 from ...schema import Schema
 from ..column_comparison import BINS, scatter
 from ..design_matrix import Known, known_table
-from ..success import Target, Tolerance
+from ..success import AttackTarget, Tolerance
 from ..table_pair import Pair, TablePair
 
 
@@ -157,7 +157,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 def sensitive_summary(
     column: SensitiveCounts,
-    target: Target,
+    target: AttackTarget,
     hierarchy: Hierarchy | None = None,
     smallest_cell: int | None = None,
 ) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def sensitive_summary(
     ----------
     column : SensitiveCounts
         Its values by class.
-    target : Target
+    target : AttackTarget
         How it is attacked.
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
@@ -208,7 +208,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     return int(replace(persons, homes=None).by_class(cells).different.min())
 
 
-def fitting_closeness(kind: str, target: Target, diversity: Mapping[str, Any]) -> dict[str, Any]:
+def fitting_closeness(kind: str, target: AttackTarget, diversity: Mapping[str, Any]) -> dict[str, Any]:
     """t-closeness by the distance that fits a column: which, and how much.
 
     Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for

@@ -32,7 +32,7 @@ _BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class ReleaseGroups:
     """What one release tells of the people of a table.
 
     Parameters
@@ -53,14 +53,14 @@ class Told:
     sensitive: dict[str, Column]
 
     @classmethod
-    def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> Told:
+    def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> ReleaseGroups:
         """A paired release; `rows` are the rows of the original behind its pairs."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
         return cls(name, pair.value_groups, at, {c.name: c for c in pair.released_sensitive})
 
 
-def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[Told]:
+def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[ReleaseGroups]:
     """Further releases of the original's people, or of some of them.
 
     Parameters
@@ -87,7 +87,7 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
     return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
 
 
-def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
+def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
     if isinstance(other, Release):
         paired = pair_up(other.original, of_release(other))
         rows = _rows_in(other.original, pair.original, name)[paired.rows]
@@ -113,7 +113,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> Told:
             f"{name} altered values, so it has no groups of equal cells to narrow down",
             hint="leave it out of others (--also)",
         )
-    return Told.of(name, paired, rows, pair.original.n_rows)
+    return ReleaseGroups.of(name, paired, rows, pair.original.n_rows)
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
@@ -130,7 +130,7 @@ def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
 
 
 def composition(
-    pair: Pair, others: Sequence[Told], *, k: int | None = None
+    pair: Pair, others: Sequence[ReleaseGroups], *, k: int | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Intersect the groups of known people over several releases.
 
@@ -142,7 +142,7 @@ def composition(
     ----------
     pair : Pair
         The release that is audited.
-    others : sequence of Told
+    others : sequence of ReleaseGroups
         The other ones.
     k : int, optional
         Fewest records that a group should leave; by default those of the smallest group.
@@ -157,7 +157,7 @@ def composition(
         keeps the person's own record back from every group; ``original`` asks the groups of the
         original.
     """
-    audited = Told.of("this release", pair, pair.rows, pair.original.n_rows)
+    audited = ReleaseGroups.of("this release", pair, pair.rows, pair.original.n_rows)
     k = int(pair.value_groups.sizes.min()) if k is None else k
     columns, attacks = {}, []
     for column in by_name(pair.sensitive):
@@ -170,7 +170,7 @@ def composition(
 
 
 def _column(
-    pair: Pair, column: Column, releases: Sequence[Told], k: int
+    pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """One sensitive column; None where no two releases have a person in common."""
     at = [t.at[pair.rows] for t in releases]
@@ -186,8 +186,8 @@ def _column(
     per_release: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
     for people in blocks:
         truth = column.codes[people].astype(np.int64)
-        each = [_Left.alone(g, a[people]) for g, a in zip(groups, at, strict=True)]
-        for several, remaining in zip(per_release, (*each, reduce(_Left.and_by, each)), strict=True):
+        each = [_Remaining.alone(g, a[people]) for g, a in zip(groups, at, strict=True)]
+        for several, remaining in zip(per_release, (*each, reduce(_Remaining.and_by, each)), strict=True):
             several.append(_People.of(remaining, public, truth))
     *singly, together = (_People.joined(several) for several in per_release)
     alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
@@ -218,7 +218,7 @@ class _Groups:
     codes: IntArray
 
     @classmethod
-    def of(cls, release: Told, column: Column) -> _Groups:
+    def of(cls, release: ReleaseGroups, column: Column) -> _Groups:
         unknown = column.n_values + 1
         codes = release.sensitive[column.name].codes_in(column, unknown=unknown).astype(np.int64)
         return cls(release.labels, Counts.from_codes(release.labels, codes, unknown + 1), codes)
@@ -230,7 +230,7 @@ class _Groups:
 
 
 @dataclass(frozen=True, eq=False)
-class _Left:
+class _Remaining:
     """The values that are left of each person, and how often.
 
     Parameters
@@ -251,7 +251,7 @@ class _Left:
     known: npt.NDArray[np.bool_]
 
     @classmethod
-    def alone(cls, groups: _Groups, at: IntArray) -> _Left:
+    def alone(cls, groups: _Groups, at: IntArray) -> _Remaining:
         """What one release leaves of the people in some of its rows; -1: not in it."""
         counts, people = groups.counts, np.flatnonzero(at >= 0)
         which, cells = entries_of(counts, groups.labels.labels[at[people]].astype(np.int64))
@@ -260,7 +260,7 @@ class _Left:
         keys = people[which] * counts.n_values + values
         return cls(counts.n_values, keys, number, number - mine, at >= 0)
 
-    def and_by(self, other: _Left) -> _Left:
+    def and_by(self, other: _Remaining) -> _Remaining:
         """What two releases leave: who is in one alone keeps what that one leaves."""
         place = np.searchsorted(other.keys, self.keys)
         place = np.minimum(place, max(len(other.keys) - 1, 0))
@@ -277,7 +277,7 @@ class _Left:
             fewest[met] = np.minimum(mine[met], theirs[place[met]])
             return np.concatenate([fewest[stays], theirs[new]])[order]
 
-        return _Left(
+        return _Remaining(
             self.n_values,
             keys[order],
             fewer(self.counts, other.counts),
@@ -313,7 +313,7 @@ class _People:
     disclosure: FloatArray
 
     @classmethod
-    def of(cls, remaining: _Left, public: Column, truth: IntArray) -> _People:
+    def of(cls, remaining: _Remaining, public: Column, truth: IntArray) -> _People:
         """Of some people with their true codes; `public` is the original's whole column."""
         n = len(truth)
         who, values = remaining.keys // remaining.n_values, remaining.keys % remaining.n_values

@@ -73,7 +73,7 @@ def downcoding(
     A. Cohen (2022), Attacks on Deidentification's Defenses. USENIX Security.
     """
     cells = by_name(pair.released_quasi)
-    columns = [Finer.of(column) for column in cells]
+    columns = [FinerSteps.from_released(column) for column in cells]
     people_asked = spread(pair.canonical, people, random_state)
     targets = [
         j for j, c in enumerate(columns) if cells[j].general and c.coarse[c.codes[people_asked]].any()
@@ -86,20 +86,20 @@ def downcoding(
     labels, place = np.unique(classes.labels[people_asked], return_inverse=True)
     with quiet():
         rule = _Rule(cells, columns, classes)
-        weights = rule.shown(labels.astype(np.int64), targets)
+        weights = rule.cell_weights(labels.astype(np.int64), targets)
         narrowed = rule.excluding(labels.astype(np.int64), weights)
         dependence = _Dependence(pair, cells, columns, classes, rule.public)
-        found: dict[str, dict[int, IntArray]] = {
+        step_names: dict[str, dict[int, IntArray]] = {
             "rule": {j: narrowed[j].argmax(axis=1)[place] for j in targets},
             "dependence": {j: dependence.named(j, people_asked, weights[j][place]) for j in targets},
         }
         if any((narrowed[j] != weights[j]).any() for j in targets):
-            found["rule and dependence"] = {
+            step_names["rule and dependence"] = {
                 j: dependence.named(j, people_asked, narrowed[j][place]) for j in targets
             }
     return [
         _record(learner, names, columns, cells, people_asked, rule.public)
-        for learner, names in found.items()
+        for learner, names in step_names.items()
     ]
 
 
@@ -109,7 +109,7 @@ class _Rule:
     def __init__(
         self,
         released: Sequence[ReleasedColumn],
-        columns: Sequence[Finer],
+        columns: Sequence[FinerSteps],
         classes: Groups,
     ) -> None:
         self.known, self.columns, self.classes = released, columns, classes
@@ -117,10 +117,10 @@ class _Rule:
         self.nested = [nested(c) for c in released]
         self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in released])
         self._mass = [
-            np.maximum(c.held @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
+            np.maximum(c.cover @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
         ]
 
-    def shown(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
+    def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
         """By target column the weight of every step for each of some classes, from its cell."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
@@ -136,12 +136,12 @@ class _Rule:
             part = np.arange(begin, min(begin + _BLOCK, len(labels)))
             for i, finer in self._finer(labels[part]):
                 for j in out:
-                    out[j][part[i]] *= self._left(j, int(labels[part[i]]), finer)
+                    out[j][part[i]] *= self._remaining(j, int(labels[part[i]]), finer)
         return out
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
         """Steps of each cell by what it shows, or by how often the release has them."""
-        column, weights = self.columns[j], self.columns[j].held[cells].toarray() * self.public[j]
+        column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.known[j]
         if not source.is_number:
             for i, cell in enumerate(cells):
@@ -158,7 +158,7 @@ class _Rule:
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
             if source.anything[cell] or not column.coarse[cell]:
                 continue
-            steps = column.held.indices[column.held.indptr[cell] : column.held.indptr[cell + 1]]
+            steps = column.cover.indices[column.cover.indptr[cell] : column.cover.indptr[cell + 1]]
             if source.is_number:
                 values = steps[steps < column.n_steps - 1]
                 steps = values[[0, -1]] if len(values) else values
@@ -176,13 +176,13 @@ class _Rule:
             inside &= _within_cells(source, distinct)[:, cells][place]
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
-    def _left(self, j: int, label: int, finer: IntArray) -> FloatArray:
+    def _remaining(self, j: int, label: int, finer: IntArray) -> FloatArray:
         """What is left of each step of a class when it is in none of the finer ones."""
         share = np.ones(len(finer))
         for i, mass in enumerate(self._mass):
             if i != j:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
-        excluded = self.columns[j].held[self.cells[j, finer]].T @ share
+        excluded = self.columns[j].cover[self.cells[j, finer]].T @ share
         return np.maximum(1.0 - excluded, ODDS)
 
 
@@ -212,15 +212,15 @@ class _Dependence:
         self,
         pair: Pair,
         released: Sequence[ReleasedColumn],
-        columns: Sequence[Finer],
+        columns: Sequence[FinerSteps],
         classes: Groups,
         public: Sequence[FloatArray],
     ) -> None:
         self.columns, self.public, self.classes = columns, public, classes
         sensitive = by_name(pair.released_sensitive)
         self.evidence = [
-            *(Finer.of(column, FEW) for column in released),
-            *(Finer.plain(column) for column in sensitive),
+            *(FinerSteps.from_released(column, FEW) for column in released),
+            *(FinerSteps.from_column(column) for column in sensitive),
         ]
         chosen = evenly(np.arange(classes.n_groups), LEARNT_FROM)
         rows = np.flatnonzero(np.isin(classes.labels, chosen))
@@ -234,17 +234,17 @@ class _Dependence:
         if not others or not len(tried):
             return np.asarray(weights.argmax(axis=1))
         shares = target.shares(learnt)
-        evidence = self._told(j, others, learnt, tried, shares)
-        covered = target.held[target.codes[tried]].toarray()
+        evidence = self._evidence(j, others, learnt, tried, shares)
+        covered = target.cover[target.codes[tried]].toarray()
         likely = [_likelihood(covered, shares, evidence * w) for w in WEIGHTS]
         best = WEIGHTS[int(np.argmax(np.round(likely, 9)))]
         if best == 0:
             return np.asarray(weights.argmax(axis=1))
-        log = self._told(j, others, rows, people, self.public[j]) * best
+        log = self._evidence(j, others, rows, people, self.public[j]) * best
         log -= log.max(axis=1, keepdims=True)
         return np.asarray((weights * np.exp(log)).argmax(axis=1))
 
-    def _told(
+    def _evidence(
         self,
         j: int,
         others: Sequence[int],
@@ -259,7 +259,7 @@ class _Dependence:
             other_shares = other.shares(learnt)
             pairs = together(target, other, learnt, shares, other_shares)
             cells, place = np.unique(other.codes[people], return_inverse=True)
-            covered = other.held[cells]
+            covered = other.cover[cells]
             mass = np.maximum(covered @ other_shares, 1e-300)
             both = covered @ pairs.T
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -278,7 +278,7 @@ def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> flo
 def _record(
     learner: str,
     names: dict[int, IntArray],
-    columns: Sequence[Finer],
+    columns: Sequence[FinerSteps],
     released: Sequence[ReleasedColumn],
     people_asked: IntArray,
     public: Sequence[FloatArray],
@@ -325,7 +325,7 @@ def _rate(share: float, people: int) -> Rate:
 
 
 def _compared(
-    column: Finer,
+    column: FinerSteps,
     cells: IntArray,
     true_steps: IntArray,
     named: IntArray,
@@ -335,7 +335,7 @@ def _compared(
     """How many are right: the names, the control, the two public guesses, a draw."""
     true = np.bincount(column.step, source.whole.counts(), column.n_steps)
     distinct, place = np.unique(cells, return_inverse=True)
-    covered = column.held[distinct].toarray()
+    covered = column.cover[distinct].toarray()
     chances = covered * true
     chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
     guess, best = (covered * public).argmax(axis=1)[place], chances.argmax(axis=1)[place]
@@ -353,7 +353,7 @@ ROUNDS = 60
 
 
 @dataclass(frozen=True, eq=False)
-class Finer:
+class FinerSteps:
     """The steps that the cells of one column may stand for.
 
     Parameters
@@ -365,7 +365,7 @@ class Finer:
         The step of each original value, the last one missing.
     size : float array, shape (n_steps,)
         How many values a step holds.
-    held : sparse float array, shape (n_cells, n_steps)
+    cover : sparse float array, shape (n_cells, n_steps)
         The share of a step's values that a cell may stand for.
     """
 
@@ -373,10 +373,10 @@ class Finer:
     codes: npt.NDArray[Any]
     step: IntArray
     size: FloatArray
-    held: csr_array
+    cover: csr_array
 
     @classmethod
-    def of(cls, column: ReleasedColumn, most: int = STEPS) -> Finer:
+    def from_released(cls, column: ReleasedColumn, most: int = STEPS) -> FinerSteps:
         """A released quasi-identifier."""
         step = _steps(column.original, most)
         size = np.bincount(step).astype(np.float64)
@@ -384,7 +384,7 @@ class Finer:
         return cls(column.name, column.codes, step, size, covered @ _inverse(size))
 
     @classmethod
-    def plain(cls, column: Column, most: int = FEW) -> Finer:
+    def from_column(cls, column: Column, most: int = FEW) -> FinerSteps:
         """A column whose values are released as they are."""
         step = _steps(column, most)
         size = np.bincount(step).astype(np.float64)
@@ -398,7 +398,7 @@ class Finer:
     @cached_property
     def coarse(self) -> npt.NDArray[np.bool_]:
         """Which cells may stand for more than one step."""
-        return np.diff(self.held.indptr) > 1
+        return np.diff(self.cover.indptr) > 1
 
     def shares(self, rows: IntArray) -> FloatArray:
         """How often each step occurs among some rows, as far as their cells tell.
@@ -407,24 +407,24 @@ class Finer:
         its steps in proportion to the shares so far. One record more, spread over all values,
         keeps what no cell shows alone from having none.
         """
-        counts = np.bincount(self.codes[rows], minlength=self.held.shape[0]).astype(np.float64)
+        counts = np.bincount(self.codes[rows], minlength=self.cover.shape[0]).astype(np.float64)
         present = np.flatnonzero(counts)
-        covered, counts = self.held[present], counts[present]
-        found = anywhere = self.size / self.size.sum()
+        covered, counts = self.cover[present], counts[present]
+        estimate = anywhere = self.size / self.size.sum()
         for _ in range(ROUNDS):
-            found = found * (covered.T @ (counts / np.maximum(covered @ found, 1e-300))) + anywhere
-            found /= found.sum()
-        return np.asarray(found)
+            estimate = estimate * (covered.T @ (counts / np.maximum(covered @ estimate, 1e-300))) + anywhere
+            estimate /= estimate.sum()
+        return np.asarray(estimate)
 
 
 def together(
-    one: Finer, other: Finer, rows: IntArray, alone: FloatArray, other_alone: FloatArray
+    one: FinerSteps, other: FinerSteps, rows: IntArray, alone: FloatArray, other_alone: FloatArray
 ) -> FloatArray:
     """How often each pair of steps of two columns occurs, as far as the cells of some rows tell.
 
     Parameters
     ----------
-    one, other : Finer
+    one, other : FinerSteps
     rows : int array
     alone, other_alone : float arrays
         What `shares` tells of each; pairs start from, and lean towards, their product.
@@ -437,7 +437,7 @@ def together(
     first = rows[pairs.first]
     mine, place = np.unique(one.codes[first], return_inverse=True)
     theirs, beside_place = np.unique(other.codes[first], return_inverse=True)
-    covered, other_covered = one.held[mine], other.held[theirs]
+    covered, other_covered = one.cover[mine], other.cover[theirs]
     weight = pairs.sizes.astype(np.float64)
     shape = (len(mine), len(theirs))
     independent = np.outer(alone, other_alone)
@@ -511,10 +511,10 @@ def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
         amount = np.minimum(end[cells], upto[at]) - np.maximum(begin[cells], bounds[at])
     else:
         members = [
-            np.arange(m) if anything else own
-            for own, anything in zip(column.members, column.anything, strict=True)
+            np.arange(m) if anything else codes
+            for codes, anything in zip(column.members, column.anything, strict=True)
         ]
-        cells = np.repeat(np.arange(column.n_cells), [len(own) for own in members])
+        cells = np.repeat(np.arange(column.n_cells), [len(codes) for codes in members])
         at = step[np.concatenate([np.zeros(0, np.int64), *members])]
         amount = np.ones(len(at))
     cells = np.concatenate([cells, missing])

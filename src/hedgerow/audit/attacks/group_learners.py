@@ -55,7 +55,7 @@ class GroupRows:
     separate: bool
 
     @cached_property
-    def known(self) -> Counts:
+    def known_counts(self) -> Counts:
         """The known values of each group."""
         some = self.is_known[self.codes]
         groups = Groups(self.groups.labels[some], self.groups.first)
@@ -71,7 +71,7 @@ class GroupRows:
     def usable(self) -> IntArray:
         """The rows with a known value, or in a group that has one."""
         if self.separate:
-            return self.rows[self.known.sizes[self.groups.labels[self.rows]] > 0]
+            return self.rows[self.known_counts.sizes[self.groups.labels[self.rows]] > 0]
         return self.rows[self.is_known[self.codes[self.rows]]]
 
     @cached_property
@@ -110,12 +110,12 @@ class GroupRows:
 
         That is the join of two tables whose values are published by group.
         """
-        cells, entries = entries_of(self.known, self.group_of)
-        key = self.class_of[cells] * self.known.n_values + self.known.values[entries]
-        weight = self.known.counts[entries] / self.groups.sizes[self.group_of[cells]]
+        cells, entries = entries_of(self.known_counts, self.group_of)
+        key = self.class_of[cells] * self.known_counts.n_values + self.known_counts.values[entries]
+        weight = self.known_counts.counts[entries] / self.groups.sizes[self.group_of[cells]]
         keys, place = np.unique(key, return_inverse=True)
         counts: Any = np.bincount(place, self.sizes[cells] * weight, len(keys))
-        n, width = int(self.class_of.max(initial=-1)) + 1, self.known.n_values
+        n, width = int(self.class_of.max(initial=-1)) + 1, self.known_counts.n_values
         return Counts(keys // width, keys % width, counts, n, width)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
@@ -142,10 +142,10 @@ class GroupRows:
 
     def shares(self) -> Any:
         """The shares of the known values in the group of each cell, shape (n_cells, n_values)."""
-        cells, entries = entries_of(self.known, self.group_of)
+        cells, entries = entries_of(self.known_counts, self.group_of)
         return csr_array(
-            (self.known.shares[entries], (cells, self.known.values[entries])),
-            shape=(len(self.sizes), self.known.n_values),
+            (self.known_counts.shares[entries], (cells, self.known_counts.values[entries])),
+            shape=(len(self.sizes), self.known_counts.n_values),
         )
 
 
@@ -196,7 +196,7 @@ class GroupCounts:
         if len(rest):
             parts = zip(entries, self._balanced(cells, rest), strict=True)
             cell, value, chance = (np.concatenate(part) for part in parts)
-        shape = len(cells.sizes), cells.known.n_values
+        shape = len(cells.sizes), cells.known_counts.n_values
         self.chances = csr_array((chance, (cell, value)), shape=shape)
 
     def _count(self, cells: GroupRows, cell: IntArray, value: IntArray, chance: FloatArray) -> None:
@@ -211,7 +211,7 @@ class GroupCounts:
 
     def _balanced(self, cells: GroupRows, some: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """The chance of each value of its group for some cells of whole groups (E step)."""
-        counts, at = cells.known, cells.group_of[some]
+        counts, at = cells.known_counts, cells.group_of[some]
         which, entry = entries_of(counts, at)
         cell, value = some[which], counts.values[entry]
         log = np.zeros(len(cell))

@@ -377,14 +377,14 @@ class TrainingSet:
     def published_means(self, groups: IntArray) -> FloatArray:
         """The means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
-        counts = self.cells.known
+        counts = self.cells.known_counts
         part = (_matrix(counts) / np.maximum(counts.sizes, 1)[:, None]).tocsr()[groups]
         return np.asarray((part @ self._numbers)[:, None] if self.number else part.toarray())
 
     @cached_property
     def _group_counts(self) -> GroupCounts:
         assert self.cells is not None
-        kinds = kinds_of(self.cells.known, self.number)
+        kinds = kinds_of(self.cells.known_counts, self.number)
         return GroupCounts(self.cells, self.released, kinds)
 
     @cached_property

@@ -22,7 +22,7 @@ from ...progress import Tell
 from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
-from ..success import Target, area, attack_record, rate_of
+from ..success import AttackTarget, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
 from .class_risk import best_hits, twentieths
 
@@ -134,7 +134,7 @@ class Matches:
     ----------
     nearest : float array, shape (n_people,)
         Distance of the nearest record over the quasi-identifiers, 0 where one may be theirs.
-    own : float array, shape (n_people,)
+    same_values : float array, shape (n_people,)
         The share of the nearest records that have the person's sensitive values as well.
     chance : float array, shape (n_people,)
         The share of all records that have the person's sensitive values.
@@ -143,7 +143,7 @@ class Matches:
     """
 
     nearest: FloatArray
-    own: FloatArray
+    same_values: FloatArray
     chance: FloatArray
     joined: FloatArray
 
@@ -291,8 +291,8 @@ def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: I
         learner="best match",
         target="own record",
         means="the nearest released record has all sensitive values of the person",
-        success=rate_of(mine.own),
-        control=None if theirs is None else rate_of(theirs.own),
+        success=rate_of(mine.same_values),
+        control=None if theirs is None else rate_of(theirs.same_values),
         original=rate_of(original),
         public_guess=commonest,
         random_row=float(mine.chance.mean()),
@@ -428,7 +428,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
     }
 
 
-def _right(groups: Groups, column: Column, target: Target) -> FloatArray:
+def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
     """Per group the share of its people whose value the best guess names."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:

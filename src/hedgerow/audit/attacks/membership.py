@@ -154,7 +154,7 @@ def _scores(
     out: dict[Attack, Scores] = {}
     for knows, release in releases.items():
         compared = release.compared(others)
-        scores = zip(*(compared.of(known) for known in (mine, strangers)), strict=True)
+        scores = zip(*(compared.of(people) for people in (mine, strangers)), strict=True)
         means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
         out |= {attack: Scores(*each) for attack, each in zip(means, scores, strict=False)}
     return out
@@ -202,10 +202,10 @@ class _Release:
         if sensitive:
             self.rows = Reach(sensitive, np.arange(len(records.labels)))
 
-    def agreeing(self, known: Known, person: int) -> Iterator[IntArray]:
+    def agreeing(self, people: Known, person: int) -> Iterator[IntArray]:
         """Yield the rows that agree with a person; with groups those of the groups that may."""
         for shares in self.agreements:
-            rows = self.rows.agreeing(known, person, shares)
+            rows = self.rows.agreeing(people, person, shares)
             if self.groups is not None:
                 is_possible = np.zeros(self.groups.n_groups, np.bool_)
                 is_possible[self.groups.labels[rows]] = True
@@ -248,7 +248,7 @@ class _Compared:
             records = float(sizes[fits].sum())
             expected = float(self.expected[fits].sum()) if records else self.none
             out[1, person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
-            nearest, other = float(distance.min()), self._beside(quasi, person)
+            nearest, other = float(distance.min()), self._nearest_other(quasi, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
             for i, rows in enumerate(release.agreeing(sensitive, person), 2):
                 out[i, person] = self._among(distance, nearest, rows)
@@ -264,7 +264,7 @@ class _Compared:
         luck = len(rows) * as_near / self.release.sizes.sum()
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
-    def _beside(self, people: Known, person: int) -> float:
+    def _nearest_other(self, people: Known, person: int) -> float:
         """How far the nearest of the other people is."""
         total = np.zeros(len(self.others))
         for column, values, values_of_people in zip(
@@ -331,7 +331,7 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
         "people": members,
         "strangers": strangers,
         "found": {
-            f"{alarms:g}": _found(scores, alarms, members, strangers)
+            f"{alarms:g}": _found_at(scores, alarms, members, strangers)
             for alarms in FALSE_ALARMS
             if alarms * strangers >= FEWEST
         },
@@ -348,7 +348,7 @@ def _area_of(scores: Sequence[Scores]) -> Rate:
     return area([(s.members, s.strangers) for s in scores])
 
 
-def _found(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
+def _found_at(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
     """The share of members found at a share of false alarms, with both ends uncertain."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))

@@ -24,7 +24,7 @@ from ..design_matrix import (
     true_values,
 )
 from ..non_members import FOLDS
-from ..success import Target, attack_record, bootstrap, rate_of
+from ..success import AttackTarget, attack_record, bootstrap, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
 from .learners import LEARNERS, TRAINED, Guesses, TrainingSet, nearest_of
 
@@ -62,17 +62,17 @@ def regression(
     -------
     list of dict
         One a learner and column. ``success`` is the share of people whose value
-        was named (see `Target`), with its Wilson interval.
+        was named (see `AttackTarget`), with its Wilson interval.
     """
     out = []
     for j in range(len(sides.sensitive)):
-        attack = _on(sides, j, people, random_state)
+        attack = _prepared(sides, j, people, random_state)
         if attack is not None:
             out += attack.by(learners, random_state, progress)
     return out
 
 
-def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | None:
+def _prepared(sides: TablePair, j: int, most: int, random_state: int) -> ColumnAttack | None:
     """Prepare the attack on one column; None where nobody's value is known and shown."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
@@ -105,7 +105,7 @@ def _on(sides: TablePair, j: int, most: int, random_state: int) -> OnColumn | No
     original = _training(
         before, j, shown_as(before.sensitive[j], before.sensitive[j], aim), sides.original_rows(members)
     )
-    return OnColumn(column, aim, people_asked, release, original, sides.classes.n_groups, withheld)
+    return ColumnAttack(column, aim, people_asked, release, original, sides.classes.n_groups, withheld)
 
 
 def _training(
@@ -122,14 +122,14 @@ def _training(
 
 
 @dataclass(frozen=True, eq=False)
-class OnColumn:
+class ColumnAttack:
     """The attack on one sensitive column.
 
     Parameters
     ----------
-    own : Column
-    aim : Target
-    asked : sequence of Asked
+    column : Column
+    aim : AttackTarget
+    people : sequence of Asked
         The members, with their values of this column alone; behind them people who took no part.
     release, before : TrainingSet
         What the release teaches, and the original.
@@ -140,9 +140,9 @@ class OnColumn:
         there is nobody else.
     """
 
-    own: Column
-    aim: Target
-    asked: Sequence[Asked]
+    column: Column
+    aim: AttackTarget
+    people: Sequence[Asked]
     release: TrainingSet
     before: TrainingSet
     classes: int
@@ -152,8 +152,8 @@ class OnColumn:
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
         """What each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, training, quasi = self.aim, self.release, self.asked[0].known
-        truth = self.asked[0].values[0]
+        aim, training, quasi = self.aim, self.release, self.people[0].known
+        truth = self.people[0].values[0]
         if not len(truth) or training.cells is None:
             return []
         base, out = baselines(training.cells.totals, training.values, truth, aim), []
@@ -161,30 +161,30 @@ class OnColumn:
         tried = (*TRAINED, "group counts") if training.cells.separate else TRAINED
         for learner in [name for name in learners if name in tried]:
             if progress:
-                progress(f"regression attack on {self.own.name}: {learner}")
-            made = [
+                progress(f"regression attack on {self.column.name}: {learner}")
+            guessed = [
                 training.attack(learner, who.known, aim.tolerances, random_state, who.released)
-                for who in self.asked
+                for who in self.people
             ]
             members, *others = (
                 score(guesses, who.values[0], aim)
-                for guesses, who in zip(made, self.asked, strict=True)
+                for guesses, who in zip(guessed, self.people, strict=True)
             )
             guessed_before = self.before.attack(learner, quasi, aim.tolerances, random_state)
-            control = self._held(learner, random_state)
+            control = self._score_withheld(learner, random_state)
             if others and len(others[0].errors):
                 control = others[0]
             original = score(guessed_before, truth, aim)
-            row = _row(self.own, aim, learner, members, control, original, base, random_state)
-            out.append(row | {"trained": made[0].trained, "classes": self.classes})
+            row = _row(self.column, aim, learner, members, control, original, base, random_state)
+            out.append(row | {"trained": guessed[0].trained, "classes": self.classes})
         return out
 
-    def _held(self, learner: str, random_state: int) -> Score | None:
+    def _score_withheld(self, learner: str, random_state: int) -> Score | None:
         """The attack on people whose rows it did not see; None where nobody is at hand."""
         if self.withheld is None:
             return None
         (trainings, part), aim = self.withheld, self.aim
-        quasi, truth = self.asked[0].known, self.asked[0].values[0]
+        quasi, truth = self.people[0].known, self.people[0].values[0]
         none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
         values = np.full(len(truth), none)
         named = {t.key: values.copy() for t in aim.tolerances}
@@ -200,7 +200,7 @@ class OnColumn:
         return score(Guesses(values, named, 0), truth, aim)
 
 
-def truth_of(column: Column, original: Column, aim: Target) -> npt.NDArray[Any]:
+def truth_of(column: Column, original: Column, aim: AttackTarget) -> npt.NDArray[Any]:
     """Return people's values: numbers, or the codes of `original`, with one more for a value that it lacks."""
     if aim.is_number:
         return true_values(column)
@@ -209,12 +209,12 @@ def truth_of(column: Column, original: Column, aim: Target) -> npt.NDArray[Any]:
     return column.codes_in(original, unknown=original.n_values + 1)
 
 
-def known_in(truth: npt.NDArray[Any], original: Column, aim: Target) -> BoolArray:
+def known_in(truth: npt.NDArray[Any], original: Column, aim: AttackTarget) -> BoolArray:
     """Whose value is known: nobody is asked for one that is missing."""
     return np.isfinite(truth) if aim.is_number else truth != original.n_values
 
 
-def shown_as(original: Column, released: Column, aim: Target) -> tuple[npt.NDArray[Any], FloatArray]:
+def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
     """Released codes, and the number behind each; few-valued numbers as the nearest of their own."""
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
@@ -233,14 +233,14 @@ class Score:
     squares: FloatArray
 
 
-def score(guess: Guesses, y: npt.NDArray[Any], aim: Target) -> Score:
+def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
     """Guesses held against the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
     errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
     return Score(hits, errors, errors**2)
 
 
-def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) -> dict[str, Any]:
+def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget) -> dict[str, Any]:
     """What needs no attack: the public mean or majority, and a random released row."""
     shares, key = public.shares, aim.headline.key
     if not aim.is_number:
@@ -270,7 +270,7 @@ def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: Target) ->
 
 def _row(
     column: Column,
-    aim: Target,
+    aim: AttackTarget,
     learner: str,
     members: Score,
     control_score: Score | None,

@@ -16,7 +16,7 @@ from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
 from ..success import Rate, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
-from .downcoding import Finer
+from .downcoding import FinerSteps
 
 DESCRIPTIONS = 300
 """Descriptions that each intruder asks, those that fewest people should fit."""
@@ -271,9 +271,9 @@ class _Described:
 
 def _masses(column: ReleasedColumn) -> FloatArray:
     """The share of the original's people that each cell may stand for."""
-    finer = Finer.of(column)
+    finer = FinerSteps.from_released(column)
     totals = np.bincount(finer.step, column.whole.counts(), finer.n_steps)
-    return np.asarray(finer.held @ (totals / max(totals.sum(), 1)))
+    return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
 
 
 def singling_out(
@@ -353,8 +353,8 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
     if not len(mine):
         return wilson(0.0, 0)
     s = min(n, m)
-    stay = [_drawn(mine, n, n - s, hits) for hits in (0, 1)]
-    added = [_drawn(theirs, m, s, hits) for hits in (0, 1)]
+    stay = [_chance_of_hits(mine, n, n - s, hits) for hits in (0, 1)]
+    added = [_chance_of_hits(theirs, m, s, hits) for hits in (0, 1)]
     one = stay[0] * added[1] + stay[1] * added[0]
     before = mine == 1
     share = float(np.clip((before - (before - one) * (n / s)).mean(), 0.0, 1.0))
@@ -363,7 +363,7 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
     return Rate(share, uncertain.low, uncertain.high, len(mine))
 
 
-def _drawn(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
+def _chance_of_hits(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
     """The chance that a draw of some of n people holds so many of those who fit."""
     from scipy.stats import hypergeom
 

@@ -83,15 +83,15 @@ class SpecialUniques:
         fraction : float, in (0, 1)
             The share of the population in the sample.
         """
-        return spread(self.intrusion(fraction), self.scores, self.uniques, len(self.names))
+        return spread_over_records(self.intrusion(fraction), self.scores, self.uniques, len(self.names))
 
 
-def spread(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
+def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
     """The intrusion's chance spread over the records by their scores; see `SpecialUniques.dis_scores`.
 
     Examples
     --------
-    >>> spread(0.1, np.array([0.0, 2.0, 2.0]), 2, 8).round(4).tolist()
+    >>> spread_over_records(0.1, np.array([0.0, 2.0, 2.0]), 2, 8).round(4).tolist()
     [0.0, 0.1, 0.1]
     """
     chances = np.zeros(len(scores))
