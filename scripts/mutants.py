@@ -240,7 +240,7 @@ MUTANTS = (
     M("a household may be released", "schema.py",
       'if self.household is not None and role != "identifier":', "if False:",
       f"{HOMES}test_who_lives_together_is_never_released"),
-    M("households have pseudonyms", "release/protect.py", "if n != schema.household)", "if True)",
+    M("households have pseudonyms", "release/making.py", "if n != schema.household)", "if True)",
       f"{HOMES}test_who_lives_together_is_never_released"),
     M("a column that differs in households is cut", "methods/design.py",
       "group([homes.codes, column.codes]).n_groups == homes.n:",

@@ -14,9 +14,9 @@ import typer
 
 from ..errors import HedgerowError, PromiseError, no_memory
 from ..progress import cautions
-from . import apply, audit, frontier, protect, recipient, start
+from . import apply, audit, for_recipients, frontier, protect, start
+from .command import Panelled
 from .console import complain, set_loudness, warn
-from .options import Panelled
 from .outputs import forget
 
 HELP = """Protect a table about people before it is shared, and measure what is left to find out.
@@ -76,8 +76,8 @@ for command in (
     apply.apply,
     audit.audit,
     frontier.frontier,
-    recipient.reconstruct,
-    recipient.verify_model,
+    for_recipients.reconstruct,
+    for_recipients.verify_model,
     audit.score,
     start.profiles,
     start.studio,

@@ -20,8 +20,8 @@ from ..workflow.options import (
     Option,
     plan_read_as,
 )  # fmt: skip
+from .command import Options, command
 from .console import as_json, explain_engine, note, say, warn, working
-from .options import Options, command
 from .outputs import is_stream, new_file, sent
 
 

@@ -21,8 +21,8 @@ from ..workflow.options import (
     plan_read_as,
     under,
 )  # fmt: skip
+from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
-from .options import FORMATS, Options, command
 from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
 
 PASSED = (

@@ -11,8 +11,8 @@ from ..methods.estimator import TRIED
 from ..notation import figure
 from ..workflow import methods
 from ..workflow.options import FILE, FORCE, SCHEMA, SHEET, TABLES, Option, under
+from .command import TABLE, Options, command
 from .console import as_json, say, warn, working
-from .options import TABLE, Options, command
 from .outputs import PICTURE, POINTS, check_distinct, new_file
 
 

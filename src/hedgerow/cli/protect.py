@@ -16,8 +16,8 @@ from ..validation import DAY, check
 from ..workflow import methods
 from ..workflow.options import DATE, ENGINE, SAMPLE, TABLES
 from ..workflow.request import CHOICE, OPTIONS, WRITING
+from .command import TABLE, Options, command
 from .console import as_json, explain_engine, note, say, warn, working
-from .options import TABLE, Options, command
 from .outputs import check_distinct, is_stream, send
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from ..schema import Schema
 from ..workflow.options import JSON, READING, SHEET, Option
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
+from .command import FORMATS, Options, command
 from .console import as_json, note, say, table, working
-from .options import FORMATS, Options, command
 from .outputs import named, new_file
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """4 RELEASE: plan + table -> released table, verified, written atomically."""
 
 from .apply import Applied, apply_plan
-from .protect import make_release
+from .making import make_release
 from .release import Release
 
 __all__ = ["Applied", "Release", "apply_plan", "make_release"]

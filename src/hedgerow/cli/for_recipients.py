@@ -8,8 +8,8 @@ from typing import Any
 from ..errors import ParameterError
 from ..files import private_file
 from ..workflow.options import JSON, Option
+from .command import Options, command
 from .console import as_json, say, table, working
-from .options import Options, command
 from .outputs import new_file
 
 _MOST_ROWS = 40
