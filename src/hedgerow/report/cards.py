@@ -92,11 +92,6 @@ def cards(
 Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
 
 
-def cap_on(plan: Plan | None, name: str) -> float | None:
-    """The disclosure that a plan promises of a column."""
-    return cap_of(plan.promises if plan is not None else (), name)
-
-
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
     """The attack that most surely gains over people who took no part, which no cap speaks of."""
     if most is not None and most["over_control_interval"][0] > 0:
@@ -130,7 +125,7 @@ def _grouped(
     notes: list[str] = []
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
-        told, cap = sensitive[name]["disclosure"], cap_on(plan, name)
+        told, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
         say = [
             ("In the worst group, knowing the group takes ", False),
             (percent(told["worst"], 0), True),

@@ -1,129 +1,430 @@
-"""Single figures of an audit as text."""
+"""Figures of an audit as rows of text: a name, the original, the release and what it says.
+
+Terminal, page, notebook and studio show these rows. A figure is written by its unit, in one place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ..notation import percent
+from ..notation import figure, percent
 
-WIDE = 54
-"""How wide the names of figures are that stand beside the original's and the release's."""
+UNITS: Mapping[str, Callable[[Any], str]] = {
+    "number": figure,
+    "share": percent,
+    "per cent": lambda value: percent(value / 100),
+    "people": lambda value: f"{value:,.1f}",
+    "estimate": lambda value: f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.5g}",
+}
+"""How a figure of each unit is written; people may be a mean, an estimate has five digits."""
 
 
-def count(value: float | None) -> str:
-    """A number of people, which may be a mean, as text."""
-    return "-" if value is None else f"{value:,.1f}"
+def written(value: Any, unit: str = "number") -> str:
+    """Return a figure as text, "-" where it was not measured."""
+    return "-" if value is None else UNITS[unit](value)
 
 
 def at(side: Mapping[str, Any] | None, *path: str) -> Any:
-    """A figure of the original; None where no original was measured."""
+    """Return the figure at a path, None where that side was not measured."""
     for key in path:
         side = None if side is None else side.get(key)
     return side
 
 
+class FigureRow(NamedTuple):
+    """A figure as text, beside the original's."""
+
+    name: str
+    original: str
+    release: str
+    says: str = ""
+
+
+class Definition(NamedTuple):
+    """A figure: its name, its path in one side of an audit, its unit and what it says."""
+
+    name: str
+    path: tuple[str, ...]
+    unit: str
+    says: str = ""
+
+
+def figure_rows(
+    definitions: Iterable[Definition],
+    before: Mapping[str, Any] | None,
+    after: Mapping[str, Any],
+    keep_missing: bool = False,
+) -> Iterator[FigureRow]:
+    """Yield a row per figure; those that the release lacks only if `keep_missing`."""
+    for name, path, unit, says in definitions:
+        value = at(after, *path)
+        if value is not None or keep_missing:
+            yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
+
+
+CLASSES = (
+    Definition(
+        "k (smallest group)",
+        ("classes", "k"),
+        "number",
+        "every person shares the released "
+        "quasi-identifiers with at least k - 1 others; missing equals missing",
+    ),
+    Definition(
+        "k in people",
+        ("classes", "people"),
+        "number",
+        "people of the smallest group; 1 where one has more than half of its records",
+    ),
+    Definition(
+        "k in households", ("classes", "households"), "number", "different households in the smallest group"
+    ),
+    Definition(
+        "k when * and missing match anything",
+        ("classes", "wildcard_k"),
+        "number",
+        "a more lenient count, for tables with suppressed cells",
+    ),
+    Definition("groups", ("classes", "classes"), "number", "groups of equal released quasi-identifiers"),
+    Definition("records that are unique", ("classes", "unique_share"), "share", "alone in their group"),
+)
+INTRUDERS = {
+    "prosecutor": "knows that the person is in the table",
+    "journalist": "does not know who of the population is in the table",
+    "marketer": "wants to identify as many people as possible",
+}
 HOUSEHOLD = "reidentification", "household"
-UNIQUE = ("uniqueness",)
 SURVEY = (
-    (
+    Definition(
         "people of the population in the smallest group",
         ("classes", "population", "smallest"),
-        count,
+        "people",
         "summed sampling weights, or counted in the population table",
     ),
-    (
+    Definition(
         "household, highest risk",
         (*HOUSEHOLD, "highest"),
-        percent,
+        "share",
         "that anybody of the household is found: 1 - prod(1 - risk)",
     ),
-    ("household, average risk", (*HOUSEHOLD, "average"), percent, "over households"),
-    (
-        "households expected to be found",
-        (*HOUSEHOLD, "expected"),
-        count,
-        "the sum of their risks",
+    Definition("household, average risk", (*HOUSEHOLD, "average"), "share", "over households"),
+    Definition(
+        "households expected to be found", (*HOUSEHOLD, "expected"), "people", "the sum of their risks"
     ),
-    (
+    Definition(
         "records expected to be found with their household",
         (*HOUSEHOLD, "expected_records"),
-        count,
+        "people",
         "the sum over records of the risk of their household",
     ),
-    (
+    Definition(
         "people unique in the population, estimated",
-        (*UNIQUE, "uniques"),
-        count,
+        ("uniqueness", "uniques"),
+        "people",
         "by Dankar's choice among three models of the population",
     ),
-    (
+    Definition(
         "unique in the sample who are so in the population",
-        (*UNIQUE, "sample_uniques_unique"),
-        percent,
+        ("uniqueness", "sample_uniques_unique"),
+        "share",
         "estimated share of the records that are alone in their group",
     ),
 )
 
 
-def population_rows(
-    before: Mapping[str, Any] | None, after: Mapping[str, Any]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Figures about households and the population behind a sample."""
-    for title, path, show, says in SURVEY:
-        one, two = at(before, *path), at(after, *path)
-        if two is not None:
-            yield title, "-" if one is None else show(one), show(two), says
-    found = after.get("uniqueness")
-    if found:
-        was = at(before, "uniqueness", "models") or {}
-        for name, value in found["models"].items():
-            told = f"of {found['population']:,.0f} people, a sample of {percent(found['fraction'])}"
-            chosen = ", chosen" if name == found["chosen"] else ""
-            failed = "" if value is not None else "; its equations have no solution here"
-            yield (
-                f"  by the model {name}{chosen}",
-                count(was.get(name)),
-                count(value),
-                told + failed,
+def _intruder(model: str) -> tuple[Definition, ...]:
+    path, says = ("reidentification", model), f"intruder {INTRUDERS[model]}"
+    return (
+        Definition(f"{model}, highest risk", (*path, "highest"), "share", says),
+        Definition(f"{model}, average risk", (*path, "average"), "share", says),
+        Definition(f"{model}, records above the threshold", (*path, "above"), "share", says),
+        Definition(f"{model}, expected re-identifications", (*path, "expected"), "people", says),
+    )
+
+
+def risk_rows(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
+) -> Iterator[FigureRow]:
+    """Yield the risks of being found: by groups, by intruder (all where none is named), in the population."""
+    intruders = [row for model in models or INTRUDERS for row in _intruder(model)]
+    yield from figure_rows((*CLASSES, *intruders, *SURVEY), before, after)
+    uniqueness = after.get("uniqueness")
+    if not uniqueness:
+        return
+    for name, value in uniqueness["models"].items():
+        chosen = ", chosen" if name == uniqueness["chosen"] else ""
+        failed = "" if value is not None else "; its equations have no solution here"
+        yield FigureRow(
+            f"  by the model {name}{chosen}",
+            written(at(before, "uniqueness", "models", name), "people"),
+            written(value, "people"),
+            f"of {uniqueness['population']:,.0f} people, a sample of {percent(uniqueness['fraction'])}{failed}",
+        )
+
+
+_PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta")
+
+
+def disclosure_rows(
+    before: Mapping[str, Any] | None, after: Mapping[str, Any], audience: str = "terminal"
+) -> Iterator[FigureRow]:
+    """Yield what groups give away about one sensitive column.
+
+    The terminal shows those that decide, the steward's page all, the recipient's page no worst group.
+    """
+    enhanced = "" if after["enhanced_beta_holds"] else " (does not hold for any beta)"
+    definitions = [
+        Definition("disclosure, mean over groups", ("disclosure", "mean_over_groups"), "number"),
+        Definition("disclosure, mean over records", ("disclosure", "mean_over_records"), "number"),
+        Definition("disclosure, worst group", ("disclosure", "worst"), "number"),
+        *(
+            Definition(
+                f"best guess {guess['means']} (public {percent(guess['public'])})",
+                ("matching", tolerance, "release"),
+                "share",
             )
+            for tolerance, guess in (after["matching"] or {}).items()
+        ),
+        Definition("fewest different values in a group", ("distinct_l",), "number"),
+        Definition("entropy l-diversity", ("entropy_l",), "number"),
+        Definition("recursive (c,l): c at the distinct l (undefined at l = 1)", ("recursive_c",), "number"),
+        Definition("largest share of one value (alpha)", ("alpha",), "number"),
+        Definition(f"t-closeness, {after['t_distance']} distances", ("t",), "number"),
+        Definition("basic beta-likeness", ("basic_beta",), "number"),
+        Definition(f"enhanced beta-likeness{enhanced}", ("enhanced_beta",), "number"),
+        Definition("delta-disclosure", ("delta",), "number"),
+    ]
+    if audience == "recipient":
+        definitions = definitions[:2]
+    if audience == "terminal":
+        definitions = [row for row in definitions if row.path[0] not in _PAGE_ONLY]
+    yield from figure_rows(definitions, before, after, keep_missing=True)
 
 
-def estimate_rows(estimates: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    """Weighted estimates before and after: a title and two figures as text."""
-    if not estimates:
+def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
+    """Return the figures of special uniques, empty where they were not searched for."""
+    if not special:
         return []
-    both = estimates["people"]
-    rows = [("people (summed weights)", f"{both['original']:,.0f}", f"{both['release']:,.0f}")]
-    for name, column in estimates["columns"].items():
-        if column["kind"] == "categories":
-            change = percent(column["largest_change"])
-            rows.append((f"{name}, largest change of a share", "-", change))
-            continue
-        for key in ("total", "mean"):
-            one, two = (column[key][side] for side in ("original", "release"))
-            rows.append((f"{name}, {key}", _long(one), _long(two)))
-    for name, error in estimates["group_by"]["by"].items():
-        rows.append((f"mean {name}, relative error", "-", percent(error)))
+    before, after = special["original"], special["release"]
+    definitions = (
+        Definition("records that few columns single out", ("records",), "number"),
+        Definition("mean SUDA score", ("mean_score",), "number"),
+        Definition("highest SUDA score", ("highest_score",), "number"),
+        Definition("highest DIS-SUDA", ("highest_dis",), "number"),
+    )
+    sizes = [
+        FigureRow(
+            f"minimal uniques of {k} column{'s' if k > 1 else ''}",
+            written(before and before["by_size"][k - 1]),
+            written(n),
+        )
+        for k, n in enumerate(after["by_size"], 1)
+    ]
+    return [*figure_rows(definitions, before, after), *sizes]
+
+
+SCORES = tuple(
+    Definition(name, (key,), "per cent")
+    for name, key in (
+        ("all records linked by distance, numbers (DLD)", "dld"),
+        ("all records linked by probability, numbers (PLD)", "pld"),
+        ("originals inside their rank interval (ID)", "id"),
+        ("disclosure risk of the numbers (DR)", "dr"),
+        ("information loss of the numbers (IL)", "il"),
+        ("score, half IL and half DR", "score"),
+    )
+)
+LOSSES = (
+    Definition("certainty lost (NCP, 0 none, 1 all)", ("loss", "ncp"), "number"),
+    Definition("cells changed", ("loss", "cells_changed"), "share"),
+    Definition("average group size", ("loss", "average_class_size"), "number"),
+    Definition("error of counting queries (median)", ("queries", "range", "median"), "share"),
+)
+
+
+def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """Return the scores of numeric columns: name and text."""
+    return [(row.name, row.release) for row in figure_rows(SCORES, None, scores or {})]
+
+
+THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
+"""The three numbers of disclosure: by groups, by learners, and about members beyond strangers."""
+SHORT = ("groups", "inferred", "advantage")
+"""Their names in a narrow table."""
+
+
+def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
+    """Return per sensitive column its name and the `THREE` as text.
+
+    Parameters
+    ----------
+    risk : mapping
+        As `Audit.to_dict` has it.
+    classes : bool
+        Whether classes of equal cells mean anything: not where values were altered.
+    """
+    rows = []
+    for name, column in risk["release"]["sensitive"].items():
+        by_groups = column["disclosure"]
+        groups = f"{figure(by_groups['worst'])}, {figure(by_groups['mean_over_groups'])}" if classes else "-"
+        rows.append((name, groups, *_inferred(at(risk["inference"], "columns", name))))
     return rows
 
 
-def _long(value: float | None) -> str:
-    """An estimate with five digits."""
-    if value is None:
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.5g}"
+def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Return what learners infer of a column, and the member advantage with its interval."""
+    if column is None:
+        return "not measured", "not measured"
+    members, worst, strangers = (at(column, who, "explained") for who in ("members", "worst_tenth", "strangers"))
+    if strangers is None:
+        return f"{figure(members)}, {figure(worst)}, not measured", "not measured"
+    low, high = column["advantage"]["interval"]
+    return (
+        f"{figure(members)}, {figure(worst)}, {figure(strangers)}",
+        f"{figure(column['advantage']['explained'])} [{figure(low)}, {figure(high)}]",
+    )
 
 
-def estimates(audit: Mapping[str, Any]) -> Iterator[str]:
-    """What a survey is for: its estimates, before and after."""
-    found = audit["utility"].get("estimates")
-    if found:
-        yield ""
-        title = f"Estimates weighted by {found['weight']}"
-        yield f"{title:{WIDE - 20}}{'original':>22}{'release':>22}"
-        for title, one, two in estimate_rows(found):
-            yield f"{title:{WIDE - 20}}{one:>22}{two:>22}"
+TOGETHER = (
+    "records left",
+    "fewer than k",
+    "values left",
+    "value certain",
+    "disclosure: worst, mean",
+)
+"""The figures of several releases together."""
+
+
+def together_rows(
+    composition: Mapping[str, Any] | None,
+) -> list[tuple[str, list[tuple[str, ...]]]]:
+    """Return per sensitive column each release and all of them, with the `TOGETHER` as text."""
+    return [
+        (name, [_together_row(one) for one in (*column["alone"], column["together"])])
+        for name, column in (composition["columns"] if composition else {}).items()
+    ]
+
+
+def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    disclosed = one["disclosure"]
+    return (
+        one.get("release", "all of them together"),
+        figure(one["records"]),
+        percent(one["fewer_than_k"]),
+        figure(one["values"]),
+        percent(one["certain"]),
+        f"{figure(disclosed['worst'])}, {figure(disclosed['mean'])}" if disclosed else "-",
+    )
+
+
+class AttackRow(NamedTuple):
+    """An attack as text: who tries what, and how many people it is right about."""
+
+    attack: str
+    learner: str
+    target: str
+    means: str
+    original: str
+    release: str
+    interval: str
+    control: str
+    public: str
+    over_control: str
+
+
+def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[AttackRow]:
+    """Return a row per attack."""
+    return [
+        AttackRow(
+            attack["attack"],
+            attack["learner"],
+            attack["target"],
+            attack["success_means"],
+            percent(attack["original"]),
+            percent(attack["success"]),
+            interval(attack["interval"]),
+            percent(attack["control"]),
+            percent(blind_guess(attack)),
+            _over_control(attack),
+        )
+        for attack in attacks
+    ]
+
+
+def attack_names(attacks: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return which attacks were tried, without their results."""
+    return sorted({f"{attack['attack']} ({attack['learner']})" for attack in attacks})
+
+
+def blind_guess(attack: Mapping[str, Any]) -> float:
+    """Return what a guess by public totals, or of any row, reaches."""
+    return float(max(attack["public_best"], attack["random_row"]))
+
+
+def interval(ends: Sequence[float] | None, digits: int = 1) -> str:
+    """Return an interval of shares as text; "-" where there is none."""
+    return "-" if ends is None else " to ".join(percent(end, digits) for end in ends)
+
+
+def _over_control(attack: Mapping[str, Any]) -> str:
+    ends = attack["over_control_interval"]
+    return percent(attack["over_control"]) + (f" ({interval(ends)})" if ends else "")
+
+
+def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return who links altered records, and how many in the original, in the release and at random."""
+    return [
+        (attack["learner"], *(percent(attack[key]) for key in ("original", "success", "public_best")))
+        for attack in linkage["attacks"]
+    ]
+
+
+def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
+    """Return weighted estimates before and after."""
+    if not estimates:
+        return []
+    both = estimates["people"]
+    rows = [FigureRow("people (summed weights)", f"{both['original']:,.0f}", f"{both['release']:,.0f}")]
+    for name, column in estimates["columns"].items():
+        if column["kind"] == "categories":
+            change = percent(column["largest_change"])
+            rows.append(FigureRow(f"{name}, largest change of a share", "-", change))
+            continue
+        for key in ("total", "mean"):
+            one, two = (written(column[key][side], "estimate") for side in ("original", "release"))
+            rows.append(FigureRow(f"{name}, {key}", one, two))
+    return [
+        *rows,
+        *(
+            FigureRow(f"mean {name}, relative error", "-", percent(error))
+            for name, error in estimates["group_by"]["by"].items()
+        ),
+    ]
+
+
+LEARNING = {
+    "mape": "percentage error (y not 0)",
+    "relative_mae": "absolute error / mean",
+    "r2": "R squared",
+    "accuracy": "accuracy",
+}
+"""The errors of learners, as the page names them."""
+
+
+def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """Return target, learner, measure, release, original and constant guess of every error."""
+    return [
+        (
+            row["target"],
+            row["estimator"],
+            LEARNING[key],
+            *(figure(row[side][key]) for side in ("release", "original", "constant")),
+        )
+        for row in learning
+        for key in row["release"]
+        if key != "zero_share"
+    ]
 
 
 STANDARD_HEADS = ("asked", "clause", "threshold", "reached", "found")
@@ -139,11 +440,11 @@ _INTRUDER = {
 
 
 def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
-    """One sentence for the first screen; nothing where no standard was named."""
+    """Return one sentence for the first screen; nothing where no standard was named."""
     if not profile:
         return []
     states = [row["state"] for row in profile["criteria"]]
-    told = [
+    counts = [
         f"{states.count(state)} {words}"
         for state, words in (
             ("meets", "met"),
@@ -153,41 +454,41 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
         )
         if state in states
     ]
-    said = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(told)}."
+    sentence = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(counts)}."
     homes = profile.get("households")
     if not homes:
-        return [said]
+        return [sentence]
     return [
-        f"{said} They judge people; of households the smallest group has {homes['k']:,.0f}, and the "
+        f"{sentence} They judge people; of households the smallest group has {homes['k']:,.0f}, and the "
         f"risk that anybody of one is found by {_INTRUDER[homes['by']]} is {homes['highest']:.3g} at "
         f"most, {homes['average']:.3g} on average."
     ]
 
 
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The criteria: what is asked, where, the threshold, the figure, what was found and on what ground."""
+    """Yield the criteria: what is asked, where, the threshold, the figure, what was found and on what ground."""
     for row in profile["criteria"]:
-        figure = "-" if row["figure"] is None else f"{row['figure']:.4g}"
+        reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
         yield (
             row["asks"],
             row["clause"],
             row["threshold"] or "none named",
-            figure,
+            reached,
             row["state"],
             "; ".join(part for part in (row["detail"], ground(row)) if part),
         )
 
 
 def ground(row: Mapping[str, Any]) -> str:
-    """How far a threshold can be relied on; nothing where it was read in its source."""
+    """Say how far a threshold can be relied on; nothing where it was read in its source."""
     if row["ours"]:
         return "the source names no threshold, and this is Hedgerow's reading"
     return _READ[row["read"]] if row["threshold"] else ""
 
 
 def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:
-    """For the terminal."""
+    """Yield what was found of a standard, for the terminal."""
     yield from standard_verdict(profile)
     yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()
-    for asks, clause, threshold, figure, state, detail in criterion_rows(profile):
-        yield f"- {state.upper()}: {asks} [{clause}] {threshold}; reached {figure}. ({detail})"
+    for asks, clause, threshold, reached, state, detail in criterion_rows(profile):
+        yield f"- {state.upper()}: {asks} [{clause}] {threshold}; reached {reached}. ({detail})"

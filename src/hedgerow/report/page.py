@@ -10,31 +10,14 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
 from ..validation import check_one_of
-from . import figures, pictures
-from .cards import Card, cap_on, cards
-from .figures import at, estimate_rows
-from .text import (
-    APART,
-    NO_SCORES,
-    THREE,
-    TOGETHER,
-    corrected_lines,
-    found_members,
-    guesses,
-    nearest_in_words,
-    refusals_in_words,
-    risk_rows,
-    rows_in_words,
-    score_rows,
-    special_rows,
-    three_numbers,
-    together_rows,
-)
-from .verdict import Line, lines, not_bounded, overall, verdicts
+from . import figures, pictures, text
+from .cards import Card, cards
+from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -72,6 +55,8 @@ def _stacked(table: str) -> str:
 
 
 AUDIENCES = ("steward", "recipient")
+PICTURES = ("columns", "attack_picture", "influence", "tree", "sizes", "scatters")
+"""What is drawn for the steward alone."""
 
 
 def render(
@@ -120,14 +105,24 @@ def render(
         The same text for the same audit, plan and library versions.
     """
     check_one_of("audience", audience, AUDIENCES)
-    loud = not_bounded(audit, plan)
+    steward, loud = audience == "steward", not_bounded(audit, plan)
+    promised, first = answers(audit, plan, checks)
     page = _environment().get_template("template.html").render(
-        **_context(audit, audience, plan, checks),
-        **_people(shown if audience == "steward" else None),
+        steward=steward,
+        audit=audit,
+        plan=plan,
+        checks=checks,
         name=name,
-        drawings=[pictures.Picture(svg, name) for name, svg in (drawings or {}).items()],
-        cautions=[text for text in cautions if audience == "steward" and text not in loud],
-        verdict=overall(verdicts(audit, plan, checks, k, max_disclosure), loud),
+        about=_about(audit, plan, checks, steward),
+        done=_done(plan, steward),
+        recoding=_recoding(plan) if steward else "",
+        promised=[line for line in promised if steward or line[1] != "open"],
+        cards=first,
+        cautions=[line for line in cautions if steward and line not in loud],
+        verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
+        drawings=[pictures.Picture(svg, file) for file, svg in (drawings or {}).items()],
+        **(_pictures(audit, plan) if steward else dict.fromkeys(PICTURES)),
+        **_people(shown if steward else None),
     )
     return stacked(page)
 
@@ -137,15 +132,16 @@ def _environment() -> Environment:
     """The page's templates, compiled once for all reports of a process."""
     import jinja2
 
-    made = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader("hedgerow.report", "."),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    made.filters |= {"percent": percent, "figure": figure, "words": words}
-    return made
+    environment.filters |= {"percent": percent, "figure": figure, "words": words}
+    environment.globals |= {"figures": figures, "text": text}
+    return environment
 
 
 def _people(shown: Any) -> dict[str, Any]:
@@ -161,107 +157,44 @@ def _about(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool
 ) -> str:
     """What the page is about, in one line."""
-    table = audit["table"]
-    told = [rows_in_words(table), f"{len(table['released_columns'])} columns"]
+    table, date = audit["table"], audit["parameters"].get("date")
+    parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
     if plan is not None:
-        given = {k: v for k, v in plan.parameters.items() if k in ("k", "max_disclosure") and v}
         names = {"k": "groups of at least", "max_disclosure": "cap"}
-        told.append(", ".join([plan.method, *(f"{names[k]} {v}" for k, v in given.items())]))
-    told += [f"measured {audit['parameters']['date']}"] if audit["parameters"].get("date") else []
-    told += ["checked on the written file"] if checks else []
-    told += ["private: for the steward and the auditor"] if steward else []
-    return " · ".join(told) + "."
+        chosen = [f"{names[k]} {v}" for k, v in plan.parameters.items() if k in names and v]
+        parts.append(", ".join([plan.method, *chosen]))
+    parts += [f"measured {date}"] if date else []
+    parts += ["checked on the written file"] if checks else []
+    parts += ["private: for the steward and the auditor"] if steward else []
+    return " · ".join(parts) + "."
 
 
-def _context(
-    audit: Mapping[str, Any], audience: str, plan: Plan | None, checks: Sequence[Any]
-) -> dict[str, Any]:
-    steward, risk = audience == "steward", audit["risk"]
-    table = audit["table"]
-    altered, grouped = (table["yardstick"] == name for name in ("linkage", "classes"))
-    after, before = risk["release"], risk["original"]
-    attacks = audit["attacks"]
-    promised, told = answers(audit, plan, checks)
-    context: dict[str, Any] = {
-        "steward": steward,
-        "audit": audit,
-        "table": table,
-        "rows": rows_in_words(table),
-        "altered": altered,
-        "grouped": grouped,
-        "apart": APART,
-        "nearest": list(nearest_in_words(risk["nearest"])) if risk["nearest"] else [],
-        "after": after,
-        "before": before,
-        "at": at,
-        "shows_original": steward and before is not None,
-        "plan": plan,
-        "done": _done(plan, steward),
-        "recoding": _recoding(plan) if steward else "",
-        "checks": checks,
-        "about": _about(audit, plan, checks, steward),
-        "promised": [line for line in promised if steward or line[1] != "open"],
-        "cards": told if steward else [],
-        "risk_rows": list(risk_rows(before, after)) if grouped else [],
-        "three": three_numbers(risk, grouped) if steward else [],
-        "three_titles": THREE,
-        "refusals": list(refusals_in_words(risk.get("knows_method"))) if steward else [],
-        "inference": risk["inference"] if steward else None,
-        "corrected": corrected_lines(risk) if steward else [],
-        "together": together_rows(risk.get("composition")) if steward else [],
-        "together_titles": TOGETHER,
-        "composition": risk.get("composition"),
-        "estimates": estimate_rows(audit["utility"].get("estimates")) if steward else [],
-        "special": special_rows(risk.get("special_uniques")) if steward else [],
-        "linkage": risk.get("linkage"),
-        "no_scores": NO_SCORES,
-        "guesses": list(guesses(risk["linkage"].get("reconstructed"))) if altered else [],
-        "scores": score_rows(risk["linkage"]["scores"]) if altered else [],
-        "standard": audit.get("profile") if steward else None,
-        "standard_rows": list(figures.criterion_rows(audit["profile"])) if audit.get("profile") else [],
-        "standard_heads": figures.STANDARD_HEADS,
-        "measures": list(audit["measures"].values()),
-        "not_measured": audit["not_measured"],
-        "attacks": attacks if steward else [],
-        "members_found": list(found_members(attacks)),
-        "attack_names": sorted({f"{a['attack']} ({a['learner']})" for a in attacks}),
-        "columns": {},
-        "sizes": None,
-        "attack_picture": None,
-        "influence": None,
-        "tree": None,
-        "scatters": {},
+def _pictures(audit: Mapping[str, Any], plan: Plan | None) -> dict[str, Any]:
+    """Return the steward's pictures by their place on the page; None where there is nothing to draw."""
+    attacks, influence = audit["attacks"], audit["risk"]["influence"]
+    grouped = audit["table"]["yardstick"] == "classes"
+    return {
+        "columns": {
+            name: pictures.before_after(name, shape)
+            for name, shape in audit["pictures"]["histograms"].items()
+            if shape["labels"]
+        },
+        "attack_picture": pictures.attack_bars(attacks) if attacks else None,
+        "influence": pictures.influence_bars(influence) if influence else None,
+        "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
+        "sizes": pictures.sizes_of(audit["risk"]) if grouped else None,
+        "scatters": {
+            name: pictures.disclosure_scatter(name, points, cap_of(plan.promises if plan else (), name))
+            for name, points in audit["pictures"]["scatters"].items()
+            if grouped
+        },
     }
-    if steward:
-        context |= {
-            "columns": {
-                name: pictures.before_after(name, shape)
-                for name, shape in audit["pictures"]["histograms"].items()
-                if shape["labels"]
-            },
-            "attack_picture": pictures.attack_bars(attacks) if attacks else None,
-            "influence": pictures.influence_bars(risk["influence"]) if risk["influence"] else None,
-            "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
-        }
-    if steward and grouped:
-        context |= {
-            "sizes": pictures.class_sizes(
-                at(before, "classes", "histogram") or [],
-                after["classes"]["histogram"],
-                after["classes"]["k"],
-            ),
-            "scatters": {
-                name: pictures.disclosure_scatter(name, points, cap_on(plan, name))
-                for name, points in audit["pictures"]["scatters"].items()
-            },
-        }
-    return context
 
 
 def answers(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]
 ) -> tuple[list[Line], list[Card]]:
-    """What was promised, a sentence each, and the two questions of the first screen."""
+    """Return what was promised, a sentence each, and the two questions of the first screen."""
     promised = lines(audit, plan, checks)
     broken = any(state == "broken" for _, state in promised)
     return promised, cards(audit, plan, broken, _most(audit["attacks"]))

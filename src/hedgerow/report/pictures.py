@@ -190,6 +190,13 @@ def class_sizes(
     return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
 
 
+def sizes_of(risk: Mapping[str, Any]) -> Picture:
+    """Draw `class_sizes` from the risk of an audit."""
+    before = risk["original"]["classes"]["histogram"] if risk["original"] else []
+    after = risk["release"]["classes"]
+    return class_sizes(before, after["histogram"], after["k"])
+
+
 def draw_disclosure(
     axes: Axes, points: Mapping[str, Any], cap: float | None = None
 ) -> tuple[int, float]:

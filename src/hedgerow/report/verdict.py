@@ -40,6 +40,17 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     return list(dict.fromkeys(said))
 
 
+def verdict(
+    audit: Mapping[str, Any],
+    plan: Plan | None,
+    checks: Sequence[Any],
+    loud: Sequence[str],
+    **thresholds: Any,
+) -> dict[str, Any]:
+    """Return the one verdict of terminal, report and studio; `thresholds` as of `verdicts`."""
+    return overall(verdicts(audit, plan, checks, **thresholds), loud)
+
+
 def overall(found: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
     """Weigh thresholds and what no promise bounds: the one verdict of terminal, report and studio.
 

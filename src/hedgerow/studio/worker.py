@@ -25,10 +25,9 @@ from ..io.write import write_table
 from ..notation import plain
 from ..profiles import Profile
 from ..report import pictures
-from ..report.figures import at
+from ..report.figures import risk_rows, three_numbers
 from ..report.page import answers
-from ..report.text import risk_rows, three_numbers
-from ..report.verdict import not_bounded, overall, verdicts
+from ..report.verdict import not_bounded, verdict
 from ..schema import UNSAID, Schema
 from ..workflow import methods
 from ..workflow.session import Session
@@ -250,11 +249,7 @@ def comparison(session: Session) -> dict[str, Any]:
     before, after = risk["original"], risk["release"]
     plots = {}
     if grouped:
-        plots["group sizes"] = pictures.class_sizes(
-            at(before, "classes", "histogram") or [],
-            after["classes"]["histogram"],
-            after["classes"]["k"],
-        )
+        plots["group sizes"] = pictures.sizes_of(risk)
     if audit["attacks"]:
         plots["attacks"] = pictures.attack_bars(audit["attacks"])
     for name, shape in audit["pictures"]["histograms"].items():
@@ -263,7 +258,7 @@ def comparison(session: Session) -> dict[str, Any]:
     examples = measured.shown
     return {
         "rows": release.released.n_rows,
-        "verdict": overall(verdicts(audit, release.plan, release.checks), loud),
+        "verdict": verdict(audit, release.plan, release.checks, loud),
         "cards": [vars(card) for card in cards],
         "promised": promised,
         "three": list(three_numbers(risk, grouped)),

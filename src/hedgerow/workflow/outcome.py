@@ -8,7 +8,7 @@ from ..audit.inference import corrected_in_words, in_words
 from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
-from ..report.verdict import not_bounded, overall, verdicts
+from ..report.verdict import not_bounded, verdict
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
@@ -23,8 +23,8 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
     loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
-    verdict = overall(verdicts(audit, release.plan, release.checks), loud)
-    head = [verdict["says"], *(f"- not bounded: {text}" for text in loud)]
+    says = verdict(audit, release.plan, release.checks, loud)["says"]
+    head = [says, *(f"- not bounded: {text}" for text in loud)]
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if recoding.risk_model == "linkage" or recoding.second_file:
