@@ -32,18 +32,18 @@ class Holder:
 
     @property
     def streams(self) -> bool:
-        """Whether tables are read a few rows at a time."""
+        """True where tables are read a few rows at a time."""
         return engine(self.name).capabilities.streams
 
     def original(self, source: Any, schema: Schema) -> Table:
-        """The table before."""
+        """Open the table before."""
         if isinstance(source, Table):
             return read(source, schema=schema)
         table = engine(self.name).open(source, schema=schema, memory=self.memory)
         return read(table, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
-        """A table after, whose cells no spreadsheet runs; frames are in memory already."""
+        """Open the table after, whose cells no spreadsheet runs; frames are in memory already."""
         if self.streams and isinstance(source, (str, Path)):
             table = engine(self.name).open(
                 source, schema=schema, memory=self.memory, unescape_formulas=True
@@ -54,7 +54,7 @@ class Holder:
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
-    """What holds an original and a release: what was asked for, or what has room for them."""
+    """Choose what holds an original and a release: what was named, or what has memory for them."""
     source = released if original is None else original
     if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
         source = released_file(Path(source))  # a release folder, and no folder of parts
@@ -64,7 +64,7 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
 
 
 def bytes_of(n_rows: int, n_columns: int) -> int:
-    """Bytes that measuring so many records takes, without attacks and learners."""
+    """Return the bytes that measuring so many records takes, without attacks and learners."""
     return LEAST + n_rows * n_columns * _MEASURED
 
 

@@ -42,7 +42,7 @@ _OPEN_LEFT, _OPEN_RIGHT = "(]", ")["
 
 
 def suppressed(text: str) -> bool:
-    """Whether a cell says nothing at all.
+    """Return whether a cell says nothing at all.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def suppressed(text: str) -> bool:
 
 
 def number_ends(text: str) -> Ends | None:
-    """The ends of a cell of numbers, where it says them.
+    """Return the ends of a cell of numbers, where it says them.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def number_ends(text: str) -> Ends | None:
 
 
 def whole(ends: Ends) -> Ends:
-    """The whole numbers between two ends; the same ends where there is none."""
+    """Return the whole numbers between two ends; the same ends where there is none."""
     low, high = (f(e) if isfinite(e) else e for f, e in zip((ceil, floor), ends, strict=True))
     return (float(low), float(high)) if low <= high else ends
 
@@ -124,7 +124,7 @@ def _masked(text: str) -> Ends | None:
 
 
 def date_ends(text: str) -> tuple[int | None, int | None] | None:
-    """The ends of a cell of dates in microseconds since 1970, both included; None where open.
+    """Return the ends of a cell of dates in microseconds since 1970, both included; None where open.
 
     A year, a month and a day are periods: a range holds them wholly, or leaves them out.
 
@@ -163,7 +163,7 @@ def _before(moment: int | None) -> int | None:
 
 
 def _period(text: str) -> tuple[int | None, int | None]:
-    """Where a year, decade, month, day or moment begins and where the next one does."""
+    """Return where a year, decade, month, day or moment begins and where the next one does."""
     text = text.strip()
     year, month, day = _DECADE.match(text), _MONTH.match(text), _DAY.match(text)
     try:
@@ -193,7 +193,7 @@ def _since_1970(moment: dt.datetime) -> int:
 
 
 def masked_like(text: str) -> Callable[[str], bool] | None:
-    """Whether a value fits a cell whose signs were replaced by stars; a star is one sign.
+    """Return a test of values against a cell whose signs were replaced by stars, one a sign; else None.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def masked_like(text: str) -> Callable[[str], bool] | None:
 
 
 def begins_like(text: str) -> str | None:
-    """What values begin with, where a cell ends in one star for any number of signs.
+    """Return what values begin with, where a cell ends in one star for any number of signs.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def begins_like(text: str) -> str | None:
 
 
 def members(text: str) -> list[str] | None:
-    """The values of a set, unquoted.
+    """Return the values of a set, unquoted.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def members(text: str) -> list[str] | None:
 
 
 def first_and_last(text: str) -> tuple[str, str] | None:
-    """The first and last value of a range in the order of a column.
+    """Return the first and last value of a range in the order of a column.
 
     Examples
     --------

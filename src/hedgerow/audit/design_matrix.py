@@ -23,7 +23,7 @@ WIDEST = 60
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What an intruder knows about some people: the true quasi-identifiers.
+    """The true quasi-identifiers of some people, as an intruder knows them.
 
     Parameters
     ----------
@@ -39,17 +39,17 @@ class Known:
 
     @classmethod
     def joined(cls, *parts: Known) -> Known:
-        """Several groups of people, one behind the other."""
+        """Join several groups of people, one behind the other."""
         return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
 
     def part(self, rows: Any) -> Known:
-        """Some of the people."""
+        """Return some of the people."""
         return Known(tuple(c[rows] for c in self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class Everybody:
-    """What an intruder knows about everybody in a table, row by row of its release.
+    """The true quasi-identifiers of everybody in a table, row by row of its release.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ class Everybody:
 
 
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
-    """The numbers of some rows, NaN where missing; of categories their codes."""
+    """Return the numbers of some rows, NaN where missing; of categories their codes."""
     codes = column.codes[rows]
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
 def values_in(original: Column, table: Table, unknown: int | None = None) -> npt.NDArray[Any]:
-    """`true_values` of a column of another table, categories in the codes of `original`.
+    """Return `true_values` of a column of another table, categories in the codes of `original`.
 
     Those that it lacks are `unknown`; by default missing.
     """
@@ -80,24 +80,24 @@ def values_in(original: Column, table: Table, unknown: int | None = None) -> npt
 
 
 def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Codes of a released column, those of `original` where it has categories; the numbers of codes."""
+    """Return codes of a released column, those of `original` for categories, and the numbers of codes."""
     if original.is_number:
         return released.codes, released.by_code
     return released.codes_in(original, unknown=original.n_values), np.zeros(original.n_values + 1)
 
 
 def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
-    """The true values of people in the table."""
+    """Return the true values of people in the table."""
     return Known(tuple(true_values(column.original, rows) for column in released))
 
 
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
-    """The true values of other people, in the original table's codes."""
+    """Return the true values of other people, in the original table's codes."""
     return Known(tuple(values_in(column.original, table) for column in released))
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:
-    """Released rows as a matrix, shape (n, n_features).
+    """Return released rows as a matrix, shape (n, n_features).
 
     Numbers stand scaled to [0, 1] (ranges at their middle) with a flag for
     missing where one occurs; categories as one column each, in which a released
@@ -115,7 +115,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
 
 
 def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
-    """True values as a matrix with the columns of `design_released`."""
+    """Return true values as a matrix with the columns of `design_released`."""
     parts = []
     for column, values in zip(released, people.columns, strict=True):
         if column.is_number:
@@ -126,7 +126,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
 
 
 def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
-    """For each feature the quasi-identifier it comes from."""
+    """Return for each feature the quasi-identifier it comes from."""
     widths = []
     for column in released:
         number = column.is_number
@@ -137,7 +137,7 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
 
 
 def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> FloatArray:
-    """A number on the scale of its column, and the share of missing ones where some are."""
+    """Return a number on the scale of its column, and the share of missing ones where some are."""
     original = column.original
     if original.n_values:
         counts = original.counts()[:-1]
@@ -150,7 +150,7 @@ def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> Float
 
 
 def indicators(column: Column) -> Any:
-    """Per category code (the last is missing) a 1 in its feature: sparse, shape (n_codes, wide).
+    """Return for each category code (the last is missing) a 1 in its feature: sparse, (n_codes, wide).
 
     The most frequent have a feature of their own, the others share one.
     """

@@ -60,7 +60,7 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Inference:
-    """What learners infer from a release, by sensitive column.
+    """The shares that learners infer from a release, by sensitive column.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Inference:
         return max(advantages, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         data: dict[str, Any] = plain(asdict(self))
         return data
 
@@ -127,7 +127,7 @@ class Inference:
 
 
 def in_words(column: Mapping[str, Any]) -> str:
-    """What is inferred of a column, members beside strangers, as one line."""
+    """Return what is inferred of a column, of members and strangers, as one line."""
     members, worst = column["members"], column["worst_tenth"]
     parts = [
         f"of members {_share_in_words(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
@@ -428,12 +428,12 @@ class _Losses:
 
 
 def _alone(column: Column, truth: Any) -> FloatArray:
-    """The public loss, where a release shows no value to learn from."""
+    """Return the public loss, where a release shows no value to learn from."""
     return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> FloatArray:
-    """What guessing from public totals costs for each value; NaN where it is missing."""
+    """Return the loss of guessing each value from public totals; NaN where it is missing."""
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
@@ -444,7 +444,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
 
 
 def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
-    """The cell of each person in an uncapped tree that is grown on them for one column."""
+    """Return the cell of each person in an uncapped tree that is grown on them for one column."""
     if len(rows) < 2 * CELL:
         return np.zeros(len(rows), np.int64)
     people = Table(before.original.arrow.take(rows))
@@ -474,7 +474,7 @@ def in_shares(
     random_state: int,
     others: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Shares with their intervals, of each learner and of the best one.
+    """Return shares with their intervals, of each learner and of the best one.
 
     `others` are the public losses of strangers who are other people than the members.
     """
@@ -513,7 +513,7 @@ def in_shares(
 
 
 def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
-    """How much of the public losses errors take off: of all people first, then of samples."""
+    """Return a function of errors: the public loss that they take off, of all people first, then of samples."""
     n = len(base)
     draws = np.random.default_rng(random_state).multinomial(
         n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
@@ -529,7 +529,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
 
 
 def _share(shares: FloatArray) -> dict[str, Any]:
-    """The share of all people, which stands first, and the interval of the samples."""
+    """Return the share of all people, which stands first, and the interval of the samples."""
     value = float(shares[0])
     if len(shares) < 2:
         return {"explained": value, "interval": [value, value]}
@@ -538,7 +538,7 @@ def _share(shares: FloatArray) -> dict[str, Any]:
 
 
 def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
-    """The share explained in the best explained cells that hold a tenth of the people."""
+    """Return the share explained in the best explained cells that hold a tenth of the people."""
     n = len(base)
     if not n:
         return 0.0
@@ -645,7 +645,7 @@ def worst_corrected(
 
 
 def _score(column: Column) -> tuple[str, FloatArray]:
-    """The score that looks at the values themselves, and the vector of each value."""
+    """Return the score that looks at the values themselves, and the vector of each value."""
     if column.is_number:
         return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
     if column.kind == "ordinal":

@@ -54,7 +54,7 @@ class RowPairs:
     unsure: int = 0
 
     def note(self) -> str | None:
-        """What a reader should know of it; None where the release or its user said so."""
+        """Return what a reader should know of it; None where the release or its user said so."""
         named = ", ".join(self.columns)
         if self.by == "columns":
             text = f"rows were paired by the values of {named}, which the release left as they were"
@@ -76,7 +76,7 @@ def find_rows(
     quasi: Sequence[ReleasedColumn],
     key: str | None = None,
 ) -> RowPairs:
-    """The row of the original behind each released row.
+    """Return the row of the original behind each released row.
 
     By the key where one is named; by what the release or its plan knows; by whole rows of the
     columns that were left unchanged, where these identify rows; by the place of the rows, where
@@ -132,7 +132,7 @@ def find_rows(
 def _pairs(
     rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
 ) -> RowPairs:
-    """Pairs from the original row of each released one."""
+    """Build pairs from the original row of each released one."""
     order = np.argsort(rows, kind="stable")
     return RowPairs(np.asarray(rows, np.int64)[order], order, by, tuple(columns), unsure)
 
@@ -166,7 +166,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
 def by_columns(
     before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
 ) -> RowPairs | None:
-    """Pairs by whole rows of the columns that the release left as they were, if these identify.
+    """Pair by whole rows of the columns that the release left as they were, if these identify.
 
     A column counts as left where each of its values occurs at most as often as in the original,
     and still does together with the columns taken before it, the one of most values first. One
@@ -196,7 +196,7 @@ def by_columns(
 
 
 def _contained(before: IntArray, after: IntArray) -> bool:
-    """Whether each label occurs after at most as often as before."""
+    """Return whether each label occurs after at most as often as before."""
     n = int(max(before.max(), after.max())) + 1
     return bool((np.bincount(after, minlength=n) <= np.bincount(before, minlength=n)).all())
 
@@ -207,7 +207,7 @@ def _matched(
     quasi: Sequence[ReleasedColumn],
     others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
 ) -> tuple[IntArray | None, int]:
-    """The original row of each released one with the same label, and how many had a choice.
+    """Return the original row of each released one with the same label, and how many had a choice.
 
     None where too many had. Among originals with the same label the cells of those columns choose
     that cover every row without a choice. A choice that no figure can tell is none: of originals
@@ -246,12 +246,12 @@ def _matched(
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
-    """Where each label begins among the sorted ones, and where the last ends."""
+    """Return where each label begins among the sorted ones, and where the last ends."""
     return np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=width))])
 
 
 def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
-    """Labels whose rows all have one code."""
+    """Return which labels have rows of one code alone."""
     low, high = np.full(width, len(codes)), np.full(width, -1)
     np.minimum.at(low, labels, codes)
     np.maximum.at(high, labels, codes)
@@ -261,7 +261,7 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
 def _misfit(
     quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray
 ) -> npt.NDArray[np.int64]:
-    """How many cells of each released row miss the value of each candidate."""
+    """Count the cells of each released row that miss the value of each candidate."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
     missed = np.zeros(len(i), np.int64)
     for column in quasi:
@@ -270,7 +270,7 @@ def _misfit(
 
 
 def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
-    """Whether some column holds ranges or sets, and each such column covers every row."""
+    """Return whether some column holds ranges or sets, and each such column covers every row."""
     general = [c for c in quasi if c.general]
     return bool(general) and all(c.covers(c.original.codes[rows], c.codes).all() for c in general)
 
@@ -278,7 +278,7 @@ def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
 def order_shown_by(
     before: Table, after: Table, quasi: Sequence[ReleasedColumn] = (), *, level: float = LEVEL
 ) -> list[str]:
-    """The columns by which rows of two tables belong together that stand in the same place.
+    """Return the columns by which rows of two tables belong together that stand in the same place.
 
     Rows are taken two by two as they stand. In a column both fit where they stand, or would fit
     better with their places changed, or neither: in any order that says nothing of neighbours, as
@@ -327,7 +327,7 @@ def order_shown_by(
 
 
 def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The original codes, and those of the released cells in an order that sorting may give."""
+    """Return the original codes, and those of the released cells in an order that sorting may give."""
     if not column.is_number:
         return column.original.codes, column.codes
     place = np.empty(column.n_cells, np.int64)
@@ -336,7 +336,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """How far original rows are from released ones, summed over each two of them."""
+    """Return how far original rows are from released ones, summed over each two of them."""
     if not one.is_number:
         codes = other.codes_in(one, unknown=-1)
         return np.sum(one.codes[rows] != codes[at], axis=1)
@@ -348,7 +348,7 @@ def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.N
 
 
 def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """How far original values lie outside released cells, summed over each two of them."""
+    """Return how far original values lie outside released cells, summed over each two of them."""
     codes, cells = column.original.codes[rows], column.codes[at]
     missed = ~column.covers(codes, cells)
     if not column.is_number:
@@ -360,7 +360,7 @@ def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.
 
 
 def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]) -> list[str]:
-    """The columns by which both tables are sorted, one within another."""
+    """Return the columns by which both tables are sorted, one within another."""
     names: list[str] = []
     runs = [np.zeros(len(columns[0][1]), np.int64) for _ in range(2)] if columns else []
     n = len(runs[0]) if runs else 0
@@ -377,7 +377,7 @@ def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]
 
 
 def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
-    """Whether codes ascend, descend or stand together by value within every run of rows."""
+    """Return whether codes ascend, descend or stand together by value within every run of rows."""
     within = runs[1:] == runs[:-1]
     step = np.diff(codes.astype(np.int64))[within]
     if (step >= 0).all() or (step <= 0).all():
@@ -387,6 +387,6 @@ def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
 
 
 def _runs(codes: npt.NDArray[Any], runs: IntArray) -> IntArray:
-    """The runs of rows that stay in one run and have one code."""
+    """Return the runs of rows that stay in one run and have one code."""
     new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
     return np.concatenate([[0], np.cumsum(new)])

@@ -48,7 +48,7 @@ class Outside:
 
 
 def refitting(method: Any, schema: Schema) -> Refit:
-    """How a method releases a part of the people."""
+    """Return a function that releases a part of the people by a method."""
 
     def refit(part: Table) -> Pair:
         fitted = method.copy().fit_table(part, schema)
@@ -95,7 +95,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
 def left_out(
     pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, progress: Tell
 ) -> Iterator[Outside]:
-    """Releases of all people but one part of them after the other.
+    """Yield releases of all people but one part of them, after each other.
 
     The people of the next part are the members to be asked about, so that everybody is
     once a member and once left out.

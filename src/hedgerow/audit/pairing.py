@@ -40,7 +40,7 @@ def align(
     key: str | None = None,
     allow_outside: bool = False,
 ) -> Pair:
-    """`pair_up` of two tables whose rows are known to stand in one order, unless a key says."""
+    """Pair two tables whose rows are known to stand in one order, unless a key says."""
     before = read(original, schema=schema)
     after = read(released, schema=schema, unescape_formulas=True)
     same = key is None and before.n_rows == after.n_rows
@@ -154,7 +154,7 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
 
 
 def released_column(original: Column, subject: Subject) -> CellReading:
-    """The cells of a released quasi-identifier, row by row of the released table."""
+    """Return the cells of a released quasi-identifier, row by row of the released table."""
     after = subject.table
     if original.is_number and after.kind(original.name) == original.kind:
         values = after.column(original.name, unit=original.unit or None)
@@ -238,7 +238,7 @@ def _outside(
 
 
 def same(a: Column, b: Column) -> bool:
-    """Whether two columns hold the same values in the same rows."""
+    """Return whether two columns hold the same values in the same rows."""
     if len(a.codes) != len(b.codes):
         return False
     if a.is_number and not (a.exact or b.exact):
@@ -249,7 +249,7 @@ def same(a: Column, b: Column) -> bool:
 def join(
     column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
 ) -> tuple[Column, Groups]:
-    """The column as a reader joins it: within a group the values are dealt at random.
+    """Join a column with its second table: within a group the values are dealt at random.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def read_unpaired(
 def _tables(
     before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
 ) -> UnpairedTables:
-    """The tables under one dictionary a column: the members' own, or theirs and the others'."""
+    """Read the tables under one dictionary a column: the members' own, or theirs and the others'."""
     schema = subject.schema
     mine: dict[str, Column] = {}
     theirs: dict[str, Column] = {}
@@ -402,7 +402,7 @@ def _tables(
 def _joined(
     column: Column, subject: Subject, others: Sequence[ReleasedColumn]
 ) -> tuple[ReleasedColumn, Groups]:
-    """A column released as group numbers, its values dealt as a reader joins the two tables."""
+    """Join a column released as group numbers, its values dealt as a reader joins the two tables."""
     numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None
     every_row = replace(column, codes=np.zeros(len(numbered.codes), np.int64))
@@ -411,7 +411,7 @@ def _joined(
 
 
 def together(one: Column, two: Column) -> tuple[Column, Column]:
-    """Two columns of the same kind in the codes of one dictionary, that of their union.
+    """Return two columns of the same kind in the codes of one dictionary, that of their union.
 
     Examples
     --------
@@ -441,7 +441,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
 
 
 def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
-    """A released column, and a note on cells that fit nobody."""
+    """Read a released column; note cells that fit nobody."""
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()

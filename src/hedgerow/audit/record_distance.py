@@ -20,7 +20,7 @@ NEAR = 1e-6
 
 
 def bound(least: float) -> float:
-    """The distance up to which rows are as near as the nearest: true cells before near ones."""
+    """Return the distance up to which rows are as near as the nearest: true cells before near ones."""
     return least + NEAR if least > 0 else 0.0
 
 
@@ -58,13 +58,13 @@ class Reach:
         )
 
     def sums(self, people: Known, person: int) -> FloatArray:
-        """How far one of the people is from each row, summed over the columns."""
+        """Return how far one of the people is from each row, summed over the columns."""
         out = np.empty(self._codes.shape[1])
         summed(self._codes, self._starts, self._distances(people, person), out)
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
-        """How far the person agrees with each row, `bits_of` a column: wholly, nearly, roughly.
+        """Return how far the person agrees with each row, `bits_of` a column: wholly, nearly, roughly.
 
         Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
         """
@@ -107,7 +107,7 @@ class Reach:
         return order[shift + np.arange(len(shift))]
 
     def likely(self, rows: IntArray) -> IntArray:
-        """How likely each of some rows is a person's, all of whose cells may stand for the person.
+        """Weigh rows, all of whose cells may stand for a person, by how likely each is the person's.
 
         The fewer people fit a row by the totals of the columns, the more does it say that one
         of them does: a row of the person's own values counts before one that says nothing.
@@ -121,16 +121,16 @@ class Reach:
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
     def nearest(self, distances: FloatArray) -> IntArray:
-        """The rows at the smallest of `sums`; of those that may be the person's the most likely."""
+        """Return the rows at the smallest of `sums`; of those that may be the person's the most likely."""
         near = np.flatnonzero(distances <= bound(distances.min()))
         return near if distances[near[0]] else self.likeliest(near)
 
     def likeliest(self, rows: IntArray) -> IntArray:
-        """Those rows that are most likely a person's, of rows that may all be the person's."""
+        """Return those rows that are most likely a person's, of rows that may all be the person's."""
         return rows[self.likely(rows) == WHOLE]
 
     def _distances(self, people: Known, person: int) -> FloatArray:
-        """The person's distance from every cell of every column, one after the other."""
+        """Return the person's distance from every cell of every column, one after the other."""
         values = [known[person] for known in people.columns]
         return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
 
@@ -202,7 +202,7 @@ class _Sets:
 
 
 def _shares(column: ReleasedColumn) -> FloatArray:
-    """The share of the original's people that each cell may stand for, one of them at least."""
+    """Return the share of the original's people that each cell may stand for, one of them at least."""
     counts = column.whole.counts().astype(np.int64)
     n, m = max(int(counts.sum()), 1), column.original.n_values
     records = counts[m] * column.missing
@@ -217,7 +217,7 @@ def _shares(column: ReleasedColumn) -> FloatArray:
 
 
 def _levels(column: ReleasedColumn) -> list[float]:
-    """Distances within which cells agree roughly, nearly, wholly.
+    """Return the distances within which cells agree roughly, nearly, wholly.
 
     Rounding is forgiven, but never so much that two of the original values agree wholly.
     """

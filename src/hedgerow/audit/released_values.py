@@ -75,18 +75,18 @@ class ReleasedColumn:
 
     @property
     def is_number(self) -> bool:
-        """Whether the column holds numbers or dates."""
+        """True for numbers and dates."""
         return self.original.is_number
 
     @property
     def span(self) -> float:
-        """How far the original numbers lie apart."""
+        """Distance of the largest original number from the smallest."""
         values = self.original.values
         return float(values[-1] - values[0]) if len(values) else 0.0
 
     @cached_property
     def stands_in(self) -> bool:
-        """Whether numbers stand here that are not their row's own (means, noise), and no ranges."""
+        """True where numbers stand here that are not their row's own (means, noise), and no ranges."""
         if not self.is_number or ((self.hi > self.lo) & ~self.anything).any():
             return False
         return not self.covers(self.original.codes, self.codes).all()
@@ -145,14 +145,14 @@ class ReleasedColumn:
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
-        """The column as read, for pairs of rows; a missing cell of a known value was suppressed."""
+        """Return the column as read, for pairs of rows; a missing cell of a known value was suppressed."""
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
         return _suppressed_nulls(column)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
-        """Whether each cell could stand for the original value code beside it.
+        """Return whether each cell could stand for the original value code in the same place.
 
         Codes equal to the number of values are missing values.
         """
@@ -162,7 +162,7 @@ class ReleasedColumn:
 
 
 def unchanged(column: Column) -> ReleasedColumn:
-    """An original column as if it had been released unchanged."""
+    """Return an original column as if it had been released unchanged."""
     m = column.n_values
     one = np.arange(0 if column.is_number else m)[:, None]
     none = [np.zeros(0)] * (m + 1 - len(one))
@@ -182,27 +182,27 @@ def unchanged(column: Column) -> ReleasedColumn:
 
 
 def of_rows(column: Column, rows: IntArray) -> Column:
-    """The column for some rows; its dictionary stays."""
+    """Return the column for some rows; its dictionary stays."""
     codes = _codes_of_rows(column.codes, rows)
     return column if codes is column.codes else replace(column, codes=codes)
 
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
-    """The codes of some rows; the same array where these are all, in order."""
+    """Return the codes of some rows; the same array where these are all, in order."""
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
     return codes[rows]
 
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """A missing cell where the original has a value was suppressed."""
+    """Treat a missing cell as suppressed where the original has a value."""
     is_missing = np.array([label is None for label in column.labels], np.bool_)[column.codes]
     hidden = is_missing & (column.original.codes != column.original.n_values)
     return suppressed(column) if hidden.any() else column
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
-    """The column with its missing cell, where it has one, meaning anything."""
+    """Return the column with its missing cell, where it has one, meaning anything."""
     cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
         return column
@@ -256,7 +256,7 @@ class CellReading:
 
 @dataclass(frozen=True)
 class Meaning:
-    """What one cell says: categories with their weights or the ends of numbers."""
+    """The meaning of one cell: categories with their weights, or the ends of numbers."""
 
     weights: Mapping[int, float] | None = None
     ends: Ends = (np.nan, np.nan)
@@ -275,7 +275,7 @@ def read_released(
     hierarchy: Hierarchy | None = None,
     meanings: Sequence[Cell] = (),
 ) -> CellReading:
-    """Understand the distinct cells of a released column.
+    """Read the distinct cells of a released column.
 
     What a cell is, in this turn: a value of the original; Hedgerow's own notation; a node of the
     hierarchy; what the plan says of it; the notation of other tools (`cells`).
@@ -376,7 +376,7 @@ class _Reader:
         return float(values[0]), float(values[-1])
 
     def cell(self, label: str) -> Meaning:
-        """What a cell says; Unreadable when nothing explains it."""
+        """Return what a cell says; Unreadable when nothing explains it."""
         if self.original.is_number:
             readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
         else:
@@ -442,7 +442,7 @@ class _Reader:
         return None if ends is None else Meaning(None, ends, general=ends[0] < ends[1])
 
     def _ends(self, text: str) -> Ends | None:
-        """The ends of a range of Hedgerow's, open ones at the extent of the original."""
+        """Return the ends of a range of Hedgerow's, open ones at the extent of the original."""
         if self.original.kind != "date":
             ends = parse_range(text)
             return None if ends is None else self._closed(ends)
@@ -472,7 +472,7 @@ class _Reader:
         return float(moment // _DAY if self.original.unit == "day" else moment)
 
     def _tight(self, ends: Ends) -> Ends:
-        """The ends among whole numbers, where the column holds no others."""
+        """Return the ends among whole numbers, where the column holds no others."""
         return cell_patterns.whole(ends) if self.whole and ends[0] < ends[1] else ends
 
     def _closed(self, ends: Ends) -> Ends:
@@ -486,12 +486,12 @@ class _Reader:
         return low, high
 
     def _inside(self, ends: Ends) -> bool:
-        """Whether some original number lies there."""
+        """Return whether some original number lies there."""
         at = np.searchsorted(self.original.values, ends, "left")
         return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
 
     def _beginning(self, start: str) -> Ends | None:
-        """The numbers that begin so, of as many figures as the original ones have."""
+        """Return the numbers that begin so, of as many figures as the original ones have."""
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
         ranges = [self._tight(ends) for ends in masks if ends is not None]
@@ -541,7 +541,7 @@ class _Reader:
         return None
 
     def _trimmed(self, label: str) -> list[int]:
-        """The category that differs by blanks around it alone."""
+        """Return the category that differs by blanks around it alone."""
         codes = [code for name, code in self.index.items() if name.strip() == label.strip()]
         return codes if len(codes) == 1 else []
 
@@ -558,7 +558,7 @@ class _Reader:
         return codes
 
     def _numbered(self, label: str) -> list[int]:
-        """Categories that are numbers, in a range of numbers."""
+        """Return the categories that are numbers, in a range of numbers."""
         ends = cell_patterns.number_ends(label)
         if ends is None:
             return []
@@ -571,7 +571,7 @@ class _Reader:
         return [(ends[0], code) for ends, code in ranges if ends and ends[0] == ends[1]]
 
     def _ordered(self, label: str) -> list[int]:
-        """Categories from one to another in the column's own order."""
+        """Return the categories from one to another in the column's own order."""
         names = cell_patterns.first_and_last(label)
         if names is None:
             return []
@@ -580,7 +580,7 @@ class _Reader:
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:
-    """The smallest range that holds some ranges."""
+    """Return the smallest range that holds some ranges."""
     if not ranges:
         return np.nan, np.nan
     return min(e[0] for e in ranges), max(e[1] for e in ranges)

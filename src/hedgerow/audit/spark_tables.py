@@ -23,7 +23,7 @@ from .subject import Subject, folder_of, plan_of, roles
 
 
 def is_clustered(source: Any) -> bool:
-    """Whether something stands for a table on a cluster."""
+    """Return whether something stands for a table on a cluster."""
     return isinstance(source, (SparkRelease, SparkTable)) or is_frame(source)
 
 
@@ -36,7 +36,7 @@ def _table(source: Any) -> SparkTable:
 def put_there(
     original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
-    """Both tables on the cluster, where they are files, the plan of a release folder, and notes on it.
+    """Open both tables on the cluster, where they are files; return the plan of a release folder, and notes.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def copies(
     memory: Any = None,
     keyed: bool = False,
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
-    """Both tables, those of a cluster as copies that stream; roles and plan as far as they are known.
+    """Return both tables, those of a cluster as copies that stream; roles and plan as far as they are known.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def counted(
     weights: str | None = None,
     memory: str | int | None = None,
 ) -> tuple[Table, Subject] | None:
-    """An original and its release with rows side by side, as counted pairs of their codes.
+    """Return an original and its release row by row, as counted pairs of their codes.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def counted(
 
 
 def _made_again(plan: Plan) -> bool:
-    """Whether a plan alone makes of a table what it made of it before."""
+    """Return whether a plan alone makes of a table what it made of it before."""
     return plan.recoding.applies and not plan.recoding.draws
 
 

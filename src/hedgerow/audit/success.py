@@ -28,7 +28,7 @@ _MICROSECONDS = 86_400e6
 
 @dataclass(frozen=True)
 class Tolerance:
-    """How near a guess must come: |guess - y| <= share * |y| + width.
+    """A distance within which a guess counts: |guess - y| <= share * |y| + width.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class Tolerance:
     width: float = 0.0
 
     def hits(self, guess: Any, y: Any) -> FloatArray:
-        """1 where a guess is near enough, else 0."""
+        """Return 1 where a guess is near enough, else 0."""
         reach = self.share * np.abs(y) + self.width
         return np.asarray(np.abs(guess - y) <= reach + 1e-12 * np.abs(y), np.float64)
 
     def best(self, starts: Any, values: FloatArray, weights: Any) -> tuple[Any, FloatArray]:
-        """For each group what the best guess hits, and that guess; see `best_windows`."""
+        """Return for each group what the best guess hits, and that guess; see `best_windows`."""
         return best_windows(starts, values, weights, self.share, self.width)
 
 
@@ -59,7 +59,7 @@ EXACT = Tolerance("exact", "exact")
 
 @dataclass(frozen=True)
 class AttackTarget:
-    """How a sensitive column is attacked.
+    """The way in which a sensitive column is attacked.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class AttackTarget:
 
     @property
     def is_number(self) -> bool:
-        """Whether a guess can be nearly right."""
+        """True where a guess can be nearly right."""
         return self.attacked_as != "category"
 
     @classmethod
     def from_column(cls, column: Column, schema: Schema) -> AttackTarget:
-        """How an original column is attacked.
+        """Choose how an original column is attacked.
 
         Examples
         --------
@@ -144,7 +144,7 @@ class Rate:
 
 
 def wilson(successes: float, n: int) -> Rate:
-    """Wilson's score interval (95%) of a share.
+    """Return Wilson's score interval (95%) of a share.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def wilson(successes: float, n: int) -> Rate:
 
 
 def rate_of(each: npt.NDArray[Any]) -> Rate:
-    """Wilson's interval of what people reach on average, each between 0 and 1.
+    """Return Wilson's interval of what people reach on average, each between 0 and 1.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def rate_of(each: npt.NDArray[Any]) -> Rate:
 
 
 def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
-    """The area under the curve: the chance that a member's score is above a stranger's, ties half.
+    """Return the area under the curve: the chance that a member's score is above a stranger's, ties half.
 
     By DeLong's variance in Wilson's form, so that perfect scores of few people are no certainty.
 
@@ -213,7 +213,7 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
 
 
 def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, float]:
-    """The share of pairs in which the first is above the second, both ascending; its variance."""
+    """Return the share of pairs in which the first is above the second, both ascending; its variance."""
     over = (np.searchsorted(theirs, mine, "left") + np.searchsorted(theirs, mine, "right")) / 2
     under = (np.searchsorted(mine, theirs, "left") + np.searchsorted(mine, theirs, "right")) / 2
     over, under = over / len(theirs), 1 - under / len(mine)
@@ -222,7 +222,7 @@ def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, fl
 
 
 def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rate:
-    """The mean of values with a percentile bootstrap interval (95%).
+    """Return the mean of values with a percentile bootstrap interval (95%).
 
     The resampling works on the sorted values, so the interval does not depend
     on row order. Fewer than two values have no interval but the value itself.
@@ -245,7 +245,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
 
 
 def relative(attack: float, control: float) -> float:
-    """What an attack gains over a control, as a share of what was left to gain.
+    """Return what an attack gains over a control, as a share of what was left to gain.
 
     (attack - control) / (1 - control). It is negative when the attack does
     worse than the control, and stays so; a control of 1 leaves nothing to gain
@@ -255,7 +255,7 @@ def relative(attack: float, control: float) -> float:
 
 
 def gained(success: Rate, control: Rate) -> Rate | None:
-    """What an attack gains over its control (`relative`), with a 95% interval.
+    """Return what an attack gains over its control (`relative`), with a 95% interval.
 
     Wilson's ends of both shares, each by how much it moves the figure, are squared and
     added (Newcombe's way for a difference). None where the control leaves nothing to gain.
@@ -294,7 +294,7 @@ def attack_record(
     random_row: float | None = None,
     controlled: bool = True,
 ) -> dict[str, Any]:
-    """An attack as plain data, under the names that every attack shares.
+    """Return an attack as plain data, under the names that every attack shares.
 
     Parameters
     ----------

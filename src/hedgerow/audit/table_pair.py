@@ -223,7 +223,7 @@ class TablePair:
 
     @cached_property
     def targets(self) -> dict[str, AttackTarget]:
-        """How each sensitive column is attacked."""
+        """The way in which each sensitive column is attacked."""
         return {column.name: AttackTarget.from_column(column, self.schema) for column in self.sensitive}
 
     @cached_property

@@ -14,7 +14,7 @@ from ..measures import IntArray, group
 def shared(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> list[tuple[Column, Column]]:
-    """The columns of both tables, each pair read as one kind; of some names alone if given."""
+    """Return the columns of both tables, each pair read as one kind; of some names alone if given."""
     pairs = []
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):
@@ -26,7 +26,7 @@ def shared(
 
 
 def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
-    """A label of each row of two tables, one under the other; rows that are alike have the same."""
+    """Label the rows of two tables, one under the other; rows that are alike have the same label."""
     codes = [
         np.concatenate(
             [mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]
@@ -39,7 +39,7 @@ def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> 
 def rows_alike(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> tuple[IntArray, int]:
-    """For each row of the second table a row of the first that is alike, each taken once.
+    """Return for each row of the second table a row of the first that is alike, each used once.
 
     Rows that are alike are taken in their order.
 
@@ -69,7 +69,7 @@ def rows_alike(
 
 
 def _numbered(labels: IntArray) -> IntArray:
-    """The number of each row among those with the same label."""
+    """Return the number of each row among those with the same label."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

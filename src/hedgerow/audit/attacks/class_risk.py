@@ -40,7 +40,7 @@ from ..table_pair import Pair, TablePair
 def released_risk(
     sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
-    """The release's classes, its suppressed cells matching anything for the wildcard k."""
+    """Measure the release's classes; its suppressed cells match anything for the wildcard k."""
     cells = [(e.codes, e.wild[e.codes]) for e in sides.released_quasi]
     sensitive = sides.released_sensitive
     return _risk(sides, sides.classes, cells, sides.value_groups, sensitive, journalist, threshold, size)
@@ -49,7 +49,7 @@ def released_risk(
 def unprotected_risk(
     sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
-    """The classes of the whole original."""
+    """Measure the classes of the whole original."""
     cells, classes = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
     return _risk(sides, classes, cells, classes, sides.sensitive, journalist, threshold, size)
 
@@ -64,7 +64,7 @@ def _risk(
     threshold: float,
     size: int | None,
 ) -> dict[str, Any]:
-    """Everything about the classes of one table, and what its groups tell.
+    """Measure the classes of one table, and what its groups give away.
 
     `size` is how many people the population has, where no weights and no table tell it.
     """
@@ -108,7 +108,7 @@ def _risk(
 
 
 def _behind(population: Population) -> dict[str, float]:
-    """How many people of the population the classes stand for."""
+    """Count the people of the population behind the classes."""
     return {
         "smallest": float(population.sizes.min()),
         "average": float(population.sizes.mean()),
@@ -117,7 +117,7 @@ def _behind(population: Population) -> dict[str, float]:
 
 
 def _sizes(groups: Groups) -> dict[str, Any]:
-    """k, the number of classes and how their sizes are distributed."""
+    """Return k, the number of classes and how their sizes are distributed."""
     summary = sizes.summary(groups.sizes)
     return {
         "k": summary.smallest,
@@ -132,7 +132,7 @@ def _sizes(groups: Groups) -> dict[str, Any]:
 
 
 def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
-    """The covariance test of all numeric responses together."""
+    """Test the covariances of all numeric responses together."""
     if not columns:
         return None
     y = np.stack(columns, axis=1)
@@ -161,7 +161,7 @@ def sensitive_summary(
     hierarchy: Hierarchy | None = None,
     smallest_cell: int | None = None,
 ) -> dict[str, Any]:
-    """Every measure of one sensitive column.
+    """Return every measure of one sensitive column.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
 
 
 def fitting_closeness(kind: str, target: AttackTarget, diversity: Mapping[str, Any]) -> dict[str, Any]:
-    """t-closeness by the distance that fits a column: which, and how much.
+    """Return t-closeness by the distance that fits a column, and that distance.
 
     Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for
     categories, and for numbers that are attacked as such.
@@ -226,7 +226,7 @@ def fitting_closeness(kind: str, target: AttackTarget, diversity: Mapping[str, A
 def diversity_summary(
     column: SensitiveCounts, hierarchy: Hierarchy | None = None
 ) -> dict[str, Any]:
-    """Diversity, closeness and likeness, each of the class that does worst."""
+    """Return diversity, closeness and likeness, each of the class that does worst."""
     counts = column.counts
     l = int(class_measures.distinct(counts).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
@@ -254,7 +254,7 @@ def diversity_summary(
 
 
 def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
-    """The share of the records by a figure of their group, from 0 to 1, in twentieths."""
+    """Return the share of the records by a figure of their group, from 0 to 1, in twentieths."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
     shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
     return shares
@@ -263,7 +263,7 @@ def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
 def disclosure_summary(
     disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
-    """Disclosure over the classes, never one number alone.
+    """Summarise disclosure over the classes, never by one number alone.
 
     ``mean_over_groups`` counts every class once, ``mean_over_records`` weighs them by size,
     ``worst`` is what the most exposed class gives away, ``scores`` the same by every
@@ -284,7 +284,7 @@ def disclosure_summary(
 
 
 def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
-    """For each class the p-value that its covariances are those of the table (formula 9).
+    """Return for each class the p-value that its covariances are those of the table (formula 9).
 
     L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
     chi-squared on r(r+1)/2 degrees of freedom; covariances with divisor n - 1.
@@ -360,7 +360,7 @@ def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntAr
 
 
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
-    """The share of people whose value the best guess hits, against the public's best guess.
+    """Return the share of people whose value the best guess hits, against the public's best guess.
 
     Of every class the intruder names the one number that lies within the
     tolerance of most of its values; in public only the table's own
@@ -393,7 +393,7 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
 
 @dataclass(frozen=True, eq=False)
 class HouseholdRisks:
-    """What every household risks.
+    """The risk of every household, and of the household behind every record.
 
     Parameters
     ----------
@@ -407,7 +407,7 @@ class HouseholdRisks:
     of_rows: FloatArray
 
     def to_json(self) -> dict[str, float]:
-        """In a few numbers."""
+        """Return a few numbers as plain data."""
         return {
             "households": len(self.risk),
             "highest": float(self.risk.max()),
@@ -418,7 +418,7 @@ class HouseholdRisks:
 
 
 def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None:
-    """The risks of households from those of records; None where nobody says who lives together.
+    """Return the risks of households from those of records; None where nobody says who lives together.
 
     Members are taken to be found independently of each other; a person of several records is
     found by the record that risks most.
@@ -452,13 +452,13 @@ def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None
 
 
 def household_summary(sides: TablePair, risk: FloatArray) -> dict[str, Any] | None:
-    """`household_risks` in a few numbers; None where there are none."""
+    """Return `household_risks` in a few numbers; None where there are none."""
     risks = household_risks(sides, risk)
     return None if risks is None else risks.to_json()
 
 
 def population_sizes(pair: TablePair, population: Table) -> FloatArray:
-    """People of a population table that fit each class, at least the class itself.
+    """Count the people of a population table who fit each class, at least the class itself.
 
     Each released cell becomes a bit mask over the population (who fits it); a
     class is the intersection of its cells' masks.
@@ -529,7 +529,7 @@ class Population:
 def journalist(
     pair: TablePair, population: Table | None = None, weights: str | None = None
 ) -> Population | None:
-    """The population behind the released classes; None where nothing tells of it."""
+    """Return the population behind the released classes; None where nothing tells of it."""
     people = pair.people_in(pair.classes)
     if population is not None:
         counted = np.maximum(population_sizes(pair, population), people)
@@ -545,7 +545,7 @@ def journalist(
 
 
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
-    """People each class stands for: the summed sampling weights of its records.
+    """Sum the sampling weights of each class: the people whom it stands for.
 
     A person of several records in a class counts once, by the mean of their weights.
 
@@ -563,7 +563,7 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
 
 
 def weights_of(pair: Pair, name: str) -> FloatArray:
-    """The sampling weights of the rows; the original's where they are recoded like other columns.
+    """Return the sampling weights of the rows; the original's where they are recoded like other columns.
 
     Raises
     ------
@@ -587,7 +587,7 @@ def weights_of(pair: Pair, name: str) -> FloatArray:
 
 
 def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
-    """How many released records are alone by columns of no other role.
+    """Count the released records that are alone by columns without a role.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _BLOCK = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class ReleaseGroups:
-    """What one release tells of the people of a table.
+    """The groups of one release, and the row in it of each person of a table.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class ReleaseGroups:
 
     @classmethod
     def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> ReleaseGroups:
-        """A paired release; `rows` are the rows of the original behind its pairs."""
+        """Build from a pair; `rows` are the rows of the original behind its pairs."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
         return cls(name, pair.value_groups, at, {c.name: c for c in pair.released_sensitive})
 
 
 def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[ReleaseGroups]:
-    """Further releases of the original's people, or of some of them.
+    """Read further releases of the original's people, or of some of them.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
-    """The row of a table behind each row of a part of it."""
+    """Return the row of a table behind each row of a part of it."""
     if part is whole:
         return np.arange(whole.n_rows)
     rows, lost = rows_alike(whole, part)
@@ -172,7 +172,7 @@ def composition(
 def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """One sensitive column; None where no two releases have a person in common."""
+    """Measure one sensitive column; None where no two releases have a person in common."""
     at = [t.at[pair.rows] for t in releases]
     shared = np.sum([a >= 0 for a in at], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
@@ -224,7 +224,7 @@ class _Groups:
         return cls(release.labels, Counts.from_codes(release.labels, codes, unknown + 1), codes)
 
     def cells_of(self, at: IntArray) -> FloatArray:
-        """How many values the groups of some rows have; -1: not in the release."""
+        """Count the values in the groups of some rows; -1: not in the release."""
         sizes = np.append(np.diff(self.counts.starts)[self.labels.labels], 0)
         return sizes[at].astype(np.float64)
 
@@ -252,7 +252,7 @@ class _Remaining:
 
     @classmethod
     def alone(cls, groups: _Groups, at: IntArray) -> _Remaining:
-        """What one release leaves of the people in some of its rows; -1: not in it."""
+        """Return what one release leaves of the people in some of its rows; -1: not in it."""
         counts, people = groups.counts, np.flatnonzero(at >= 0)
         which, cells = entries_of(counts, groups.labels.labels[at[people]].astype(np.int64))
         values, number = counts.values[cells], counts.counts[cells]
@@ -261,7 +261,7 @@ class _Remaining:
         return cls(counts.n_values, keys, number, number - mine, at >= 0)
 
     def and_by(self, other: _Remaining) -> _Remaining:
-        """What two releases leave: who is in one alone keeps what that one leaves."""
+        """Return what two releases leave: who is in one alone keeps what that one leaves."""
         place = np.searchsorted(other.keys, self.keys)
         place = np.minimum(place, max(len(other.keys) - 1, 0))
         met = np.zeros(len(self.keys), np.bool_)
@@ -288,7 +288,7 @@ class _Remaining:
 
 @dataclass(frozen=True, eq=False)
 class _People:
-    """What is left of each person: arrays of shape (n_people,).
+    """Figures of what is left of each person: arrays of shape (n_people,).
 
     Parameters
     ----------
@@ -314,7 +314,7 @@ class _People:
 
     @classmethod
     def of(cls, remaining: _Remaining, public: Column, truth: IntArray) -> _People:
-        """Of some people with their true codes; `public` is the original's whole column."""
+        """Measure some people with their true codes; `public` is the original's whole column."""
         n = len(truth)
         who, values = remaining.keys // remaining.n_values, remaining.keys % remaining.n_values
         right = values == truth[who]
@@ -341,11 +341,11 @@ class _People:
 
     @classmethod
     def joined(cls, parts: Sequence[_People]) -> _People:
-        """Several people's."""
+        """Join several groups of people."""
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
     def summary(self, k: int) -> dict[str, Any]:
-        """Over the people who are in the release."""
+        """Summarise over the people who are in the release."""
         disclosure = self.disclosure[np.isfinite(self.disclosure)]
         return {
             "people": int(self.known.sum()),
@@ -359,14 +359,14 @@ class _People:
 
 
 def _mean(values: Any) -> float:
-    """The same in any order."""
+    """Return a mean that is the same in any order."""
     return fsum(values.tolist()) / max(len(values), 1)
 
 
 def _disclosure(
     who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int
 ) -> FloatArray:
-    """What is left of each person, scored as a group of its own."""
+    """Score what is left of each person as a group of its own."""
     out = np.full(n_people, np.nan)
     n_values = public.n_values + public.has_missing
     used = values < n_values

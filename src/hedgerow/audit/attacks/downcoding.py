@@ -104,7 +104,7 @@ def downcoding(
 
 
 class _Rule:
-    """What a release's own rule leaves of the finer values of its cells."""
+    """The finer values that a release's own rule leaves to its cells."""
 
     def __init__(
         self,
@@ -121,14 +121,14 @@ class _Rule:
         ]
 
     def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
-        """By target column the weight of every step for each of some classes, from its cell."""
+        """Return by target column the weight of every step for each of some classes, from its cell."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
     def excluding(
         self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
     ) -> Mapping[int, FloatArray]:
-        """The same without what has a finer class of its own, where cells are those of a hierarchy."""
+        """Return the same weights without steps that have a finer class of their own, in a hierarchy."""
         if not all(self.nested):
             return weights_shown
         out = {j: weights.copy() for j, weights in weights_shown.items()}
@@ -140,7 +140,7 @@ class _Rule:
         return out
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
-        """Steps of each cell by what it shows, or by how often the release has them."""
+        """Weigh the steps of each cell by what it shows, or by how often the release has them."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.known[j]
         if not source.is_number:
@@ -152,7 +152,7 @@ class _Rule:
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
-        """Expected records by step, where every end, or every value of a set, has one."""
+        """Return the expected records by step, where every end, or every value of a set, has one."""
         column, source, out = self.columns[j], self.known[j], shares.copy()
         for i, label in enumerate(labels):
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
@@ -168,7 +168,7 @@ class _Rule:
         return out
 
     def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
-        """For some classes, the released classes that lie in them."""
+        """Return the released classes that lie in each of some classes."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         inside[np.arange(len(labels)), labels] = False
         for source, cells in zip(self.known, self.cells, strict=True):
@@ -177,7 +177,7 @@ class _Rule:
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
     def _remaining(self, j: int, label: int, finer: IntArray) -> FloatArray:
-        """What is left of each step of a class when it is in none of the finer ones."""
+        """Return what is left of each step of a class when it is in none of the finer ones."""
         share = np.ones(len(finer))
         for i, mass in enumerate(self._mass):
             if i != j:
@@ -187,7 +187,7 @@ class _Rule:
 
 
 def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
-    """Which cells of a column lie in some of them; shape (n, n_cells)."""
+    """Return which cells of a column lie in some of them; shape (n, n_cells)."""
     anything, missing = column.anything, column.missing
     if column.is_number:
         empty = np.isnan(column.lo) & ~anything
@@ -206,7 +206,7 @@ def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.boo
 
 
 class _Dependence:
-    """How the other released columns go together with the steps of one."""
+    """The dependence of one column's steps on the other released columns."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class _Dependence:
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
-        """The likeliest step of each person asked about; `weights` is what the own cell tells."""
+        """Return the likeliest step of each person asked about; `weights` is what the own cell tells."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
         learnt, tried = rows[::2], evenly(rows[1::2], TRIED)
@@ -252,7 +252,7 @@ class _Dependence:
         people: IntArray,
         shares: FloatArray,
     ) -> FloatArray:
-        """The log of how much likelier the others' cells are at each step; shape (n, n_steps)."""
+        """Return the log of how much likelier the others' cells are at each step; shape (n, n_steps)."""
         target, out = self.columns[j], np.zeros((len(people), self.columns[j].n_steps))
         for i in others:
             other = self.evidence[i]
@@ -269,7 +269,7 @@ class _Dependence:
 
 
 def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
-    """How likely the released cells are when steps are weighed by evidence."""
+    """Return the mean log likelihood of the released cells when steps are weighed by evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
     inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     return float(np.log(np.maximum(inside, 1e-300)).mean())
@@ -283,7 +283,7 @@ def _record(
     people_asked: IntArray,
     public: Sequence[FloatArray],
 ) -> dict[str, Any]:
-    """The attack as plain data, over all columns and by column."""
+    """Return the attack as plain data, over all columns and by column."""
     touched, by_column = np.zeros(len(people_asked), np.bool_), {}
     total, sums = 0, np.zeros(5)
     for j, named in names.items():
@@ -332,7 +332,7 @@ def _compared(
     public: FloatArray,
     source: ReleasedColumn,
 ) -> FloatArray:
-    """How many are right: the names, the control, the two public guesses, a draw."""
+    """Count who is right: the names, the control, the two public guesses, a draw."""
     true = np.bincount(column.step, source.whole.counts(), column.n_steps)
     distinct, place = np.unique(cells, return_inverse=True)
     covered = column.cover[distinct].toarray()
@@ -377,7 +377,7 @@ class FinerSteps:
 
     @classmethod
     def from_released(cls, column: ReleasedColumn, most: int = STEPS) -> FinerSteps:
-        """A released quasi-identifier."""
+        """Build from a released quasi-identifier."""
         step = _steps(column.original, most)
         size = np.bincount(step).astype(np.float64)
         covered = _covered(column, step, len(size))
@@ -385,23 +385,23 @@ class FinerSteps:
 
     @classmethod
     def from_column(cls, column: Column, most: int = FEW) -> FinerSteps:
-        """A column whose values are released as they are."""
+        """Build from a column whose values are released as they are."""
         step = _steps(column, most)
         size = np.bincount(step).astype(np.float64)
         return cls(column.name, step[column.codes], step, size, _inverse(np.ones(len(size))))
 
     @property
     def n_steps(self) -> int:
-        """How many steps there are, missing among them."""
+        """Number of steps, missing among them."""
         return len(self.size)
 
     @cached_property
     def coarse(self) -> npt.NDArray[np.bool_]:
-        """Which cells may stand for more than one step."""
+        """The cells that may stand for more than one step, as flags."""
         return np.diff(self.cover.indptr) > 1
 
     def shares(self, rows: IntArray) -> FloatArray:
-        """How often each step occurs among some rows, as far as their cells tell.
+        """Estimate how often each step occurs among some rows, from their cells.
 
         The shares under which what was released is likeliest, found by giving every cell to
         its steps in proportion to the shares so far. One record more, spread over all values,
@@ -420,7 +420,7 @@ class FinerSteps:
 def together(
     one: FinerSteps, other: FinerSteps, rows: IntArray, alone: FloatArray, other_alone: FloatArray
 ) -> FloatArray:
-    """How often each pair of steps of two columns occurs, as far as the cells of some rows tell.
+    """Estimate how often each pair of steps of two columns occurs, from the cells of some rows.
 
     Parameters
     ----------
@@ -454,7 +454,7 @@ def together(
 
 
 def nested(column: ReleasedColumn) -> bool:
-    """Whether any two cells are apart or one lies in the other, as in a hierarchy."""
+    """Return whether any two cells are disjoint or one lies in the other, as in a hierarchy."""
     if column.is_number:
         wide = np.isfinite(column.lo) & ~column.anything
         lo, hi = column.lo[wide], column.hi[wide]
@@ -477,7 +477,7 @@ def nested(column: ReleasedColumn) -> bool:
 
 
 def _steps(column: Column, most: int) -> IntArray:
-    """The step of each code, as many as `most` and one for missing."""
+    """Return the step of each code, as many as `most` and one for missing."""
     m = column.n_values
     step = np.arange(m)
     if m > most:
@@ -490,7 +490,7 @@ def _steps(column: Column, most: int) -> IntArray:
 
 
 def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
-    """How many values of each step a cell may stand for."""
+    """Count the values of each step that a cell may stand for."""
     original, m = column.original, column.original.n_values
     missing = np.flatnonzero((column.missing | column.anything) & original.has_missing)
     if column.is_number:

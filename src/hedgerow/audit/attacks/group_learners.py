@@ -106,7 +106,7 @@ class GroupRows:
         return self.groups.labels[self.row].astype(np.int64)
 
     def expected(self) -> Counts:
-        """The values of every class: each record has all values of its group, by their shares.
+        """Count the values of every class: each record has all values of its group, by their shares.
 
         That is the join of two tables whose values are published by group.
         """
@@ -119,7 +119,7 @@ class GroupRows:
         return Counts(keys // width, keys % width, counts, n, width)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
-        """The cells that each person may stand in, with their chances; none for a stranger to buckets.
+        """Return the cells that each person may stand in, with their chances; none for a stranger to buckets.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class GroupRows:
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
     def shares(self) -> Any:
-        """The shares of the known values in the group of each cell, shape (n_cells, n_values)."""
+        """Return the shares of the known values in the group of each cell, shape (n_cells, n_values)."""
         cells, entries = entries_of(self.known_counts, self.group_of)
         return csr_array(
             (self.known_counts.shares[entries], (cells, self.known_counts.values[entries])),
@@ -150,7 +150,7 @@ class GroupRows:
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """The entries of some groups, one group after the other: which of the groups, and the entry."""
+    """Return the entries of some groups, one group after the other: which of the groups, and the entry."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
     which = np.repeat(np.arange(len(groups)), sizes)
     return which, np.arange(len(which)) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
@@ -210,7 +210,7 @@ class GroupCounts:
             self._tables.append(np.log((table + column.shares[:, None]) / (totals + 1.0)))
 
     def _balanced(self, cells: GroupRows, some: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """The chance of each value of its group for some cells of whole groups (E step)."""
+        """Return the chance of each value of its group for some cells of whole groups (E step)."""
         counts, at = cells.known_counts, cells.group_of[some]
         which, entry = entries_of(counts, at)
         cell, value = some[which], counts.values[entry]
@@ -230,7 +230,7 @@ class GroupCounts:
         return cell, value, chance / np.bincount(which, chance, len(some))[which]
 
     def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
-        """The chance of each kind of value for people who stand in no group."""
+        """Return the chance of each kind of value for people who stand in no group."""
         log = np.tile(np.log(np.maximum(self.prior, 1e-300)), (len(people), 1))
         values = {column.name: each for column, each in zip(released, people.columns, strict=True)}
         for column, table in zip(self._columns, self._tables, strict=True):
@@ -240,7 +240,7 @@ class GroupCounts:
 
 
 def kinds_of(counts: Counts, number: bool) -> IntArray:
-    """The kind of each value: quantile bins of numbers that have many values, else the value."""
+    """Return the kind of each value: quantile bins of numbers that have many values, else the value."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)
     totals = counts.totals
@@ -271,7 +271,7 @@ class _Bins:
         self.shares = counts / counts.sum()
 
     def of_values(self, values: npt.NDArray[Any]) -> IntArray:
-        """The bin of each number, or of each category's code; the last of missing ones."""
+        """Return the bin of each number, or of each category's code; the last of missing ones."""
         if not self._number:
             return np.minimum(values, self.n - 1).astype(np.int64)
         at = np.searchsorted(self._cuts, values, "left").astype(np.int64)
@@ -279,7 +279,7 @@ class _Bins:
 
 
 def _whole_groups(cells: GroupRows) -> IntArray:
-    """The cells of whole groups: those of the people asked about, and others up to `MOST_ROWS`."""
+    """Return the cells of whole groups: those of the people asked about, and others up to `MOST_ROWS`."""
     sizes = cells.groups.sizes
     chosen = np.zeros(len(sizes), np.bool_)
     chosen[cells.groups.labels[cells.members]] = True
@@ -302,7 +302,7 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
 def rows_by_group(
     cells: GroupRows, groups: IntArray, order: IntArray, width: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """The rows of some groups, whole groups at a time: the place of each in `groups`, and the row.
+    """Return the rows of some groups, whole groups at a time: the place of each in `groups`, and the row.
 
     Parameters
     ----------

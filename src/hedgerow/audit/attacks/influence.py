@@ -15,7 +15,7 @@ LEAF, LEAF_SHARE = 10, 0.002
 
 
 def influence(pair: Pair) -> list[dict[str, Any]]:
-    """Each quasi-identifier's share of the disclosure, before and after the release.
+    """Return each quasi-identifier's share of the disclosure, before and after the release.
 
     A regression tree predicts all sensitive columns together, each scaled so
     that its whole squared error is 1 (categories as indicator columns, whose
@@ -56,7 +56,7 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
 
 
 def _responses(pair: Pair, rows: IntArray) -> FloatArray:
-    """Sensitive columns side by side, each with a squared error of 1 a row."""
+    """Return the sensitive columns side by side, each with a squared error of 1 a row."""
     parts = []
     for column in pair.sensitive:
         if column.is_number:
@@ -87,7 +87,7 @@ def _shares(
 
 
 def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
-    """A tree grown on every other row and the share it explains of the rest."""
+    """Grow a tree on every other row; return it and the share that it explains of the rest."""
     from sklearn.tree import DecisionTreeRegressor
 
     size = max(LEAF, int(LEAF_SHARE * len(x)))

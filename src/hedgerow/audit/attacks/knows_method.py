@@ -98,7 +98,7 @@ class Values:
 
     @classmethod
     def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
-        """Values of the sensitive columns; `entropy`: only categories add to the gain."""
+        """Read the sensitive columns; `entropy`: only categories add to the gain."""
         rows = group([column.codes for column in columns])
         classes = Classes.from_groups(rows, columns)
         sizes = rows.sizes[:, None].astype(np.float64)
@@ -120,7 +120,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Posterior:
-    """What the intruder believes of the refused parts of one group.
+    """The intruder's belief about the refused parts of one group.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def applicable(
 def estimator(
     learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5
 ) -> Any:
-    """A scikit-learn estimator for a target of numbers or of categories.
+    """Return a scikit-learn estimator for a target of numbers or of categories.
 
     `leaf` is the fewest training rows in a leaf of gradient boosting.
     """
@@ -114,7 +114,7 @@ def estimator(
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What an intruder learns from: released rows of equal cells, with the values of their records.
+    """The released rows of equal cells that an intruder learns from, with the values of their records.
 
     Parameters
     ----------
@@ -375,7 +375,7 @@ class TrainingSet:
         return sums / np.maximum(sizes, 1.0)[:, None], sizes
 
     def published_means(self, groups: IntArray) -> FloatArray:
-        """The means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
+        """Return the means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
         counts = self.cells.known_counts
         part = (_matrix(counts) / np.maximum(counts.sizes, 1)[:, None]).tocsr()[groups]
@@ -408,7 +408,7 @@ class TrainingSet:
         return design_released(self.released, self._rows)
 
     def _trained(self, model: Any) -> Any:
-        """Identical released rows are one training row, or one for each of their categories."""
+        """Fit a model; identical released rows are one training row, or one for each of their categories."""
         x, counts = self._design, self._taught_counts
         with quiet():
             if self.number:
@@ -419,7 +419,7 @@ class TrainingSet:
             return model.fit(x[counts.groups], counts.values, sample_weight=weight)
 
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
-        """The best guess from the records at each person's smallest distance.
+        """Guess from the records at each person's smallest distance.
 
         Records that may be the person's count by how `likely` they are. Of categories the
         most frequent one; of numbers the mean, and by each tolerance the number that hits most
@@ -456,7 +456,7 @@ class TrainingSet:
         return {}
 
     def _groups_near(self, people: Known) -> Any:
-        """The chances of the classes nearest to each person; as `_near`, but as groups are formed.
+        """Return the chances of the classes nearest to each person; as `_near`, but as groups are formed.
 
         Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
         (Gower's) where there are categories.
@@ -480,7 +480,7 @@ class TrainingSet:
         return csr_array((weight, at, ends), shape=(len(people), self.counts.n_groups))
 
     def _near(self, people: Known) -> tuple[Any, Any]:
-        """The classes near each person: the weights of their records, and their chances.
+        """Return the classes near each person: the weights of their records, and their chances.
 
         Returns
         -------
@@ -511,7 +511,7 @@ class TrainingSet:
         return matrices
 
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
-        """Classes and weights of each person as a sparse matrix."""
+        """Return the classes and weights of each person as a sparse matrix."""
         ends = np.cumsum([0, *(len(classes) for classes, _ in near)])
         at = np.concatenate([np.zeros(0, np.int64), *(classes for classes, _ in near)])
         weights = np.concatenate([np.zeros(0), *(weight for _, weight in near)])
@@ -521,7 +521,7 @@ class TrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """What a learner guesses of some people.
+    """The guesses that a learner makes about some people.
 
     Parameters
     ----------
@@ -541,12 +541,12 @@ class Guesses:
     def same(
         cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
     ) -> Guesses:
-        """One guess for every tolerance."""
+        """Return one guess for every tolerance."""
         return cls(values, {t.key: values for t in tolerances}, trained)
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
-    """Where learners are trained on some classes alone: of each person's nearest class a row."""
+    """Return a row of each person's nearest class, where learners are trained on some classes alone."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
     rows = classes.first
@@ -561,7 +561,7 @@ def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Know
 
 
 def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
-    """The classes to learn from: of many those that are asked about, and others spread evenly."""
+    """Choose the classes to learn from: of many those that are asked about, and others spread evenly."""
     if len(is_asked) <= MOST_CLASSES:
         return None
     chosen = is_asked.copy()
@@ -572,7 +572,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
-    """The entries of some classes, and their records; those that fit a person as they are likely."""
+    """Return the entries of some classes, and their records; those that fit a person as they are likely."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
@@ -580,14 +580,14 @@ def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[In
 
 
 def _matrix(counts: Counts) -> Any:
-    """Counts as a sparse matrix, shape (n_groups, n_values)."""
+    """Return counts as a sparse matrix, shape (n_groups, n_values)."""
     shape = counts.n_groups, counts.n_values
     return csr_array((counts.counts.astype(np.float64), counts.values, counts.starts), shape=shape)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """One thread, so that sums come out the same on every machine; no word on convergence."""
+    """Use one thread, so that sums are the same on every machine; ignore warnings on convergence."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
@@ -597,7 +597,7 @@ def quiet() -> Iterator[None]:
 
 
 def _tenth(distance: FloatArray, sizes: IntArray) -> float:
-    """The distance within which `NEIGHBOURS` records lie."""
+    """Return the distance within which `NEIGHBOURS` records lie."""
     most = min(NEIGHBOURS, len(distance))
     near = np.argpartition(distance, most - 1)[:most]
     near = near[distance[near].argsort()]

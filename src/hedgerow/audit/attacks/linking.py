@@ -30,7 +30,7 @@ from .class_risk import best_hits, twentieths
 def linking_attacks(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
 ) -> list[dict[str, Any]]:
-    """Distance-based and probabilistic record linkage on the quasi-identifiers.
+    """Link records by distance and by probability on the quasi-identifiers.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _linked(
     sizes: IntArray,
     own_class: IntArray,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Each person's chance to be named by distance and by probability, and whether others fit.
+    """Return each person's chance to be named by distance and by probability, and whether others fit.
 
     A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record
@@ -122,13 +122,13 @@ def _linked(
 
 
 def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
-    """The chance that a record is named, where some classes of records share the link."""
+    """Return the chance that a record is named, where some classes of records share the link."""
     return float((best == own_class).any() / sizes[best].sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """How some people are matched with released records.
+    """The released records that match some people.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def matching_attacks(
 
 
 def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
-    """The nearest record, and whether its sensitive values are the person's."""
+    """Attack by the nearest record, which should have the person's sensitive values."""
     people = tables.members
     same_quasi = tables.unchanged.classes
     same = group([same_quasi.labels, *(c.codes for c in people.sensitive)])
@@ -300,7 +300,7 @@ def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: I
 
 
 def _near(mine: Matches, theirs: Matches | None) -> dict[str, Any]:
-    """Distances of the nearest record, and how often a member's is the smaller one."""
+    """Return distances of the nearest record, and how often a member's is the smaller one."""
     closer, interval = None, None
     if theirs is not None:
         near, far = (-np.round(d / NEAR) for d in (mine.nearest, theirs.nearest))
@@ -332,7 +332,7 @@ RECORDS = 5_000
 def linkage_summary(
     pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, progress: Tell
 ) -> dict[str, Any]:
-    """How many records are linked with their originals, by every quasi-identifier.
+    """Measure how many records are linked with their originals, by every quasi-identifier.
 
     Where classes of equal cells say nothing, for the cells are not true, this is
     what an intruder gets: who knows all quasi-identifiers of a person names the
@@ -362,7 +362,7 @@ def linkage_summary(
 
 
 def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
-    """The scores of the numeric quasi-identifiers that were released as numbers."""
+    """Return the scores of the numeric quasi-identifiers that were released as numbers."""
     chosen = [e for e in pair.released_quasi if e.is_number and not e.general][:COLUMNS]
     if not chosen or pair.n_rows < 2:
         return None
@@ -382,7 +382,7 @@ def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
 
 
 def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
-    """How often the best guess per group is right, for a reader who knows its true counts.
+    """Measure how often the best guess per group is right, for a reader who knows its true counts.
 
     Randomized response publishes its chances so that counts can be reconstructed. A reader who does
     so knows the most frequent value of a group of people with the same quasi-identifiers (numbers
@@ -429,7 +429,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
 
 def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
-    """Per group the share of its people whose value the best guess names."""
+    """Return per group the share of its people whose value the best guess names."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)

@@ -104,13 +104,13 @@ def _altered(sides: TablePair) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What speaks for each member and each stranger; more is likelier a member."""
+    """The evidence for each member and each stranger; more is likelier a member."""
 
     members: FloatArray
     strangers: FloatArray
 
     def half(self, which: int) -> Scores:
-        """Every second of the people."""
+        """Return every second of the people."""
         return Scores(self.members[which::2], self.strangers[which::2])
 
 
@@ -163,7 +163,7 @@ def _scores(
 def _agreements(
     sensitive: Sequence[ReleasedColumn], altered: Collection[str]
 ) -> Iterator[tuple[Attack, dict[int, float]]]:
-    """In what released rows may agree with a person: one sensitive column, or all together."""
+    """Yield the sensitive columns in which released rows may agree with a person: each, and all together."""
     near = [column.name in altered for column in sensitive]
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
@@ -213,7 +213,7 @@ class _Release:
             yield rows
 
     def compared(self, others: Known) -> _Compared:
-        """With people who are not in the table to compare with."""
+        """Count how many of some people who are not in the table would be in each record."""
         others = Known(others.columns[: len(self.shown)])
         expected, none = np.zeros(len(self.sizes)), 0
         for person in range(len(others)):
@@ -237,7 +237,7 @@ class _Compared:
     none: int
 
     def of(self, people: Known) -> list[FloatArray]:
-        """All scores of some people."""
+        """Return all scores of some people."""
         release, width = self.release, len(self.release.shown)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
         sizes, n, m = release.sizes, float(release.sizes.sum()), len(self.others)
@@ -255,7 +255,7 @@ class _Compared:
         return [*out[:2].round(9), *out[2:]]
 
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
-        """How much the nearest of the rows that agree speaks for a person."""
+        """Return how much the nearest of the rows that agree speaks for a person."""
         if not len(rows):
             return -1.0 - len(self.release.shown)
         near = float(distance[self.release.labels[rows]].min())
@@ -265,7 +265,7 @@ class _Compared:
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
     def _nearest_other(self, people: Known, person: int) -> float:
-        """How far the nearest of the other people is."""
+        """Return how far the nearest of the other people is."""
         total = np.zeros(len(self.others))
         for column, values, values_of_people in zip(
             self.release.shown, self.others.columns, people.columns, strict=True
@@ -283,7 +283,7 @@ class _Compared:
 def membership_records(
     after: Mapping[Attack, Sequence[Scores]], before: Mapping[Attack, Sequence[Scores]]
 ) -> list[dict[str, Any]]:
-    """All attacks as plain data, by what the intruder knows, the strongest last.
+    """Return all attacks as plain data, by what the intruder knows, the strongest last.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def membership_records(
 
 
 def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
-    """The scores of whoever does best on one half of the people, on the other half."""
+    """Return the scores of whoever does best on one half of the people, on the other half."""
     halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
@@ -310,7 +310,7 @@ def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
 
 
 def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) -> dict[str, Any]:
-    """The attack as plain data, from the scores on releases and on their originals."""
+    """Return the attack as plain data, from the scores on releases and on their originals."""
     knows, learner = attack
     members = sum(len(s.members) for s in scores)
     strangers = sum(len(s.strangers) for s in scores)
@@ -339,7 +339,7 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
 
 
 def _by_chance(scores: Scores) -> float:
-    """The variance of the area where nothing tells members and strangers apart."""
+    """Return the variance of the area where nothing tells members and strangers apart."""
     n, m = len(scores.members), len(scores.strangers)
     return (n + m + 1) / (12 * n * m)
 
@@ -349,7 +349,7 @@ def _area_of(scores: Sequence[Scores]) -> Rate:
 
 
 def _found_at(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
-    """The share of members found at a share of false alarms, with both ends uncertain."""
+    """Return the share of members found at a share of false alarms, with both ends uncertain."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
     return {
@@ -362,7 +362,7 @@ def _found_at(scores: Sequence[Scores], alarms: float, members: int, strangers: 
 
 
 def _caught(scores: Sequence[Scores], alarms: float) -> float:
-    """The share of members whose score is in the highest of so many strangers; ties in part."""
+    """Return the share of members whose score is in the highest of so many strangers; ties in part."""
     caught: list[float] = []
     for s in scores:
         theirs, m = np.sort(s.strangers), len(s.strangers)

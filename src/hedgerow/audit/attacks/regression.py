@@ -151,7 +151,7 @@ class ColumnAttack:
     def by(
         self, learners: Sequence[str], random_state: int, progress: Any = None
     ) -> list[dict[str, Any]]:
-        """What each learner reaches, as plain data; nothing where nobody has a value."""
+        """Return what each learner reaches, as plain data; nothing where nobody has a value."""
         aim, training, quasi = self.aim, self.release, self.people[0].known
         truth = self.people[0].values[0]
         if not len(truth) or training.cells is None:
@@ -180,7 +180,7 @@ class ColumnAttack:
         return out
 
     def _score_withheld(self, learner: str, random_state: int) -> Score | None:
-        """The attack on people whose rows it did not see; None where nobody is at hand."""
+        """Attack people whose rows the learner did not see; None where there is another control, or none."""
         if self.withheld is None:
             return None
         (trainings, part), aim = self.withheld, self.aim
@@ -210,12 +210,12 @@ def truth_of(column: Column, original: Column, aim: AttackTarget) -> npt.NDArray
 
 
 def known_in(truth: npt.NDArray[Any], original: Column, aim: AttackTarget) -> BoolArray:
-    """Whose value is known: nobody is asked for one that is missing."""
+    """Return whose value is known: nobody is asked for one that is missing."""
     return np.isfinite(truth) if aim.is_number else truth != original.n_values
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Released codes, and the number behind each; few-valued numbers as the nearest of their own."""
+    """Return released codes, and the number behind each; few-valued numbers as the nearest of their own."""
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
     values = np.asarray(original.values)
@@ -226,7 +226,7 @@ def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt
 
 @dataclass(frozen=True)
 class Score:
-    """How near the guesses came, person by person."""
+    """Hits and errors of guesses, person by person."""
 
     hits: dict[str, FloatArray]
     errors: FloatArray
@@ -234,14 +234,14 @@ class Score:
 
 
 def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
-    """Guesses held against the true values."""
+    """Compare guesses with the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
     errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
     return Score(hits, errors, errors**2)
 
 
 def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget) -> dict[str, Any]:
-    """What needs no attack: the public mean or majority, and a random released row."""
+    """Return what needs no attack: the public mean or majority, and a random released row."""
     shares, key = public.shares, aim.headline.key
     if not aim.is_number:
         majority = public.values[int(shares.argmax())]
@@ -278,7 +278,7 @@ def _row(
     base: dict[str, Any],
     random_state: int,
 ) -> dict[str, Any]:
-    """An attack on one column as plain data; without `control_score` nobody was asked as control."""
+    """Return the attack on a column as plain data; without `control_score` there was no control."""
     key = aim.headline.key
     success, before = (rate_of(s.hits[key]) for s in (members, original))
     control = None if control_score is None else rate_of(control_score.hits[key])

@@ -156,20 +156,20 @@ def predicate_singling_out(
 
 
 def _luck(weight: float, n: int) -> float:
-    """The chance that exactly one of n people fits; beyond 1/n that of 1/n, which is the best."""
+    """Return the chance that exactly one of n people fits; beyond 1/n that of 1/n, which is the best."""
     weight = min(weight, 1 / n)
     return n * weight * float((1 - weight) ** (n - 1))
 
 
 def _share(described: _Described, predicates: Sequence[Predicate]) -> Rate:
-    """How many descriptions isolate, of those that are asked."""
+    """Return the share of the predicates that isolate somebody."""
     n = described.members.n
     right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in predicates]
     return wilson(fsum(right), len(predicates))
 
 
 def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: str) -> Rate | None:
-    """What luck gives at the weight that strangers show; None without strangers."""
+    """Return what luck gives at the weight that strangers show; None without strangers."""
     rates, tried = [], 0
     for described, outside in others:
         n, predicates = described.members.n, described.by(learner)
@@ -185,7 +185,7 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
 
 
 class _Described:
-    """What a release says of its people, for describing them by predicates."""
+    """The predicates by which a release describes its people."""
 
     def __init__(self, sides: TablePair, random_state: int) -> None:
         self.sides, self.random_state = sides, random_state
@@ -243,7 +243,7 @@ class _Described:
         return tuple((j, "is", int(c.codes[row])) for j, c in enumerate(self.quasi))
 
     def _of_values(self) -> list[Predicate]:
-        """Of every sensitive column the values that a group holds least often, lightest first."""
+        """Describe a group and a value that it holds least often, by every sensitive column, lightest first."""
         rare, boxes, classes = [], self._boxes, self.sides.classes
         for j, (original, released) in enumerate(
             zip(self.own, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
@@ -261,7 +261,7 @@ class _Described:
         return [description for _, description in rare[:DESCRIPTIONS]]
 
     def _by_chance(self) -> list[Predicate]:
-        """The coin keeps the whole at or below 1/n."""
+        """Describe a group and a coin, which keeps the whole at or below 1/n."""
         boxes = np.maximum(self._boxes, 1e-300)
         coin = np.minimum(1 / self.sides.classes.sizes, 1 / (self.sides.n_rows * boxes))
         weight = boxes * coin
@@ -270,7 +270,7 @@ class _Described:
 
 
 def _masses(column: ReleasedColumn) -> FloatArray:
-    """The share of the original's people that each cell may stand for."""
+    """Return the share of the original's people that each cell may stand for."""
     finer = FinerSteps.from_released(column)
     totals = np.bincount(finer.step, column.whole.counts(), finer.n_steps)
     return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
@@ -279,7 +279,7 @@ def _masses(column: ReleasedColumn) -> FloatArray:
 def singling_out(
     tables: TablePair, *, people: int = 500, random_state: int = 0
 ) -> list[dict[str, Any]]:
-    """Descriptions that fit one released row, asked of the members and of strangers.
+    """Ask members and strangers whether they fit a description that fits one released row.
 
     Three intruders: "one column" describes by a value that occurs once or an end of a
     column, "several columns" by a random choice of columns of a random row (numbers: at
@@ -335,7 +335,7 @@ def singling_out(
 
 
 def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
-    """How often descriptions would fit one of n people, none of whom the release was made from.
+    """Return how often descriptions would fit one of n people, none of whom the release was made from.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
 
 
 def _chance_of_hits(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
-    """The chance that a draw of some of n people holds so many of those who fit."""
+    """Return the chance that a draw of some of n people holds so many of those who fit."""
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(hits, n, fitting, size), np.float64)

@@ -59,7 +59,7 @@ class SpecialUniques:
         return np.asarray(scores @ self.shares / max(float(scores.sum()), 1.0))
 
     def intrusion(self, fraction: float = FRACTION) -> float:
-        """DIS: the chance that a unique match of the sample is right (Skinner and Elliot 2002).
+        """Return DIS: the chance that a unique match of the sample is right (Skinner and Elliot 2002).
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class SpecialUniques:
         return right / (right + wrong) if right else 0.0
 
     def dis_scores(self, fraction: float = FRACTION) -> FloatArray:
-        """DIS-SUDA: the intrusion's chance spread over the records by their scores.
+        """Return DIS-SUDA: the intrusion's chance spread over the records by their scores.
 
         With U uniques, score s of a record and q = 1 + (8 - m) / 20 it is
         1 / (1 + (U / DIS - U) / (s^q a)), where a is the sum of s^-q over the records that have a
@@ -87,7 +87,7 @@ class SpecialUniques:
 
 
 def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
-    """The intrusion's chance spread over the records by their scores; see `SpecialUniques.dis_scores`.
+    """Spread the intrusion's chance over the records by their scores; see `SpecialUniques.dis_scores`.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns
 
 
 def weights(columns: int, size: int) -> FloatArray:
-    """What a minimal sample unique of 1, 2, ... columns counts, shape (size,).
+    """Return what a minimal sample unique of 1, 2, ... columns counts, shape (size,).
 
     Examples
     --------
@@ -189,7 +189,7 @@ def special_uniques(
 
 
 def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
-    """The special uniques of a table in the audit's figures.
+    """Return the special uniques of a table in the audit's figures.
 
     Parameters
     ----------
