@@ -303,7 +303,7 @@ MUTANTS = (
       "up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))", "up = 2 * rest >= per",
       f"{HEDGE}test_means_halfway_between_steps_go_to_the_even_one"),
     M("a range between points holds its end", "methods/group_cells.py",
-      "hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))", "hi",
+      "hi - 1 if unit else float(np.nextafter(hi, -np.inf))", "hi",
       f"{HEDGE}test_a_range_between_points_does_not_hold_the_one_where_it_ends"),
     M("chance is taken for telling", "methods/hedge.py", "SIGMAS = 4.0", "SIGMAS = 1.0",
       f"{HEDGE}test_chance_is_seldom_taken_for_telling"),

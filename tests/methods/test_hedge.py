@@ -20,7 +20,7 @@ from hedgerow.errors import InfeasibleError, ParameterError, UnsupportedError
 from hedgerow.io.read import read
 from hedgerow.kernels import joins
 from hedgerow.measures.guarantees import LDiversity, TCloseness
-from hedgerow.methods.group_cells import between_points, public_step, rounded
+from hedgerow.methods.group_cells import GroupedCodes, between_points, public_step, rounded
 from hedgerow.methods.hedge import telling
 from hedgerow.release.rederive import plainly
 
@@ -261,15 +261,15 @@ def test_records_of_one_person_are_no_further_evidence() -> None:
 def test_means_halfway_between_steps_go_to_the_even_one() -> None:
     """2.5 steps are told as 2, and 3.5 as 4; steps are those of the column."""
     column = read(pd.DataFrame({"x": [5, 5, 7, 7]})).column("x")
-    rows, starts, enough = np.arange(4, dtype=np.uint32), np.array([0, 2]), np.ones(2, bool)
-    cells, index = rounded(column, "mean", rows, starts, 2.0, enough)
+    grouped = GroupedCodes(column, column.codes, np.array([0, 2]))
+    cells, index = rounded(grouped, "mean", 2.0, np.ones(2, bool))
     assert [cells[at].label for at in index] == [4.0, 8.0]
 
 
 def test_a_range_between_points_does_not_hold_the_one_where_it_ends() -> None:
     column = read(pd.DataFrame({"x": [21.5, 29.0]})).column("x")
-    rows, starts = np.arange(2, dtype=np.uint32), np.array([0])
-    (cell,), _ = between_points(column, rows, starts, np.array([20.0]), np.array([30.0]))
+    grouped = GroupedCodes(column, column.codes, np.array([0]))
+    (cell,), _ = between_points(grouped, np.array([20.0]), np.array([30.0]))
     assert (cell.lo, cell.hi) == (20.0, np.nextafter(30.0, 0.0))
 
 

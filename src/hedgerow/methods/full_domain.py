@@ -39,22 +39,21 @@ _MOST_COUNTS = 1 << 26
 
 
 CountedColumn = tuple[SensitiveCounts, slice]
-"""A sensitive column with its counts in the whole table, and where they stand among a class's."""
+"""A sensitive column with its counts in the whole table, and its columns of `hist`."""
 
 
 def accept(
     sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]
 ) -> Callable[[Ints, Ints], NDArray[np.bool_]]:
-    """Return the test of classes that `Lattice` asks for: every sensitive column, every guarantee."""
+    """Return the test of classes for a `Lattice`: every guarantee holds in every sensitive column."""
 
     def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
         good = np.ones(len(size), dtype=bool)
-        if guarantees:
-            for column, place in sensitive:
-                counts = Counts.dense(hist[:, place], column.counts.totals)
-                column = replace(column, counts=counts)
-                for guarantee in guarantees:
-                    good &= guarantee.holds_for(column)
+        for column, place in sensitive if guarantees else ():
+            counts = Counts.dense(hist[:, place], column.counts.totals)
+            column = replace(column, counts=counts)
+            for guarantee in guarantees:
+                good &= guarantee.holds_for(column)
         return good
 
     return test
@@ -62,7 +61,7 @@ def accept(
 
 @dataclass(frozen=True)
 class Domain:
-    """The coded table: distinct combinations, their counts, labels per level.
+    """A coded table: distinct combinations, their counts, labels per level.
 
     Parameters
     ----------
@@ -99,26 +98,17 @@ class Domain:
         for i, (column, level) in enumerate(zip(self.columns, node, strict=True)):
             axis, labels = self.axes[i], self.labels[i][level]
             released = [labels[axis.levels[level][code]] for code in range(column.n_values)]
-            top = level == len(axis.levels) - 1
+            missing = TOP if level == len(axis.levels) - 1 else None
+            values, cells = tuple(column.values), tuple(released)
             maps.append(
                 ColumnMap(
-                    column.name,
-                    "quasi",
-                    self.kinds[i],
-                    categories=tuple(column.values),
-                    labels=tuple(released),
-                    default=TOP,
-                    missing=TOP if top else None,
+                    column.name, "quasi", self.kinds[i], categories=values, labels=cells, missing=missing
                 )
             )
-        keys = lattice.labels(node, classes.row[out])
-        hidden = sorted(
-            (
-                tuple(self.labels[i][node[i]][label] for i, label in enumerate(key))
-                for key in keys.tolist()
-            ),
-            key=lambda key: tuple((label is None, label or "") for label in key),
-        )
+        at_level = [labels[level] for labels, level in zip(self.labels, node, strict=True)]
+        keys = lattice.labels(node, classes.row[out]).tolist()
+        hidden = [tuple(at[label] for at, label in zip(at_level, key, strict=True)) for key in keys]
+        hidden.sort(key=lambda key: tuple((label is None, label or "") for label in key))
         return Maps(tuple(maps), tuple(hidden))
 
 
@@ -203,14 +193,14 @@ def _by_size(column: Column) -> Column:
 
 
 def _label(value: str) -> str:
-    """Return a value in a built hierarchy: in quotes where it would be taken for a sign of its cells."""
+    """Return a value in a built hierarchy: in quotes where it reads as a sign of its notation."""
     return quote(value, risky=value in ("", TOP) or value.startswith('"') or ".." in value)
 
 
 def _axis(
     column: Column, values: Sequence[str], hierarchy: Hierarchy
 ) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
-    """Return a column's levels and their labels; `known` are its values as the hierarchy has them."""
+    """Return a column's levels and their labels; `values` are its values as the hierarchy has them."""
     if not column.n_values:  # missing values only: one class, whatever the level
         return Axis([np.zeros(1, dtype=np.int64)], [np.zeros(1)]), ((None,),)
     levels, shares, names = [], [], []
@@ -286,7 +276,7 @@ class _FullDomain(Method):
         )
 
     def _search(self, table: Table, schema: Schema) -> Plan:
-        """Return the plan of the node that is taken."""
+        """Return the plan of the chosen node."""
         raise NotImplementedError
 
     def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
@@ -297,26 +287,15 @@ class _FullDomain(Method):
         if diverse and not schema.sensitive:
             raise ParameterError("l and t are about sensitive columns, and the schema has none")
         check_named("hierarchies", self.hierarchies or (), schema)
-        domain = build(
-            table,
-            schema,
-            {**schema.hierarchies, **(self.hierarchies or {})},
-            diverse,
-            persons,
-        )
+        hierarchies = {**schema.hierarchies, **(self.hierarchies or {})}
+        domain = build(table, schema, hierarchies, diverse, persons)
         limit = math.floor(self.suppression * table.n_rows + 1e-9)
+        # where rows may be suppressed, what is left need not keep its promise higher up
+        monotone = not (limit and (diverse or persons))
+        combinations = domain.codes, domain.size, domain.hist
         test = accept(domain.sensitive, guarantees)
         lattice = Lattice(
-            domain.axes,
-            domain.codes,
-            domain.size,
-            domain.hist,
-            self.k,
-            test,
-            limit,
-            loss,
-            monotone=not (limit and (diverse or persons)),
-            units=domain.units,
+            domain.axes, *combinations, self.k, test, limit, loss, monotone, domain.units
         )
         return domain, lattice
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -33,72 +34,101 @@ from ..notation import (
 )
 
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 SECOND = 1_000_000
 """Microseconds."""
 
 
-def recode(
-    column: Column,
-    style: str,
-    rows: npt.NDArray[np.uint32],
-    starts: Ints,
-    hierarchy: Hierarchy | None = None,
-) -> tuple[list[Cell], Ints]:
-    """Return the distinct cells of a column, and which of them each group gets.
+@dataclass(frozen=True, eq=False)
+class GroupedCodes:
+    """Codes of a column that stand group by group.
 
     Parameters
     ----------
     column : Column
         The original column.
+    codes : unsigned integer array of shape (n,)
+    starts : int64 array of shape (groups,)
+        Where each group begins among them; none is empty.
+    """
+
+    column: Column
+    codes: npt.NDArray[np.unsignedinteger]
+    starts: Ints
+
+    @cached_property
+    def values(self) -> Sequence[Any]:
+        """Return the values behind the codes, exact where doubles do not hold them."""
+        return self.column.exact or self.column.values.tolist()
+
+    @cached_property
+    def sizes(self) -> Ints:
+        """Return the records of every group."""
+        return np.diff(np.append(self.starts, len(self.codes)))
+
+    @cached_property
+    def known(self) -> Ints:
+        """Return the records of every group that have a value."""
+        if not self.column.has_missing:
+            return self.sizes
+        return np.add.reduceat(self.codes != self.column.n_values, self.starts, dtype=np.int64)
+
+    @cached_property
+    def first(self) -> Ints:
+        """Return the least code of every group, which is the missing one where no value is."""
+        return np.minimum.reduceat(self.codes, self.starts).astype(np.int64)
+
+    @cached_property
+    def last(self) -> Ints:
+        """Return the largest code of every group but the missing one; -1 where no value is."""
+        codes = self.codes
+        if self.column.has_missing:
+            codes = codes * (codes != self.column.n_values)
+        last = np.maximum.reduceat(codes, self.starts).astype(np.int64)
+        return np.where(self.known > 0, last, -1)
+
+
+def recode(
+    grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
+) -> tuple[list[Cell], Ints]:
+    """Return the distinct cells of a column, and which of them each group gets.
+
+    Parameters
+    ----------
+    grouped : GroupedCodes
     style : str
         "range" for numbers and dates (their means are `rounded`); "concatenate", "weighted",
         "hierarchy" or "suppress" for categories.
-    rows : uint32 array of shape (n,)
-        Row numbers, group by group.
-    starts : int array of shape (groups,)
-        Where each group begins in `rows`.
     hierarchy : Hierarchy, optional
         For "hierarchy".
     """
-    codes = column.codes[rows]
-    if column.is_number:
-        return _ranges(column, codes, starts)
+    if grouped.column.is_number:
+        return _ranges(grouped)
     if style == "suppress":
-        return [Cell(TOP, anything=True)], np.zeros(len(starts), np.int64)
+        return [Cell(TOP, anything=True)], np.zeros(len(grouped.starts), np.int64)
     if style == "weighted":
-        return _weighted(column, codes, starts)
+        return _weighted(grouped)
     if style == "hierarchy":
         assert hierarchy is not None
-        return _sets(column, codes, starts, _ancestor(column, hierarchy))
-    return _sets(column, codes, starts, _concatenated(column))
+        return _sets(grouped, _ancestor(grouped.column, hierarchy))
+    return _sets(grouped, _concatenated(grouped.column))
 
 
-def _ranges(
-    column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
-) -> tuple[list[Cell], Ints]:
-    """Return ranges of true extent."""
-    values: Sequence[Any] = column.exact or column.values.tolist()
-    n = np.diff(np.append(starts, len(codes)))
-    first = np.minimum.reduceat(codes, starts).astype(np.int64)
-    if column.has_missing:
-        known = codes != column.n_values
-        n_known = np.add.reduceat(known, starts, dtype=np.int64)
-        last = np.maximum.reduceat(codes * known, starts).astype(np.int64)
-        last[n_known == 0] = -1
-        absent = n - n_known
-    else:
-        last = np.maximum.reduceat(codes, starts).astype(np.int64)
-        absent = np.zeros(len(starts), np.int64)
+def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
+    """Return ranges from the least to the largest value of each group."""
+    values, unit = grouped.values, grouped.column.unit
+    absent = grouped.known < grouped.sizes
+    # groups of equal ends and gaps have one cell: few of these, whatever the number of groups
+    distinct = group([grouped.first, grouped.last + 1, absent])
     cells = []
-    distinct = group([first, last + 1, absent > 0])
-    at = distinct.first
-    for a, b, gap in zip(first[at], last[at], absent[at] > 0, strict=True):
+    for at in distinct.first.tolist():
+        a, b, gap = grouped.first[at], grouped.last[at], bool(absent[at])
         if b < 0:
             cells.append(Cell(None, missing=True))
             continue
-        label = interval(values[a], values[b], column.unit) + (f"+{MISSING}" if gap else "")
-        cells.append(Cell(label, values[a], values[b], missing=bool(gap)))
+        label = interval(values[a], values[b], unit) + (f"+{MISSING}" if gap else "")
+        cells.append(Cell(label, values[a], values[b], missing=gap))
     return cells, distinct.labels.astype(np.int64)
 
 
@@ -108,27 +138,18 @@ def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
-def between_points(
-    column: Column,
-    rows: npt.NDArray[np.uint32],
-    starts: Ints,
-    low: npt.NDArray[np.float64],
-    high: npt.NDArray[np.float64],
-) -> tuple[list[Cell], Ints]:
-    """Return the distinct half-open cells of a column that is told between public points, and each group's.
+def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[list[Cell], Ints]:
+    """Return the distinct half-open cells between public points, and each group's.
 
     Parameters
     ----------
-    column, rows, starts
-        As in `recode`.
+    grouped : GroupedCodes
     low, high : float arrays of shape (groups,)
         Where each group begins and ends; infinite where it is open.
     """
-    known = column.codes[rows] != column.n_values
-    some = np.add.reduceat(known.astype(np.int64), starts)
-    gap = some < np.diff(np.append(starts, len(rows)))
+    unit, absent = grouped.column.unit, grouped.known < grouped.sizes
     cells = []
-    for a, b, n, absent in zip(low.tolist(), high.tolist(), some, gap, strict=True):
+    for a, b, n, gap in zip(low.tolist(), high.tolist(), grouped.known, absent, strict=True):
         if not n:
             cells.append(Cell(None, missing=True))
             continue
@@ -136,63 +157,56 @@ def between_points(
         if lo is None and hi is None:
             cells.append(Cell(TOP, anything=True))
             continue
-        label = between(lo, hi, column.unit) + (f"{JOIN}{MISSING}" if absent else "")
-        below = None if hi is None else hi - 1 if column.unit else float(np.nextafter(hi, -np.inf))
-        cells.append(Cell(label, lo, below, missing=bool(absent)))
+        label = between(lo, hi, unit) + (f"{JOIN}{MISSING}" if gap else "")
+        below = None if hi is None else hi - 1 if unit else float(np.nextafter(hi, -np.inf))
+        cells.append(Cell(label, lo, below, missing=bool(gap)))
     return _merged(cells)
 
 
 def rounded(
-    column: Column,
-    style: str,
-    rows: npt.NDArray[np.uint32],
-    starts: Ints,
-    step: float,
-    enough: npt.NDArray[np.bool_],
+    grouped: GroupedCodes, style: str, step: float, enough: npt.NDArray[np.bool_]
 ) -> tuple[list[Cell], Ints]:
-    """Return means or medians of groups at multiples of a public step, half to even, and each group's.
+    """Return means or medians at multiples of a public step, half to even, and each group's.
 
     Parameters
     ----------
-    column, style, rows, starts
-        As in `recode`.
+    grouped : GroupedCodes
+    style : {"mean", "median"}
     step : float
         0 leaves them as they are.
     enough : bool array of shape (groups,)
-        Whether so many people of a group have a value that their mean may be told.
+        Whether enough people of a group have a value for their mean to be released.
     """
-    codes = column.codes[rows]
-    known = codes != column.n_values
-    some = np.add.reduceat(known.astype(np.int64), starts)
-    sizes = np.diff(np.append(starts, len(rows)))
+    column, values = grouped.column, grouped.values
     if not step:
-        centre = _centres(column.values, style, codes, starts, some)
+        centre = _centres(grouped, style)
     else:
-        steps = _whole_steps(column, codes, starts, some, step) if style == "mean" else None
+        steps = _whole_steps(grouped, step) if style == "mean" else None
         if steps is None:
-            centre = _centres(column.values, style, codes, starts, some)
-            steps = _on_grid(centre / step, column, style, codes, starts, some, step)
-        whole = math.isfinite(1 / step) and step < 1
-        centre = steps / round(1 / step) if whole else steps * step
-        if column.unit:  # half a step beyond the first or last day may be none
+            steps = _nearest_steps(_centres(grouped, style) / step, grouped, style, step)
+        # steps below 1 are 1 / a whole number: dividing by it gives the decimal that is meant
+        is_part = math.isfinite(1 / step) and step < 1
+        centre = steps / round(1 / step) if is_part else steps * step
+        if column.unit:  # half a step beyond the first or last day may be no date
             centre = np.clip(centre, column.values[0], column.values[-1])
-    first = np.minimum.reduceat(codes, starts).astype(np.int64)
-    last = np.maximum.reduceat(np.where(known, codes.astype(np.int64), -1), starts)
-    values: Sequence[Any] = column.exact or column.values.tolist()
     cells = []
-    for middle, a, b, n, size, is_told in zip(
-        centre.tolist(), first, last, some.tolist(), sizes.tolist(), enough, strict=True
+    for middle, a, b, n, size, told in zip(
+        (centre + 0.0).tolist(),
+        grouped.first,
+        grouped.last,
+        grouped.known.tolist(),
+        grouped.sizes.tolist(),
+        enough,
+        strict=True,
     ):
-        if not is_told:
+        if not told:
             cells.append(Cell(TOP, anything=True))
-        else:
-            label: float | str = middle + 0.0
-            if column.unit:
-                label = moment(middle, column.unit)
-            if n < size:
-                text = label if column.unit else number(middle + 0.0)
-                label = f"{text}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
-            cells.append(Cell(label, values[a], values[b], missing=n < size))
+            continue
+        label: float | str = moment(middle, column.unit) if column.unit else middle
+        if n < size:
+            text = label if isinstance(label, str) else number(label)
+            label = f"{text}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
+        cells.append(Cell(label, values[a], values[b], missing=n < size))
     if any(isinstance(cell.label, str) for cell in cells):  # the column is text
         cells = [
             replace(c, label=number(c.label)) if isinstance(c.label, float) else c for c in cells
@@ -200,17 +214,14 @@ def rounded(
     return _merged(cells)
 
 
-def _whole_steps(
-    column: Column,
-    codes: npt.NDArray[np.unsignedinteger],
-    starts: Ints,
-    known: Ints,
-    step: float,
-) -> npt.NDArray[np.float64] | None:
-    """Return means in whole steps, half to even, by integer arithmetic; None where values are no integers."""
-    values = np.asarray(column.values, np.float64)
-    limit = 2.0**53 / len(codes)  # sums and products below it are exact
-    if column.exact or max(np.abs(values).max(), step) > limit:
+def _whole_steps(grouped: GroupedCodes, step: float) -> Floats | None:
+    """Return means in whole steps, half to even, by integer arithmetic; None for other values.
+
+    Values of up to four decimals become whole numbers whose sums doubles hold exactly.
+    """
+    values = np.asarray(grouped.column.values, np.float64)
+    limit = 2.0**53 / len(grouped.codes)  # sums and products below it are exact
+    if grouped.column.exact or max(np.abs(values).max(), step) > limit:
         return None
     for digits in range(5):
         scale = 10.0**digits
@@ -221,47 +232,56 @@ def _whole_steps(
             and max(np.abs(whole).max(), step * scale) <= limit
         ):
             units = np.append(whole, 0.0).astype(np.int64)
-            total = np.add.reduceat(units[codes], starts)
-            per = np.maximum(known, 1) * int(step * scale)
+            total = np.add.reduceat(units[grouped.codes], grouped.starts)
+            per = np.maximum(grouped.known, 1) * int(step * scale)
             below, rest = np.divmod(total, per)
             up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))
             return (below + up).astype(np.float64)
     return None
 
 
-def _on_grid(
-    steps: npt.NDArray[np.float64],
-    column: Column,
-    style: str,
-    codes: npt.NDArray[np.unsignedinteger],
-    starts: Ints,
-    known: Ints,
-    step: float,
-) -> npt.NDArray[np.float64]:
-    """Round numbers of steps, half to even; exactly where doubles leave it open."""
+def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float) -> Floats:
+    """Round numbers of steps, half to even; by fractions where doubles leave it open."""
     whole = np.rint(steps)
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
     if not close.any():
         return whole
+    column, known, unit = grouped.column, grouped.known, Fraction(repr(step))
     exact = column.exact or [Decimal(repr(v)) for v in column.values.tolist()]
-    unit = Fraction(repr(step))
-    ends = np.append(starts, len(codes))
+    ends = np.append(grouped.starts, len(grouped.codes))
     for at in np.flatnonzero(close & (known > 0)):
         n = int(known[at])
-        mine = np.sort(codes[ends[at] : ends[at + 1]])[:n]
+        codes = np.sort(grouped.codes[ends[at] : ends[at + 1]])[:n]
         if style == "mean":
-            pairs = zip(*(a.tolist() for a in np.unique(mine, return_counts=True)), strict=True)
+            pairs = zip(*(a.tolist() for a in np.unique(codes, return_counts=True)), strict=True)
             centre = sum((Fraction(exact[v]) * c for v, c in pairs), Fraction(0)) / n
         else:
-            centre = (Fraction(exact[mine[(n - 1) // 2]]) + Fraction(exact[mine[n // 2]])) / 2
+            centre = (Fraction(exact[codes[(n - 1) // 2]]) + Fraction(exact[codes[n // 2]])) / 2
         whole[at] = round(centre / unit)
     return whole
+
+
+def _centres(grouped: GroupedCodes, style: str) -> Floats:
+    """Return mean or median of each group's known values, summed in ascending order."""
+    values, starts, known = grouped.column.values, grouped.starts, grouped.known
+    order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
+    # missing values come last in their group and count 0
+    ordered = np.append(values, 0.0)[grouped.codes[order]]
+    least, most = ordered[starts], ordered[starts + np.maximum(known - 1, 0)]
+    if style == "mean":
+        # a power of two keeps sums of huge numbers finite and changes no digit
+        down = 2.0**-64 if max(abs(values[0]), abs(values[-1])) > 1e280 else 1.0
+        centre = np.add.reduceat(ordered * down, starts) / np.maximum(known, 1) / down
+    else:
+        low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
+        centre = ordered[low] / 2 + ordered[high] / 2
+    return np.asarray(np.clip(centre, least, most), np.float64)  # rounding stays in the extent
 
 
 def public_step(column: ValueCounts) -> float:
     """Return the largest of 1, 2, 5 x 10^m that is not above a quarter of the standard deviation.
 
-    Days are at least one; times are told in steps of days, or seconds within a day. 0 where
+    Days are at least one; times have steps of days, or of seconds within a day. 0 where
     there is nothing to round.
 
     Examples
@@ -291,58 +311,29 @@ def _one_two_five(most: float) -> float:
     return max(step for step in steps if step <= most)
 
 
-def _centres(
-    values: npt.NDArray[np.float64],
-    style: str,
-    codes: npt.NDArray[np.unsignedinteger],
-    starts: Ints,
-    known: Ints,
-) -> npt.NDArray[np.float64]:
-    """Return mean or median of each group's known values, summed in ascending order."""
-    group = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
-    order = np.lexsort((codes, group))
-    ordered = np.append(values, 0.0)[codes[order]]  # missing values come last and count 0
-    least, most = ordered[starts], ordered[starts + np.maximum(known - 1, 0)]
-    if style == "mean":
-        # a power of two keeps sums of huge numbers finite and changes no digit
-        down = 2.0**-64 if max(abs(values[0]), abs(values[-1])) > 1e280 else 1.0
-        centre = np.add.reduceat(ordered * down, starts) / np.maximum(known, 1) / down
-    else:
-        low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
-        centre = ordered[low] / 2 + ordered[high] / 2
-    return np.asarray(np.clip(centre, least, most), np.float64)  # rounding stays in the extent
-
-
 def _sets(
-    column: Column,
-    codes: npt.NDArray[np.unsignedinteger],
-    starts: Ints,
-    label: Callable[[list[int]], Cell],
+    grouped: GroupedCodes, label: Callable[[list[int]], Cell]
 ) -> tuple[list[Cell], Ints]:
-    """Return cells that depend only on which categories a group holds, the missing one among them."""
-    index, members, ends = distinct_sets(codes, starts, column.n_values + 1)
-    cells: list[Cell] = []
-    codes_of_sets, begin = members.tolist(), 0
-    for end in ends.tolist():
-        cells.append(label(codes_of_sets[begin:end]))
-        begin = end
-    return cells, index
+    """Return cells that depend only on which categories a group has, the missing one among them."""
+    index, members, ends = distinct_sets(
+        grouped.codes, grouped.starts, grouped.column.n_values + 1
+    )
+    codes, bounds = members.tolist(), pairwise([0, *ends.tolist()])
+    return [label(codes[begin:end]) for begin, end in bounds], index
+
+
+def _categories(column: Column, codes: list[int], text: str) -> Cell:
+    """Return a cell of categories; missing where no code but the missing one is there."""
+    known = codes[:-1] if codes[-1] == column.n_values else codes
+    if not known:
+        return Cell(None, missing=True)
+    names = tuple([column.values[c] for c in known])
+    return Cell(text, categories=names, missing=len(known) < len(codes))
 
 
 def _concatenated(column: Column) -> Callable[[list[int]], Cell]:
-    names, missing = column.values, column.n_values
-    quoted = [*map(quote, names), MISSING]
-
-    def label(codes: list[int]) -> Cell:
-        if codes == [missing]:
-            return Cell(None, missing=True)
-        text = JOIN.join([quoted[c] for c in codes])
-        known = codes[:-1] if codes[-1] == missing else codes
-        return Cell(
-            text, categories=tuple([names[c] for c in known]), missing=len(known) < len(codes)
-        )
-
-    return label
+    quoted = [*map(quote, column.values), MISSING]
+    return lambda codes: _categories(column, codes, JOIN.join([quoted[c] for c in codes]))
 
 
 def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cell]:
@@ -352,7 +343,6 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
             f"the hierarchy of {column.name!r} lacks {lacking:,} of the column's categories",
             hint="add a line for every category",
         )
-
     missing = column.n_values
 
     def label(codes: list[int]) -> Cell:
@@ -369,29 +359,19 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
     return label
 
 
-def _weighted(
-    column: Column, codes: npt.NDArray[np.unsignedinteger], starts: Ints
-) -> tuple[list[Cell], Ints]:
+def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     """Return concatenations with counts, ``a:4+b:1``."""
-    sizes = np.diff(np.append(starts, len(codes)))
-    groups = Groups(np.repeat(np.arange(len(starts), dtype=np.uint32), sizes), starts)
-    counts = Counts.from_codes(groups, codes, column.n_values + 1)
-    begin, code, count = counts.starts.tolist(), counts.values.tolist(), counts.counts.tolist()
-    names, missing = column.values, column.n_values
-    quoted = [*map(quote, names), MISSING]
+    column, starts = grouped.column, grouped.starts
+    labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)
+    counts = Counts.from_codes(Groups(labels, starts), grouped.codes, column.n_values + 1)
+    codes, numbers = counts.values.tolist(), counts.counts.tolist()
+    quoted = [*map(quote, column.values), MISSING]
     cells = []
-    for first, end in pairwise(begin):
-        present = code[first:end]
-        known = present[:-1] if present[-1] == missing else present
-        if not known:
-            cells.append(Cell(None, missing=True))
-            continue
-        label = quoted[present[0]]
+    for begin, end in pairwise(counts.starts.tolist()):
+        present = codes[begin:end]
+        text = quoted[present[0]]
         if len(present) > 1:
-            label = JOIN.join(
-                [f"{quoted[c]}{WEIGHT}{n}" for c, n in zip(present, count[first:end], strict=True)]
-            )
-        cells.append(
-            Cell(label, categories=tuple([names[c] for c in known]), missing=len(known) < len(present))
-        )
+            pairs = zip(present, numbers[begin:end], strict=True)
+            text = JOIN.join([f"{quoted[c]}{WEIGHT}{n}" for c, n in pairs])
+        cells.append(_categories(column, present, text))
     return _merged(cells)

@@ -15,7 +15,8 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
-from ..measures import Classes, Persons, group
+from ..measures import Classes, Counts, Persons, group
+from ..measures.class_measures import entropy_l, frequency_l
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import (
     ColumnGuarantee,
@@ -37,7 +38,7 @@ from ..trees.tree import Tree
 from ..validation import LIST, Kind, check_one_of, check_whole, is_number
 from .base import Method, check_columns, check_people
 from .design import Quasi
-from .group_cells import between_points, public_step, recode, rounded
+from .group_cells import GroupedCodes, between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
 
 
@@ -86,20 +87,16 @@ class LeafGroups:
         sizes = np.bincount(group_of_leaf, ends - starts).astype(np.int64)
         return cls(grown, threshold, group_of_leaf, rows, np.cumsum(sizes) - sizes, persons)
 
-    def rows_of(
-        self, column: Column, whole: bool
-    ) -> tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]]:
-        """Return a column, the rows of its codes group by group, and where each group begins.
+    def codes(self, column: Column, whole: bool) -> GroupedCodes:
+        """Return the codes of a column, group by group.
 
         Where the rows are on a cluster and `whole` does not ask for every one of them, the codes are
         those that make a cell: of numbers the ends, of categories each once.
         """
         if isinstance(self.rows, np.ndarray):
-            return column, self.rows, self.starts
-        rows: tuple[Column, npt.NDArray[Any], npt.NDArray[np.int64]] = self.rows.column(
-            column, self.starts, self.group_of_leaf, whole
-        )
-        return rows
+            return GroupedCodes(column, column.codes[self.rows], self.starts)
+        own, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
+        return GroupedCodes(own, own.codes[rows], starts)
 
     def people_with_value(self, column: Column) -> npt.NDArray[np.int64]:
         """Return the people of every group who have a value in a column."""
@@ -434,16 +431,14 @@ class PartitionMethod(Method):
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
-            part, rows, starts = groups.rows_of(column, True)
             enough = groups.people_with_value(column) >= self.k
-            cells, index = rounded(part, style, rows, starts, step, enough)
+            cells, index = rounded(groups.codes(column, True), style, step, enough)
         elif quasi.cuts[j].public:
             style = "range"
-            cells, index = between_points(*groups.rows_of(column, False), *groups.between(j))
+            cells, index = between_points(groups.codes(column, False), *groups.between(j))
         else:
             above = schema.hierarchies.get(column.name)
-            part, rows, starts = groups.rows_of(column, style in WHOLE)
-            cells, index = recode(part, style, rows, starts, above)
+            cells, index = recode(groups.codes(column, style in WHOLE), style, above)
         kind, unit = column.kind, column.unit
         return Recoded(column.name, "quasi", kind, unit, style, tuple(cells), step), index
 
@@ -525,13 +520,9 @@ def check_diversity(criterion: LDiversity, responses: Responses) -> None:
         )
     for j, name in enumerate(names):
         if criterion.columns is None or name in criterion.columns:
-            p = responses.classes[j].counts / responses.n_rows
-            p = p[p > 0]
-            most = (
-                1 / p.max()
-                if criterion.diversity == "frequency"
-                else float(np.exp(-(p * np.log(p)).sum()))
-            )
+            whole = Counts.dense(responses.classes[j].counts[None, :])
+            measure = frequency_l if criterion.diversity == "frequency" else entropy_l
+            most = float(measure(whole)[0])
             if most < criterion.l - SLACK:
                 raise InfeasibleError(
                     f"{criterion.diversity} l-diversity of {criterion.l:g} is asked of {name!r}, "
