@@ -95,6 +95,7 @@ class Agreement:
             u[c] = np.bincount(level, weight, levels) / weight.sum()
         u = np.clip(u, 1e-9, 1 - 1e-9)
         sure = np.zeros(columns, np.bool_) if sure is None else sure
+        # EM finds the maximum near its start: pairs that belong together mostly agree.
         near = np.where(sure, 0.999, 0.9)[:, None]
         m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
         m[:, -1:] = near
@@ -117,6 +118,7 @@ class Agreement:
         summed = np.zeros(1)
         for column in by_level:  # a later column has higher bits
             summed = np.add.outer(column, summed).reshape(-1)
+        # Patterns of one weight must tie, whatever the order in which their levels were added.
         return np.round(summed, _DIGITS)
 
 

@@ -112,6 +112,8 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
     keys, space = np.zeros(n, np.int64), 1
     for column in codes:
         width = int(column.max()) + 1 if n else 1
+        # Keys would overflow 64 bits: ranks take their place, which are at most the rows and keep
+        # the order of the columns before.
         if space * width > _WIDEST:
             keys, space = _ranked(keys)
         if space > 1:
@@ -192,6 +194,8 @@ class Counts:
         keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
         keys += codes[rows]
+        # Few cells: a full table is counted in one pass. Many: sorting keys needs memory of the
+        # rows alone, however many values there are.
         if 2 * space <= len(keys):
             dense = np.bincount(keys, minlength=space)
             cells = np.flatnonzero(dense)

@@ -92,6 +92,8 @@ def ordered_distance(counts: Counts) -> FloatArray:
     is_last[counts.starts[1:] - 1] = True
     stop = np.where(is_last, m, np.append(start[1:], m))
     cross = np.clip(np.searchsorted(public, cdf), start, stop)
+    # |cdf - P| of the stretch, whose sign changes at most once, where P crosses the class's CDF:
+    # before `cross` the CDF lies above, after it below.
     stretch = (
         cdf * (cross - start)
         - (prefix[cross] - prefix[start])
@@ -132,6 +134,8 @@ def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hier
             parent[nodes[level - 1]] = nodes[level]
             positive = _summed(np.maximum(below, 0.0), parent)
             below = _summed(below, parent)
+            # What a node's children have too much and too little of cancels at this node: the
+            # smaller of both is moved here, the rest at a higher node.
             moved = np.minimum(positive, positive - below)
             out[begin:end] += level / height * moved.sum(axis=1)
     return np.clip(out, 0.0, 1.0)

@@ -207,5 +207,6 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     if leading is None:
         return None
     score, counts, scored = leading
+    # Known from the table alone: the same for every partition of its people.
     floored = total(score.weight * counts.totals[: len(score.weight)])
     return Explained(min(total(scored.gain) / score.spread, 1.0), floored / score.spread)

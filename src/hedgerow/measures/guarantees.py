@@ -1,7 +1,7 @@
-"""The guarantees of a release: thresholds on the measures of `classes` that every group must keep.
+"""Guarantees of a release: thresholds on the measures of classes that every group must keep.
 
-A guarantee is stated once, for the methods that keep it, the release that is
-verified by it, and the reader who is told of it.
+A guarantee is stated once, for the methods that keep it, the verification of the release, and its
+reader.
 """
 
 from __future__ import annotations
@@ -15,8 +15,15 @@ import numpy as np
 from ..errors import ParameterError, PlanError
 from ..notation import figure, percent
 from ..schema import Schema
-from . import BoolArray, Classes, FloatArray, SensitiveCounts, class_measures
-from . import class_measures as diversity
+from . import BoolArray, Classes, FloatArray, SensitiveCounts
+from .class_measures import (
+    distinct,
+    entropy_l,
+    equal_distance,
+    frequency_l,
+    ordered_distance,
+    recursive_c,
+)
 from .disclosure import LARGE, SLACK
 
 LOST = 0.8
@@ -25,7 +32,7 @@ LOST = 0.8
 
 @dataclass(frozen=True)
 class Check:
-    """One promise, as it was found on a table.
+    """Result of checking one promise on a table.
 
     Parameters
     ----------
@@ -243,7 +250,7 @@ class Together(Guarantee):
 class ColumnGuarantee(Guarantee):
     """Base of the promises about each sensitive column in each group.
 
-    A subclass says what a group reaches, and what must not be exceeded or undercut.
+    A subclass has the figure of a group, and the limit that it must not exceed or undercut.
     """
 
     broken_words: ClassVar[str] = ""
@@ -433,12 +440,10 @@ class LDiversity(ColumnGuarantee):
         """Return the l of every group; for "recursive" the c it needs, infinite below l values."""
         counts = column.counts
         if self.diversity == "distinct":
-            return diversity.distinct(counts).astype(float)
-        if self.diversity == "frequency":
-            return diversity.frequency_l(counts)
-        if self.diversity == "entropy":
-            return diversity.entropy_l(counts)
-        return diversity.recursive_c(counts, int(self.l))
+            return distinct(counts).astype(float)
+        if self.diversity == "recursive":
+            return recursive_c(counts, int(self.l))
+        return frequency_l(counts) if self.diversity == "frequency" else entropy_l(counts)
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
         """Return which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
@@ -484,7 +489,7 @@ class TCloseness(ColumnGuarantee):
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """Return the distance of every group."""
-        distance = class_measures.ordered_distance if column.is_ordered else class_measures.equal_distance
+        distance = ordered_distance if column.is_ordered else equal_distance
         return distance(column.counts)
 
     def words(self) -> str:

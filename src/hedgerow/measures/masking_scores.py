@@ -66,7 +66,7 @@ def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     return before, after
 
 
-def _known(columns: int, known: int | None) -> int:
+def _n_known(columns: int, known: int | None) -> int:
     known = (columns + 1) // 2 if known is None else known
     if not 1 <= known <= columns:
         raise ParameterError(
@@ -103,7 +103,7 @@ def distance_linkage(
     array, shape (known,)
         Entry j - 1: only the first j attributes are used.
     """
-    known = _known(original.shape[1], known)
+    known = _n_known(original.shape[1], known)
     z, target = (each[:, :known] for each in scale(original, masked))
     rows = np.arange(len(z)) if rows is None else rows
     by_value = np.lexsort(z.T[::-1])
@@ -112,12 +112,14 @@ def distance_linkage(
     changed[:1] = True
     shares = np.empty(known)
     for j in range(1, known + 1):
+        # Sorted by all columns, rows stay together when a column is added: equal records are one
         changed[1:] |= ordered[1:, j - 1] != ordered[:-1, j - 1]
         starts = np.flatnonzero(changed)
         distinct = np.empty(len(z), np.int64)
         distinct[by_value] = np.cumsum(changed) - 1
         weight = np.diff(np.append(starts, len(z)))
         ties = _ties(ordered[starts, :j], weight, target[rows, :j], distinct[rows])
+        # A tie among t originals is a guess that is right once in t times.
         shares[j - 1] = credit(ties).mean()
     return 100.0 * shares
 
@@ -149,7 +151,7 @@ def probabilistic_linkage(
     array, shape (known,)
         Entry j - 1: only the first j attributes are used.
     """
-    known = _known(original.shape[1], known)
+    known = _n_known(original.shape[1], known)
     if known > MOST_COLUMNS:
         raise UnsupportedError(
             f"probabilistic linkage on {known} attributes needs 2**{known} patterns or more",
@@ -419,6 +421,7 @@ def score_arrays(
     if records is not None and records < 1:
         raise ParameterError("records must be at least 1")
     if records is not None and n > records:
+        # All candidates of a search are judged on the same records.
         rows = np.sort(np.random.default_rng(random_state).choice(n, records, replace=False))
     scales = (by_deviations, by_ranks) if ranks else (by_deviations,)
     distance, probabilistic = (
@@ -445,6 +448,7 @@ def score_arrays(
 
 def _covariances(values: Floats) -> Floats:
     centred = values - values.mean(axis=0)
+    # Rounding leaves a constant column a variance of some eps, and then any correlation.
     constant = (values == values[:1]).all(axis=0)
     centred[:, constant] = 0.0
     return np.asarray(centred.T @ centred / max(len(values) - 1, 1))

@@ -56,6 +56,7 @@ class PeopleByClass:
         """Return different people by class, 1 where one has more than half; None without a unit."""
         if not self.has_unit:
             return None
+        # A group in which one person has most records says what is true of that person alone.
         return np.where(largest_share(self.records) <= 0.5, distinct(self.records), 1)
 
     @property
@@ -233,6 +234,7 @@ def _normalised(names: pa.Array) -> pa.Array:
     """
     names = pc.utf8_lower(pc.utf8_normalize(names, form="NFKC"))
     names = pc.replace_substring_regex(names, r"[\s\p{Z}\p{C}]+", "")
+    # Spreadsheets turn 007 into 7 and 7 into 7.0: one identifier, three spellings.
     names = pc.replace_substring_regex(names, r"^\+?0*(\d+)(\.0*)?$", r"\1")
     names = pc.replace_substring_regex(names, r"^0+(\w)", r"\1")
     return pc.if_else(pc.equal(names, ""), None, names)

@@ -217,7 +217,7 @@ class ColumnScores:
     def _scored(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
         """Score the cells of each score; missing values take part in their flag alone."""
         n_known = self.public.n_values
-        scored, by_cell = [], {id(None): _known(self.counts, n_known)}
+        scored, by_cell = [], {id(None): _without_missing(self.counts, n_known)}
         for score, cell in self.public.scores:
             if cell is not None and id(cell) not in by_cell:
                 codes = by_cell[id(None)] if len(cell) == n_known else self.counts
@@ -249,9 +249,12 @@ class ColumnScores:
 
         `cap` stands for the decimal number that is written for it.
         """
+        # The cap is what somebody typed: 0.1 is a tenth, and not the double next to it.
         limit = Fraction(repr(float(cap)))
         over = np.zeros(self.counts.n_groups, np.bool_)
         for score, counts, scored in self._scored:
+            # Doubles decide wherever the difference exceeds their rounding; whole numbers the
+            # others.
             excess = scored.gain - float(limit) * scored.loss
             over |= excess > scored.slack
             for group in np.flatnonzero((np.abs(excess) <= scored.slack) & ~over):
@@ -260,14 +263,14 @@ class ColumnScores:
         return over
 
 
-def _known(counts: Counts, n_known: int) -> Counts:
+def _without_missing(counts: Counts, n_known: int) -> Counts:
     """Return the counts without the code of missing values."""
     if n_known >= counts.n_values:
         return counts
-    known = counts.values < n_known
-    if known.all():
+    is_known = counts.values < n_known
+    if is_known.all():
         return replace(counts, n_values=n_known)
-    cells = (counts.groups[known], counts.values[known], counts.counts[known])
+    cells = (counts.groups[is_known], counts.values[is_known], counts.counts[is_known])
     return Counts(*cells, counts.n_groups, n_known)
 
 
@@ -353,6 +356,7 @@ class BrierScore(_CellScore):
         cross = counts.per_group(number * self._public[counts.values])
         gain = inside - 2 * cross + n * self._square
         loss = counts.per_group(number * self.weight[counts.values])
+        # Few products and sums of these terms are rounded, each by at most its size times eps.
         slack = 16 * _EPS * (inside + 2 * cross + n * self._square + loss)
         return GainAndLoss(np.maximum(gain, 0.0), loss, slack)
 
@@ -432,6 +436,7 @@ class SquaredScore:
             counts.starts, counts.values, counts.counts, self.deviations, self._floor
         )
         entries = np.diff(counts.starts).astype(np.float64)
+        # Summing m numbers one after the other is off by at most m eps times the sum of sizes.
         off = _EPS * (entries + 4) * absolute + n * self._off
         gain = summed * summed / rows
         slack = (2 * np.abs(summed) + off) * off / rows + 4 * self._off * absolute
@@ -442,6 +447,7 @@ class SquaredScore:
     def _whole(self) -> tuple[list[int], int, int]:
         """Return values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
         ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
+        # Doubles and decimals are fractions: over one denominator their sums are exact integers.
         unit = math.lcm(*{below for _, below in ratios})
         whole = [above * (unit // below) for above, below in ratios]
         number = self.counts.tolist()

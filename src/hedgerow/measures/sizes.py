@@ -103,6 +103,8 @@ def wildcard_k(
     smallest = np.flatnonzero(sizes == sizes.min())
     pattern = _patterns(groups, wild)[smallest]
     fewest = min(np.unique(pattern).tolist(), key=int.bit_count)
+    # The wildcard k is at least k. A smallest class that matches nobody else reaches it, and with
+    # few wild cells that is likely: then the rest need not be looked at.
     tried = smallest[pattern == fewest][:candidates]
     least = int(wildcard_sizes(groups, codes, wild, tried)[tried].min())
     if least == sizes.min():
@@ -205,6 +207,7 @@ def attackers(
     K. El Emam, L. Arbuckle (2013), Anonymizing Health Data, ch. 2.
     """
     n, counted = sizes.sum(), sizes if people is None else people
+    # The prosecutor knows that the person is in the table, so only its own classes count.
     models = {"prosecutor": 1.0 / counted}
     if journalist is not None:
         models["journalist"] = journalist
@@ -226,7 +229,7 @@ _SERIES = 30
 """From so many people of a class on, `_TERMS` terms of the series are exact to the last digits."""
 
 
-def expected_risk(found: IntArray, estimated: FloatArray) -> FloatArray:
+def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
     """Return the expected risk E(1/F | f) of a sample's records, F estimated by their summed weights.
 
     Given f people of a class in the sample, the F people of the class in the population are taken
@@ -239,7 +242,7 @@ def expected_risk(found: IntArray, estimated: FloatArray) -> FloatArray:
 
     Parameters
     ----------
-    found : int64 array, shape (n_groups,)
+    sampled : int64 array, shape (n_groups,)
         People of each class in the sample, f.
     estimated : float array, shape (n_groups,)
         Their summed weights, at least f.
@@ -258,10 +261,10 @@ def expected_risk(found: IntArray, estimated: FloatArray) -> FloatArray:
     >>> expected_risk(np.array([1, 1, 4]), np.array([17.0, 1.0, 4.0])).round(4).tolist()
     [0.1771, 1.0, 0.25]
     """
-    f, p = found.astype(np.float64), np.minimum(found / estimated, 1.0)
+    f, p = sampled.astype(np.float64), np.minimum(sampled / estimated, 1.0)
     q = 1.0 - p
     out = np.empty(len(f))
-    one, many = found == 1, found >= _SERIES
+    one, many = sampled == 1, sampled >= _SERIES
     sure = q <= 0
     with np.errstate(divide="ignore", invalid="ignore"):
         out[one] = np.where(sure[one], 1.0, -p[one] / q[one] * np.log(p[one]))
@@ -459,6 +462,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
         within = (count * (digamma(size - alpha) - digamma(1.0 - alpha))).sum()
         return float(rising - within)
 
+    # The likelihood may have several stationary points: a coarse grid brackets the first maximum.
     grid = np.linspace(_LEAST, _MOST, 65)
     slopes = np.array([by_alpha(alpha) for alpha in grid])
     down = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
@@ -514,6 +518,7 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
 
     from scipy.optimize import root
 
+    # The solver finds a solution only from near it, so it is started from several places.
     for alpha, beta in _STARTS:
         solution = root(off, [np.log(alpha), np.log(beta / (1 - beta))], tol=1e-13)
         if np.abs(off(solution.x)).max() < _MEETS:

@@ -31,7 +31,7 @@ def faults(original: Column, group: Ints, second: Table, name: str) -> int:
 
     Parameters
     ----------
-    own : Column
+    original : Column
         The original sensitive column.
     group : int array of shape (n,)
         Released group of each record.

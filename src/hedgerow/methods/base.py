@@ -140,7 +140,7 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
     Parameters
     ----------
     kind : {"default", "pandas", "polars"}
-    made : frame or array
+    released : frame or array
     names : sequence of str
         Names for the columns of an array.
     """
@@ -246,17 +246,17 @@ class Method(Estimator):
 
     A method writes `_fit(table, schema) -> Plan`; parameters are checked there,
     never changed. The parameter `schema`, which every method has, gives kinds,
-    category orders and hierarchies where the columns' own types do not tell.
-    What else a release needs of a method is declared here, each with a default:
-    what it releases (`release_table`), further checks (`release_checks`), files
-    (`release_files`) and words for the recipient (`told`). A method
-    that `draws` has the parameters `key` and `random_state` as well.
+    category orders and hierarchies where the columns' own types do not.
+    Everything else that a release needs of a method has a default here: the released
+    table (`release_table`), further checks (`release_checks`), files (`release_files`)
+    and words for the recipient (`recipient_notes`). A method that `draws` has the
+    parameters `key` and `random_state` as well.
     """
 
     needs_sensitive: ClassVar[bool] = True
     """Whether the method cannot work without a sensitive column."""
     risk_model: ClassVar[Literal["classes", "linkage"]] = "classes"
-    """What judges its release: classes of equal cells, or how well records are linked."""
+    """How the risk of its release is judged: by classes of equal cells, or by linkage of records."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what is released."""
     pairs: ClassVar[bool] = False
@@ -264,12 +264,12 @@ class Method(Estimator):
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
     supported_fields: ClassVar[tuple[str, ...]] = ()
-    """What it heeds of `unit`, `household`, `together`, `grid` and `events` of a schema; it refuses the others."""
+    """Those of `unit`, `household`, `together` and `grid` of a schema that it supports; others are refused."""
     hidden_parameters: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
-    """Parameters that no plan holds: what is said elsewhere in it, and what hides something."""
+    """Parameters that are not in the plan: secrets, and what other fields of the plan say."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {}
-    """What its parameters may be, beside their defaults; ranges are checked by `_fit`."""
+    """Types of its parameters, besides their defaults; ranges are checked by `_fit`."""
 
     schema: Schema | None = None
     key: Key | str | Path | None

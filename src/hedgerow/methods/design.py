@@ -34,11 +34,11 @@ class Quasi:
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
     allocate: Allocate = np.empty
-    """Room for what grows with the rows."""
-    put_aside: Callable[[], None] = _nothing
-    """Called while codes are read, which may be in files."""
-    elsewhere: Callable[..., Elsewhere] | None = None
-    """What stands for the records where the table's rows are not here."""
+    """Allocates arrays that grow with the rows, in memory or in files."""
+    release_memory: Callable[[], None] = _nothing
+    """Called while codes are read, so that files may leave memory."""
+    distributed: Callable[..., Elsewhere] | None = None
+    """Makes the rows of a table on a cluster; None where its rows are in memory."""
 
     @classmethod
     def from_table(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -85,9 +85,9 @@ class Quasi:
         persons: Persons | None = None,
     ) -> Rows | Elsewhere:
         """Return the records of the table, as the grower moves them."""
-        if self.elsewhere is not None:
+        if self.distributed is not None:
             lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
-            return self.elsewhere(self.predictors, self.columns, lookups, sensitive)
+            return self.distributed(self.predictors, self.columns, lookups, sensitive)
         return Rows.of(
             self.predictors,
             [c.codes for c in self.columns],
@@ -96,7 +96,7 @@ class Quasi:
             lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
             persons=None if persons is None else persons.shares(),
             allocate=self.allocate,
-            rest=self.put_aside,
+            rest=self.release_memory,
         )
 
 
@@ -107,6 +107,7 @@ def _shared(
     assert homes is not None
     result, shared = [], False
     for column, cut in zip(columns, cuts, strict=True):
+        # As many pairs as households: no household has two values of this column.
         if group([homes.codes, column.codes]).n_groups == homes.n:
             result.append(cut)
             shared |= cut.n_bins > 1

@@ -210,6 +210,7 @@ def _axis(
         for path in hierarchy.paths.values():
             weight[path[level]] = weight.get(path[level], 0) + 1
         released: list[str | None] = [hierarchy.paths[v][level] for v in values]
+        # The part of the domain that a label covers: 0 for one value, 1 for all of them.
         share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]
         if column.has_missing:
             top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1

@@ -190,7 +190,7 @@ def rounded(
         if column.unit:  # half a step beyond the first or last day may be no date
             centre = np.clip(centre, column.values[0], column.values[-1])
     cells = []
-    for middle, a, b, n, size, told in zip(
+    for middle, a, b, n, size, is_told in zip(
         (centre + 0.0).tolist(),
         grouped.first,
         grouped.last,
@@ -199,7 +199,7 @@ def rounded(
         enough,
         strict=True,
     ):
-        if not told:
+        if not is_told:
             cells.append(Cell(TOP, anything=True))
             continue
         label: float | str = moment(middle, column.unit) if column.unit else middle
@@ -324,11 +324,11 @@ def _sets(
 
 def _categories(column: Column, codes: list[int], text: str) -> Cell:
     """Return a cell of categories; missing where no code but the missing one is there."""
-    known = codes[:-1] if codes[-1] == column.n_values else codes
-    if not known:
+    present = codes[:-1] if codes[-1] == column.n_values else codes
+    if not present:
         return Cell(None, missing=True)
-    names = tuple([column.values[c] for c in known])
-    return Cell(text, categories=names, missing=len(known) < len(codes))
+    names = tuple([column.values[c] for c in present])
+    return Cell(text, categories=names, missing=len(present) < len(codes))
 
 
 def _concatenated(column: Column) -> Callable[[list[int]], Cell]:

@@ -56,6 +56,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     """
     records = column.value_counts.total
     n = records if people is None else people
+    # Fewer levels for fewer records: a level of few records explains much by chance.
     most = int(np.clip(n // EACH, 2, LEVELS))
     levels = _levels(column, most)
     sizes = np.bincount(levels, column.counts()).astype(np.int64)
@@ -65,6 +66,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     p = int(np.count_nonzero(sizes)) - 1
     if p < 1:
         return False
+    # The mean of chi-squared with p degrees of freedom, and so many of its deviations.
     bar = p + SIGMAS * math.sqrt(2 * p)
     return any(n * share > bar for share in _explained(column, levels, sizes, sensitive))
 
@@ -232,6 +234,7 @@ class Hedge(PartitionMethod):
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
         screened = self._screened(quasi, sensitive, persons)
         self.screened_ = tuple(c.name for c in screened)
+        # Splitting by a column that explains nothing makes cells small and tells nothing.
         quasi = quasi.without(self.screened_)
         likeness = Likeness.of(
             [c.value_counts for c in sensitive],

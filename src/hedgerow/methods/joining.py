@@ -75,9 +75,9 @@ class _Terms:
         n, counts, ranked = len(self.blocks[0][0]), column.counts, None
         for score, cell in column.public.scores:
             if isinstance(score, SquaredScore):
-                known = counts.values < column.n_values
-                inside = np.where(known, counts.values, 0)
-                number = counts.counts * known
+                is_known = counts.values < column.n_values
+                inside = np.where(is_known, counts.values, 0)
+                number = counts.counts * is_known
                 sums = (number, number * score.deviations[inside], number * score.weight[inside])
                 columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
                 self.add(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap)
@@ -87,6 +87,7 @@ class _Terms:
                 m, loss = len(score.weight), score.weight
                 shares = _cells(counts, np.arange(m) if cell is None else cell, m, n)
                 public = np.array(score.counts) / score.n
+                # A group keeps a sum per category: very many would not fit beside each other.
                 if m > WIDEST:
                     shares, public, loss = _frequent(shares, public, loss)
                 kinds = [SHARES] if ranked is None else [SHARES, RANKED]
@@ -201,5 +202,7 @@ def joined(
                 + "; ".join(p.words() for p in promises if not p.holds_in(classes).all()),
                 hint="ask for less",
             )
+        # The sums allow for rounding and leave some promises out: groups that the exact check
+        # refuses are marked as the worst, and joined on.
         groups.excess[first[~good]] = np.maximum(groups.excess[first[~good]], 2.0)
         groups.heaped()

@@ -173,6 +173,7 @@ class Lattice:
 
     def classes(self, node: Levels) -> NodeClasses:
         """Return the classes of a node, rolled up from the nearest finer node stored."""
+        # Rolling up from a coarser start is cheaper: it has fewer classes to merge.
         finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
         at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
         start = self._snapshots[at]
@@ -180,6 +181,7 @@ class Lattice:
             return start
         groups = group(self._columns(node, start.row))
         classes = start.merged(start.row[groups.first], groups.labels.astype(np.int64))
+        # Storing a node pays where it has clearly fewer classes than the one it was made of.
         if len(classes) * 3 <= len(start) * 2:
             self._keep(node, classes)
         return classes
@@ -216,6 +218,7 @@ class Lattice:
             return out
         keys = self._order_keys[:, classes.row]
         order = np.lexsort((*keys, classes.size))
+        # Suppressed records are a class of their own, which needs k and every promise as well.
         for at in order:
             if out[at]:
                 continue
@@ -327,6 +330,8 @@ class Lattice:
     def _test(self, node: Levels) -> bool:
         """Test `_passes`, and mark the node and all nodes that this decides."""
         if not self._status[node]:
+            # A node that passes makes all coarser ones pass; one that fails makes all finer ones
+            # fail.
             if self._passes(node):
                 self._status[tuple(slice(level, None) for level in node)] = 1
             else:
@@ -350,6 +355,7 @@ class Lattice:
             if self._status[start]:
                 continue
             chain = [start]
+            # Chains go up through nodes that are still open, so that each test decides many.
             while True:
                 above = [n for n in _above(chain[-1], self.heights) if not self._status[n]]
                 if not above:
@@ -380,6 +386,7 @@ class Lattice:
         best = self._first(bound)
 
         def alive() -> Bools:
+            # The best loss falls while the search goes on, and rules out more and more nodes.
             most = np.inf if best is None else best.loss + 1e-12
             return (status >= 0) & (bound <= most)
 

@@ -246,6 +246,7 @@ def category_column(table: Table, column: Column, codes: NDArray[np.int64]) -> p
     """Return codes (missing: the number of categories) as a column of the original type."""
     if not column.n_values:
         return pa.nulls(len(codes), pa.string())
+    # The released cell is spelled as the table spells its first value of that code.
     released = values_by_code(table, column).take(pa.array(codes))
     is_coded = pa.types.is_dictionary(table.arrow.column(column.name).type)
     return released.dictionary_encode() if is_coded else released
@@ -311,6 +312,7 @@ class NoiseAddition(NumberMasking):
         key, ordered = self._release_key(rows, schema), rows.sorted(before)
         noise = np.column_stack([rows.normals(key, name) for name in schema.quasi])
         if self.correlated:
+            # Independent normals times the root of the covariance have just this covariance.
             root = covariance_root(ordered[~np.isnan(ordered).any(axis=1)])
             noise = rows.back(rows.sorted(noise) @ root)
         else:
@@ -522,6 +524,7 @@ def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
 
 def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDArray[np.int64]:
     """Move codes by `matrix`, one drawn word a row; codes outside it (missing) stay."""
+    # 53 bits are a double in [0, 1), evenly spread.
     draws = (words >> np.uint64(11)) / 2.0**53
     moved = codes.astype(np.int64)
     bounds = np.cumsum(matrix, axis=1)

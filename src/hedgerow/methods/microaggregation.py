@@ -208,6 +208,7 @@ class Microaggregation(Masking):
         if persons is not None:  # whole categories count 1, as Gower's distance has it
             indicators = [np.eye(m)[c] / np.sqrt(2) for m, c in zip(widths, categories.T, strict=True)]
             places = np.column_stack([scaled, *indicators])
+            # Records of one person are no crowd: groups of too few people grow.
             groups = joined_groups(groups, places, k, persons.subset(rows.order))
         self.groups_ = rows.back(groups)
         after = rows.back(_averages(values, groups))
@@ -217,6 +218,7 @@ class Microaggregation(Masking):
         by_name = {c.name: c for c in columns}
         for column, code in zip(encoded, codes.T, strict=True):
             name, missing = column.name, column.n_values
+            # A category has no mean: the most frequent one stands for its group.
             modes = _modes(code, self.groups_, missing + 1)[self.groups_]
             cells = released[name] = category_column(table, column, modes)
             masks = {"unchanged": modes == code, "suppressed": modes == missing}

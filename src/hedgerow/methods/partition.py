@@ -95,8 +95,8 @@ class LeafGroups:
         """
         if isinstance(self.rows, np.ndarray):
             return GroupedCodes(column, column.codes[self.rows], self.starts)
-        own, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
-        return GroupedCodes(own, own.codes[rows], starts)
+        part, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
+        return GroupedCodes(part, part.codes[rows], starts)
 
     def people_with_value(self, column: Column) -> npt.NDArray[np.int64]:
         """Return the people of every group who have a value in a column."""
@@ -152,6 +152,7 @@ def conditions(
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
+    # Millions of nodes have few different subsets: bytes of codes are the cheapest key.
     codes, width = grown.subset_codes.tobytes(), grown.subset_codes.itemsize
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
@@ -160,6 +161,8 @@ def conditions(
             continue
         if column.is_number:
             a, b = cut.hi[grown.last_left[here]], cut.lo[grown.first_right[here]]
+            # Halves before the sum: the sum of two huge doubles would be infinite. Where rounding
+            # puts the middle on the left neighbour, the right one is the threshold.
             middle = a / 2 + b / 2
             threshold[here] = np.where((a < middle) & (middle <= b), middle, b)
             continue
@@ -350,7 +353,7 @@ class PartitionMethod(Method):
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         weights = ("persons",) if persons is not None else ()
         # listed classes are read off the rows, which are not here; the tree is the same
-        listed_from = None if pruned and quasi.elsewhere is not None else COUNTED
+        listed_from = None if pruned and quasi.distributed is not None else COUNTED
         layout = StatisticsLayout.of(
             responses, gain, limit < 1, weights, floored=scored, counted=listed_from
         )
@@ -363,6 +366,7 @@ class PartitionMethod(Method):
         self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool
     ) -> Rules:
         classes = responses.categorical
+        # The grower compares with the strictest limit of all criteria that name a response.
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
             check_diversity(criterion, responses)
@@ -393,6 +397,7 @@ class PartitionMethod(Method):
             classes = classes_of(tree, sensitive, persons)
             good = np.all([promise.holds_in(classes) for promise in promises], axis=0)
             grown = tree.grown
+            # Merging into the parent only ever makes groups larger, so this ends at the root.
             parents = grown.parent[np.flatnonzero(grown.column == LEAF)[~good]]
             parents = parents[parents >= 0]
             if not len(parents):

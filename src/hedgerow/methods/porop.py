@@ -45,6 +45,7 @@ def polynomial_basis(k: int, degree: int) -> Floats:
     basis[0] = 1.0 / np.sqrt(k)
     for j in range(1, degree + 1):
         done(None)
+        # Twice is enough (Kahan, Parlett): the second pass removes what rounding left of the first.
         new = x * basis[j - 1]
         for _ in range(2):
             for earlier in basis[:j]:
@@ -119,6 +120,7 @@ class OrderedPartition:
             Standard normal numbers, in the second order; zeros give the bare fit.
         """
         n, k, r = len(self.z), self.k, self.remainder
+        # Blocks of one degree are fitted together: one matrix product instead of one per block.
         degrees = block_degrees(degree, self.n_blocks)
         fitted, spread = np.empty(n), np.empty(self.n_blocks)
         whole = n - r
@@ -276,10 +278,12 @@ def search_settings(
     tried = {_key(row): row for row in uniform}
     if degree == "auto":
         best = sorted(uniform, key=_rank)
+        # Degrees per block are tried for the best sizes alone: there are too many otherwise.
         for k in list(dict.fromkeys(row["block_size"] for row in best))[:3]:
             for row in trial.per_block(k, best, search, n):
                 tried.setdefault(_key(row), row)
     rows = sorted(tried.values(), key=_rank)
+    # The best of many scores under one noise is best partly by chance: new noise decides.
     for row in rows[:FINALISTS]:
         row["held_out"] = trial.run(row["block_size"], row["degrees"], held_out)["score"]
     return (

@@ -61,6 +61,7 @@ def refused_splits(
     codes = [cut.codes(column.codes) for column, cut in zip(quasi.columns, quasi.cuts, strict=True)]
     refused, nodes = [], tree.grown
     for node in np.flatnonzero((nodes.column == LEAF) & (nodes.end - nodes.start >= 2 * k)):
+        # A leaf that was cut from the grown tree had splits that no promise refused.
         if grown.grown.column[tree.numbers[node] - 1] != LEAF or nodes.depth[node] == depth:
             continue
         rows = _rows(nodes, int(node))
@@ -73,6 +74,7 @@ def refused_splits(
         n_left = sides.sum(axis=1)
         sides = np.unique(sides[(n_left >= k) & (len(rows) - n_left >= k)], axis=0)
         if len(sides):
+            # A bound on time: the measured intruder looks at some of the splits, and infers less by it.
             chosen = np.unique(np.linspace(0, len(sides) - 1, _MOST).astype(np.int64))
             refused.append(Refused(rows, sides[chosen], needs_gain=True))
     return refused

@@ -141,6 +141,7 @@ def suppress(
     now = codes.copy()
     group, size = _groups(now, persons)
     rare = size[group] < k
+    # Cheap sets of columns first: rows that become frequent enough are settled by the least loss.
     for chosen in _by_cost(costs):
         if not rare.any():
             break

@@ -142,7 +142,7 @@ def plain(value: Any, *, public: bool = False) -> Any:
     if isinstance(value, Cell):
         return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
     if is_dataclass(value):
-        return {n: plain(each, public=public) for n, each in told(value, public=public).items()}
+        return {n: plain(each, public=public) for n, each in public_fields(value, public=public).items()}
     if isinstance(value, (tuple, list)):
         return [plain(each, public=public) for each in value]
     return dict(value) if isinstance(value, Mapping) else value
@@ -157,7 +157,8 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
     '{"right":[2,-1],"names":["a",null]}'
     """
     if isinstance(value, (Mapping, Discreet)):
-        items = value if isinstance(value, Mapping) else told(value, public=public)
+        items = value if isinstance(value, Mapping) else public_fields(value, public=public)
+        # Piece by piece: the text of a large plan would need several times its memory.
         for mark, (name, each) in zip(chain("{", repeat(",")), items.items(), strict=False):
             yield f"{mark}{_json(name)}:"
             yield from texts(each, public=public)
@@ -181,7 +182,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def told(record: Any, *, public: bool = False) -> dict[str, Any]:
+def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
     """Return the fields of a record by name, without private ones if `public`."""
     return {
         f.name: getattr(record, f.name)

@@ -16,7 +16,7 @@ from ..files import read_text, write_private
 from ..notation import Cell
 from ..schema import KINDS, READING, ROLES
 from ..validation import PATH, TEXT, takes
-from .fields import PRIVATE, Discreet, Vector, plain, read, texts, told
+from .fields import PRIVATE, Discreet, Vector, plain, public_fields, read, texts
 
 VERSION = 1
 
@@ -107,7 +107,7 @@ class Recoding(Discreet):
 
     @property
     def risk_model(self) -> str:
-        """Return the yardstick of a release: "classes" of equal cells, or "linkage" of altered records."""
+        """Return how risk is judged: by "classes" of equal cells, or "linkage" of altered records."""
         return "classes"
 
     @property
@@ -258,6 +258,7 @@ class Partition(Recoding):
             below[i] = 1 + below[i + 1] + below[right]
         if below[0] != n:
             raise Contradiction("the nodes do not stand in pre-order")
+        # NaN alone differs from itself; neither side of a split by it would be defined.
         if any(t != t for t in self.threshold):
             raise Contradiction("a threshold is no number")
         for recoded, cells in zip(self.columns, self.leaf_cells, strict=True):
@@ -491,7 +492,7 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         "n_rows": plan.n_rows,
         "columns": plain(plan.columns),
         "promises": plain(plan.promises),
-        "recoding": {"kind": plan.recoding.kind, **told(plan.recoding, public=public)},
+        "recoding": {"kind": plan.recoding.kind, **public_fields(plan.recoding, public=public)},
     }
     reading = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
     data |= {name: value for name, value in reading.items() if value}
