@@ -119,7 +119,7 @@ MUTANTS = (
     M("missing categories are always covered, looked up", "columns/cover.py",
       "table[:, -1] = self.missing", "table[:, -1] = True", f"{COVER}test_categories"),
     M("missing categories are always covered, searched", "columns/cover.py",
-      "np.where(gone, self.missing[cells], found)", "np.where(gone, True, found)",
+      "np.where(missing, self.missing[cells], covered)", "np.where(missing, True, covered)",
       f"{COVER}test_categories"),
     M("exact numbers reach one place too far", "columns/cover.py", "bisect_right(exact, hi) - 1",
       "bisect_right(exact, hi)",
@@ -494,7 +494,7 @@ MUTANTS = (
       "bool(found) and not loud and", "bool(found) and",
       "report/test_verdict.py::test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green"),
     M("pseudonyms of people need no unit", "columns/roles.py",
-      "found = repeated(table, keys) or", "found = repeated(table, keys) and",
+      "repeats = repeated(table, keys) or", "repeats = repeated(table, keys) and",
       "release/test_words_of_people.py::"
       "test_pseudonyms_of_people_with_several_records_are_refused_without_a_unit"),
     # files with labels
@@ -507,7 +507,7 @@ MUTANTS = (
     M("a plan forgets the weight", "audit/subject.py", "weight=plan.weight or None,", "weight=None,",
       "test_cli_survey.py::test_a_plan_remembers_the_weight"),
     M("a number turns missing", "io/statistical.py",
-      "if any(made.declared_missing(cell) for cell in there):", "if False:",
+      "if any(variable.declared_missing(cell) for cell in there):", "if False:",
       "io/test_labels.py::test_no_released_number_falls_among_those_declared_missing"),
     M("merged cells are read as empty ones", "io/workbook.py", "    if merged:", "    if False:",
       "io/test_workbook.py::test_merged_cells_are_refused"),

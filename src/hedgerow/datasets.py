@@ -55,10 +55,10 @@ def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -
     """A category for each person, by the shares (one row a group) of the person's group."""
     limits = np.cumsum(shares, axis=1)[:, :-1]
     chance = rng.random(len(group))
-    drawn = np.zeros(len(group), dtype=np.int8)
+    categories = np.zeros(len(group), dtype=np.int8)
     for column in limits.T:  # one pass a category keeps memory at one byte a person
-        drawn += chance >= column[group]
-    return drawn
+        categories += chance >= column[group]
+    return categories
 
 
 def _marital() -> NDArray[Any]:
@@ -360,9 +360,9 @@ def _parts(stem: str, part: str, complete: bool, download: bool) -> pa.Table:
 
 
 def _folders() -> list[Path]:
-    given = os.environ.get("HEDGEROW_DATA")
+    named = os.environ.get("HEDGEROW_DATA")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return [*([Path(given)] if given else []), Path(cache) / "hedgerow"]
+    return [*([Path(named)] if named else []), Path(cache) / "hedgerow"]
 
 
 def _load(name: str, download: bool) -> pa.Table:
@@ -419,9 +419,9 @@ def _parse(name: str, data: bytes) -> pa.Table:
     ]
     if not rows or any(len(row) != len(columns) for row in rows):
         raise InputError(f"the provider's file for {name} is not as expected")
-    made = {c.rstrip("*"): _column(c, values) for c, values in
+    parsed = {c.rstrip("*"): _column(c, values) for c, values in
             zip(columns, zip(*rows, strict=True), strict=True)}  # fmt: skip
-    return pa.table(made)
+    return pa.table(parsed)
 
 
 def _column(name: str, values: Sequence[str]) -> Any:
@@ -431,6 +431,6 @@ def _column(name: str, values: Sequence[str]) -> Any:
         return pa.array([float(v) for v in values], pa.float64())
     # The test labels of Adult end with a full stop that the train labels do not have.
     end = "K." if name == "income" else "\n"
-    known: Mapping[str, str | None] = {"?": None}
-    texts = [known.get(v, v[:-1] if v.endswith(end) else v) for v in values]
+    replacements: Mapping[str, str | None] = {"?": None}
+    texts = [replacements.get(v, v[:-1] if v.endswith(end) else v) for v in values]
     return pa.array(texts, pa.string())

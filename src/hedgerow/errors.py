@@ -1,4 +1,4 @@
-"""What can go wrong, said so that a tired person knows what to do next.
+"""Errors, each with what is wrong, where, and what to do next.
 
 A message names files, columns and counts; it never holds a value of a person.
 """
@@ -21,9 +21,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     >>> did_you_mean("agee", ["age", "job"])
     " (did you mean 'age'?)"
     """
-    known = {each.casefold(): each for each in names}
-    near = difflib.get_close_matches(name.casefold(), known, n=2)
-    return f" (did you mean {' or '.join(repr(known[each]) for each in near)}?)" if near else ""
+    spellings = {each.casefold(): each for each in names}
+    near = difflib.get_close_matches(name.casefold(), spellings, n=2)
+    return f" (did you mean {' or '.join(repr(spellings[each]) for each in near)}?)" if near else ""
 
 
 _NO_MEMORY = re.compile(
@@ -34,20 +34,20 @@ _NO_MEMORY = re.compile(
 
 
 def no_memory(error: BaseException) -> bool:
-    """Whether an error says, in whatever way a library has, that memory ran out.
+    """Return whether an error of any library means that memory ran out.
 
     Examples
     --------
     >>> no_memory(RuntimeError("can't start new thread")), no_memory(RuntimeError("no"))
     (True, False)
     """
-    said: BaseException | None = error
-    while said is not None:  # who could not load a library says so, and not why
-        if isinstance(said, MemoryError) or getattr(said, "errno", None) == errno.ENOMEM:
+    cause: BaseException | None = error
+    while cause is not None:  # who could not load a library says so, and not why
+        if isinstance(cause, MemoryError) or getattr(cause, "errno", None) == errno.ENOMEM:
             return True
-        if _NO_MEMORY.search(str(said)):
+        if _NO_MEMORY.search(str(cause)):
             return True
-        said = said.__cause__ or said.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 

@@ -73,20 +73,20 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def private_folder(beside: Path, ending: str) -> Iterator[Path]:
+def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
     """A folder of mode 0700 beside another, under a name of its own; removed at the end."""
-    made, held = Path(), None
-    while held is None:
-        made = Path(tempfile.mkdtemp(prefix=f".{beside.name}.", suffix=ending, dir=beside.parent))
-        held = _hold(made)
+    folder, handle = Path(), None
+    while handle is None:
+        folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
+        handle = _hold(folder)
         if fcntl is None:
             break
     try:
-        yield made
+        yield folder
     finally:  # also on Ctrl-C; what has taken its name is no longer there
-        shutil.rmtree(made, ignore_errors=True)
-        if held is not None:
-            os.close(held)
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
 
 
 @contextmanager
@@ -94,21 +94,21 @@ def temporary_folder() -> Iterator[Path]:
     """A private folder among temporary files; what killed processes left there is removed first."""
     home = Path(tempfile.gettempdir(), "hedgerow")
     sweep(home.parent, ".hedgerow.")
-    with private_folder(home, PART) as made:
-        yield made
+    with private_folder(home, PART) as folder:
+        yield folder
 
 
 def sweep(folder: Path, prefix: str) -> None:
     """Remove what a killed process of this user left; what others still write is locked and stays."""
-    for left in abandoned(folder, prefix, PART):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+    for leftover in abandoned(folder, prefix, PART):
+        if leftover.is_dir():
+            shutil.rmtree(leftover, ignore_errors=True)
         else:
-            left.unlink(missing_ok=True)
+            leftover.unlink(missing_ok=True)
 
 
 def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
-    """What stands there under our names of unfinished work and belongs to no living process.
+    """Yield unfinished files and folders of Hedgerow that belong to no living process.
 
     Each is held until the next is asked for, so that nobody makes it its own while it is removed.
     """
@@ -153,7 +153,7 @@ def locked(path: Path) -> int:
     return handle
 
 
-def _hold(made: Path) -> int | None:
+def _hold(folder: Path) -> int | None:
     """A handle that says, for as long as this process lives, that a folder is being written.
 
     None where another process took it for what a killed one left; and where there are no locks.
@@ -161,16 +161,16 @@ def _hold(made: Path) -> int | None:
     if fcntl is None:
         return None
     try:
-        handle = os.open(made, os.O_RDONLY)
+        handle = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
         return None
-    if _held(handle, made):
+    if _held(handle, folder):
         return handle
     os.close(handle)
     return None
 
 
-def _held(handle: int, made: str | Path) -> bool:
+def _held(handle: int, path: str | Path) -> bool:
     """Hold what was made just now; False where another process removes it, or did."""
     if fcntl is None:
         return True
@@ -181,7 +181,7 @@ def _held(handle: int, made: str | Path) -> bool:
     except OSError:  # a file system without locks, where nobody removes it either
         return True
     try:
-        return os.path.samestat(os.fstat(handle), os.stat(made))
+        return os.path.samestat(os.fstat(handle), os.stat(path))
     except FileNotFoundError:
         return False
 
@@ -197,7 +197,7 @@ def synced(folder: Path) -> None:
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:
-    """Whether two paths are one file or folder that is there; of ``file::part`` the file counts."""
+    """Return whether two paths are one existing file or folder; of ``file::part`` the file counts."""
     a, b = (path if os.path.exists(path) else str(path).partition("::")[0] for path in (a, b))
     try:
         return os.path.samefile(a, b)
@@ -206,7 +206,7 @@ def same_file(a: str | Path, b: str | Path) -> bool:
 
 
 def unwritable(path: str | Path, error: OSError) -> OutputError:
-    """What is said where the system refuses a file or a folder."""
+    """Make the error for a file or folder that the system refuses to write."""
     return OutputError(
         f"cannot write {path}: {error.strerror or 'the file system refused it'}",
         hint="nothing was left behind; choose another place, or make room there",

@@ -76,9 +76,9 @@ class Hierarchy:
         """Levels only merge: the same label at a level has one label at the next."""
         cycle = _cycle(self.paths.values())
         if cycle:
-            held = sum(1 for path in self.paths.values() if len(cycle.intersection(path)) > 1)
+            n_values = sum(1 for path in self.paths.values() if len(cycle.intersection(path)) > 1)
             raise SchemaError(
-                f"a hierarchy has {held:,} values whose path returns to a label it "
+                f"a hierarchy has {n_values:,} values whose path returns to a label it "
                 "had left (a cycle)",
                 hint="a path only goes up: a label cannot be both above and below another",
             )

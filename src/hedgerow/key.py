@@ -30,8 +30,8 @@ def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
         device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)  # it may never end
         content = b"" if device else Path(path).read_bytes()
     except (OSError, ValueError) as fault:
-        told = getattr(fault, "strerror", None) or "that is no name of a file"
-        raise error(f"cannot read the key file {path}: {told}") from None
+        reason = getattr(fault, "strerror", None) or "that is no name of a file"
+        raise error(f"cannot read the key file {path}: {reason}") from None
     if device:
         raise error(f"{path} is a device and no file", hint=_MAKE)
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
@@ -65,7 +65,7 @@ class Secret:
         self._secret = secret
 
     @classmethod
-    def of(cls, given: Any) -> Secret | None:
+    def of(cls, value: Any) -> Secret | None:
         """The secret of pseudonyms: bytes, or a file that holds them; None stays None.
 
         Raises
@@ -74,18 +74,18 @@ class Secret:
             It is neither, too short, nothing but zeros, or a file that cannot be read or that
             others may read.
         """
-        if given is None or isinstance(given, Secret):
-            return given
-        if isinstance(given, bytes):
-            return Secret(given)
-        if not isinstance(given, (str, Path)):
+        if value is None or isinstance(value, Secret):
+            return value
+        if isinstance(value, bytes):
+            return Secret(value)
+        if not isinstance(value, (str, Path)):
             raise ParameterError(
-                f"pseudonym_key is a {type(given).__name__}, not bytes or the path of a file",
+                f"pseudonym_key is a {type(value).__name__}, not bytes or the path of a file",
                 hint=_MAKE,
             )
-        content = _content(given, ParameterError)
+        content = _content(value, ParameterError)
         if content.startswith(_HEAD.encode()):
-            Key._read(Path(given))  # a key that is damaged, short or nothing but zeros is told
+            Key._read(Path(value))  # a key that is damaged, short or nothing but zeros is told
         return Secret(content)
 
     def hmac(self, message: bytes) -> bytes:
@@ -95,7 +95,7 @@ class Secret:
 
     @property
     def forgotten(self) -> bool:
-        """Whether this is what a pickle brings back in place of a key."""
+        """Return whether this is the empty key that unpickling gives."""
         return not self._secret
 
     def _check_kept(self) -> None:
@@ -107,9 +107,9 @@ class Secret:
 
     @classmethod
     def _forgotten(cls) -> Self:
-        made = object.__new__(cls)
-        made._secret = b""
-        return made
+        secret = object.__new__(cls)
+        secret._secret = b""
+        return secret
 
     def __reduce__(self) -> Any:
         return type(self)._forgotten, ()

@@ -319,21 +319,21 @@ _SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
 
 
 def counted(label: str) -> tuple[int, int] | None:
-    """How many records have a value and how many have none, where a cell of numbers says so.
+    """Return how many records have a value and how many have none, where a cell of numbers says so.
 
     Examples
     --------
     >>> counted("42:17+(missing):3"), counted("[20-35]+(missing)")
     ((17, 3), None)
     """
-    made = _KNOWN.match(label)
-    return (int(made[2]), int(made[3])) if made else None
+    match = _KNOWN.match(label)
+    return (int(match[2]), int(match[3])) if match else None
 
 
 def signs(
     labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
 ) -> set[str]:
-    """Which of `SIGNS` stand in released cells of one column.
+    """Return which of `SIGNS` occur in released cells of one column.
 
     Parameters
     ----------
@@ -349,21 +349,21 @@ def signs(
     >>> sorted(signs(["[1-2]", "*", "5"], kind="numeric"))
     ['anything', 'range']
     """
-    found, own = set(), set(values)
+    occurring, own_values = set(), set(values)
     for label in labels:
-        if isinstance(label, str) and label not in own:
-            found |= _signs(label, kind)
-    if "span" in found and kind in ("categorical", "boolean") and list(values) == sorted(values):
-        found = found - {"span"} | {"alphabetical"}  # nobody declared an order
-    return found
+        if isinstance(label, str) and label not in own_values:
+            occurring |= _signs(label, kind)
+    if "span" in occurring and kind in ("categorical", "boolean") and list(values) == sorted(values):
+        occurring = occurring - {"span"} | {"alphabetical"}  # nobody declared an order
+    return occurring
 
 
 def _signs(label: str, kind: str) -> set[str]:
     if kind in ("numeric", "date"):
         if _KNOWN.match(label):
             return {"known"}
-        known = label.removesuffix(JOIN + MISSING)
-        return ({"missing"} if known != label else set()) | ({_extent(known, kind)} - {""})
+        present = label.removesuffix(JOIN + MISSING)
+        return ({"missing"} if present != label else set()) | ({_extent(present, kind)} - {""})
     sign = _extent(label, kind)
     if sign:
         return {sign, "quoted"} if sign == "span" and '"' in label else {sign}
@@ -372,15 +372,15 @@ def _signs(label: str, kind: str) -> set[str]:
     except ValueError:
         return {"general"}
     counts = any(weight for _, quoted, _, bare in parts for weight in (quoted, bare))
-    found = {"joined"} if len(parts) > 1 and not counts else set()
+    parts_signs = {"joined"} if len(parts) > 1 and not counts else set()
     for quoted, quoted_weight, bare, bare_weight in parts:
         if quoted_weight or bare_weight:
-            found.add("weighted")
+            parts_signs.add("weighted")
         if quoted is not None:
-            found.add("quoted")
+            parts_signs.add("quoted")
         elif bare == MISSING:
-            found.add("missing")
-    return found or {"general"}
+            parts_signs.add("missing")
+    return parts_signs or {"general"}
 
 
 def _extent(text: str, kind: str) -> str:
@@ -476,5 +476,5 @@ def markdown(text: str) -> str:
     >>> print(markdown("<b>age</b> | years"))
     \\<b\\>age\\</b\\> \\| years
     """
-    shown = re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))
-    return re.sub(r"&(?=#?\w+;)", "&amp;", shown)
+    escaped = re.sub(r"([\\`*\[\]<>|])", r"\\\1", " ".join(text.splitlines()))
+    return re.sub(r"&(?=#?\w+;)", "&amp;", escaped)

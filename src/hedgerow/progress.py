@@ -61,18 +61,18 @@ def done(share: float | None) -> None:
     ...     done(0.5)
     fitting 0.5
     """
-    tell = _LISTENER.get()
-    if tell is not None:
-        tell(share)
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(share)
 
 
 _COMPILING: ContextVar[Callable[[], None] | None] = ContextVar("compiling", default=None)
 
 
 @contextmanager
-def hearing_compiling(tell: Callable[[], None]) -> Iterator[None]:
+def hearing_compiling(notify: Callable[[], None]) -> Iterator[None]:
     """Whatever this thread's work has to compile first is told, once a function."""
-    token = _COMPILING.set(tell)
+    token = _COMPILING.set(notify)
     try:
         yield
     finally:
@@ -81,9 +81,9 @@ def hearing_compiling(tell: Callable[[], None]) -> Iterator[None]:
 
 def compiling() -> None:
     """Tell whoever listens that something is about to be compiled."""
-    tell = _COMPILING.get()
-    if tell is not None:
-        tell()
+    notify = _COMPILING.get()
+    if notify is not None:
+        notify()
 
 
 _HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
@@ -91,9 +91,9 @@ _HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
 
 def caution(text: str) -> None:
     """Warn whoever collects cautions here; where nobody does, as a Python warning."""
-    heard = _HEARD.get()
-    if heard is not None:
-        heard.append(text)
+    collected = _HEARD.get()
+    if collected is not None:
+        collected.append(text)
         return
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _own(frame.f_globals):
@@ -106,7 +106,7 @@ def _own(names: dict[str, object]) -> bool:
 
 
 @contextmanager
-def cautions(heard: list[str] | None = None) -> Iterator[list[str]]:
+def cautions(collected: list[str] | None = None) -> Iterator[list[str]]:
     """Collect what this thread's work warns of, apart from what happens beside it.
 
     `heard` is what each text is appended to; by default a new list.
@@ -118,10 +118,10 @@ def cautions(heard: list[str] | None = None) -> Iterator[list[str]]:
     >>> heard
     ['few records']
     """
-    heard = [] if heard is None else heard
-    token = _HEARD.set(heard)
+    collected = [] if collected is None else collected
+    token = _HEARD.set(collected)
     try:
-        yield heard
+        yield collected
     finally:
         _HEARD.reset(token)
 

@@ -50,21 +50,21 @@ class Event:
     @classmethod
     def parse(cls, column: str, text: str) -> Event:
         """Read an event; SchemaError when it is none."""
-        found = re.fullmatch(r"\s*(<=|>=|<|>|=)\s*(.+?)\s*", str(text))
+        match = re.fullmatch(r"\s*(<=|>=|<|>|=)\s*(.+?)\s*", str(text))
         try:
-            bound = Decimal(found[2] if found else "nan")
+            bound = Decimal(match[2] if match else "nan")
             near = float(bound)
         except (ValueError, InvalidOperation):  # of no number, of a signalling NaN
             bound, near = Decimal(0), math.nan
-        if not found or not math.isfinite(near) or bool(near) != bool(bound):
+        if not match or not math.isfinite(near) or bool(near) != bool(bound):
             raise SchemaError(
                 f"an event of column {column!r} is not a sign and a number",
                 hint='write for example events = {"income": ["> 200000"]}',
             )
-        return cls(found[1], bound)
+        return cls(match[1], bound)
 
     def holds(self, value: Any) -> bool:
-        """Whether a number has it: doubles are held against the double nearest to the bound."""
+        """Return whether a number has the event; doubles are compared with the double nearest to the bound."""
         bound = float(self.bound) if isinstance(value, float) else self.bound
         return bool(_SIGNS[self.sign](value, bound))
 
@@ -83,23 +83,23 @@ class Points(tuple[Any, ...]):
 MOST_POINTS = 65_000
 
 
-def points_of(name: str, given: Any) -> Points:
+def points_of(name: str, declared: Any) -> Points:
     """The cut points of a grid, ascending; numbers, or dates as ISO text."""
     hint = (
         'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}; dates are '
         'listed: grid={"day": ["2020-01-01", "2020-07-01"]}, --grid day=2020-01-01,2020-07-01'
     )
-    if isinstance(given, Points):
-        return given
-    if isinstance(given, str) and re.fullmatch(r"[^:]+:[^:]+:[^:]+", given):
+    if isinstance(declared, Points):
+        return declared
+    if isinstance(declared, str) and re.fullmatch(r"[^:]+:[^:]+:[^:]+", declared):
         try:
-            given = tuple(float(part) for part in given.split(":"))
+            declared = tuple(float(part) for part in declared.split(":"))
         except ValueError:
-            given = ""
-    if isinstance(given, str) or not isinstance(given, Iterable):
+            declared = ""
+    if isinstance(declared, str) or not isinstance(declared, Iterable):
         raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)
-    points = tuple(given)
-    if isinstance(given, tuple) and len(points) == 3 and all(map(_is_number, points)):
+    points = tuple(declared)
+    if isinstance(declared, tuple) and len(points) == 3 and all(map(_is_number, points)):
         first, last, step = points
         if 0 < last - first < step:
             raise SchemaError(
@@ -290,15 +290,15 @@ class Schema:
 
     def __post_init__(self) -> None:
         faults = []
-        seen: dict[str, str] = {}
+        roles: dict[str, str] = {}
         for attribute, role in _ROLE_FIELDS.items():
             names = _names(getattr(self, attribute))
             object.__setattr__(self, attribute, names)
             for name in names:
-                if name in seen:
-                    where = f"twice in {role}" if seen[name] == role else f"{seen[name]} and {role}"
+                if name in roles:
+                    where = f"twice in {role}" if roles[name] == role else f"{roles[name]} and {role}"
                     faults.append(f"column {name!r} is {where}")
-                seen[name] = role
+                roles[name] = role
         for part in ("kinds", "categories", "hierarchies", "grid", "events"):
             if not isinstance(getattr(self, part), Mapping):
                 raise SchemaError(f"{part} must say something for each column it names")
@@ -315,7 +315,7 @@ class Schema:
         object.__setattr__(self, "categories", categories)
         object.__setattr__(self, "hierarchies", dict(self.hierarchies))
         object.__setattr__(self, "reasons", dict(self.reasons))
-        object.__setattr__(self, "grid", {n: points_of(n, given) for n, given in self.grid.items()})
+        object.__setattr__(self, "grid", {n: points_of(n, points) for n, points in self.grid.items()})
         events = {
             n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
         }
@@ -340,9 +340,9 @@ class Schema:
             faults.append(f"encoding is {self.encoding!r} (a name such as 'cp1252')")
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
             faults.append("unit is not the name of a column")
-        elif isinstance(self.unit, str) and seen.get(self.unit) in ("quasi", "sensitive"):
-            faults.append(f"the unit {self.unit!r} is {seen[self.unit]} as well")
-        faults += self._faults_of_survey(seen)
+        elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
+            faults.append(f"the unit {self.unit!r} is {roles[self.unit]} as well")
+        faults += self._faults_of_survey(roles)
         for name, order in self.categories.items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
@@ -353,7 +353,7 @@ class Schema:
             )
 
     def _faults_of_survey(self, roles: Mapping[str, str]) -> list[str]:
-        """What is wrong with the household and the weight."""
+        """List the faults of the household and the weight."""
         faults = [
             f"{part} is not the name of a column"
             for part in ("household", "weight")
@@ -380,27 +380,27 @@ class Schema:
         return faults
 
     def __repr__(self) -> str:
-        """What was said, and nothing that was left open."""
-        said = []
+        """Show the fields that were set, and no others."""
+        arguments = []
         for f in fields(self):
             usual = f.default if f.default_factory is MISSING else f.default_factory()
             value = getattr(self, f.name)
             if f.compare and value != usual:
-                said.append(f"{f.name}={list(value) if isinstance(value, tuple) else value!r}")
-        return f"Schema({', '.join(said)})"
+                arguments.append(f"{f.name}={list(value) if isinstance(value, tuple) else value!r}")
+        return f"Schema({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
         """The columns with their roles, for notebooks."""
         rows = []
         for attribute, role in _ROLE_FIELDS.items():
             for name in getattr(self, attribute):
-                said = [self.kinds.get(name, "")]
-                said += ["declared order"] if name in self.categories else []
-                said += ["hierarchy"] if name in self.hierarchies else []
-                said += ["public cut points"] if name in self.grid else []
-                said += [f"event {event}" for event in self.events.get(name, ())]
+                declared = [self.kinds.get(name, "")]
+                declared += ["declared order"] if name in self.categories else []
+                declared += ["hierarchy"] if name in self.hierarchies else []
+                declared += ["public cut points"] if name in self.grid else []
+                declared += [f"event {event}" for event in self.events.get(name, ())]
                 why = self.reasons.get(name, "")
-                rows.append((name, role, ", ".join(filter(None, said)), why))
+                rows.append((name, role, ", ".join(filter(None, declared)), why))
         people = "" if self.unit is UNSAID else "Every row is a person."
         if self.person is not None:
             people = f"A person is one value of {self.person}: k counts people."
@@ -411,8 +411,8 @@ class Schema:
         if self.weight is not None:
             people += f" Records are weighted by {self.weight}."
         rest = {"drop": "left out", "release": "released as they are"}[self.rest]
-        told = [people.strip(), f"Columns that it does not name are {rest}."]
-        return face("Schema", told, ("", ("column", "role", "declared", "why"), rows))
+        sentences = [people.strip(), f"Columns that it does not name are {rest}."]
+        return face("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
         """The role of a column; "undeclared" when the schema names it nowhere.
@@ -427,8 +427,8 @@ class Schema:
         named = name in (self.unit, self.household)
         if name in self.identifiers or (named and name not in self.other):
             return "identifier"
-        kept = name in self.other or name == self.weight or self.rest == "release"
-        return "other" if kept else "undeclared"
+        is_other = name in self.other or name == self.weight or self.rest == "release"
+        return "other" if is_other else "undeclared"
 
     @property
     def person(self) -> str | None:
@@ -480,10 +480,10 @@ class Schema:
         if faults:
             listed = [f'"{c}"' if "," in c else c for c in map(str, columns)]
             hint = "the table's columns are: " + ", ".join(listed)
-            if odd := [name for name in listed if name.startswith('"')]:
+            if quoted := [name for name in listed if name.startswith('"')]:
                 hint += (
                     "; on the command line a name with a comma stands in quotes of its own: "
-                    f"--quasi '{odd[0]},another'"
+                    f"--quasi '{quoted[0]},another'"
                 )
             raise SchemaError("the schema does not fit the table: " + "; ".join(faults), hint=hint)
 
@@ -542,21 +542,21 @@ class Schema:
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
         single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
-        known = {*_ROLE_FIELDS, *TABLES, *single}
-        unknown = [key for key in data if key not in known]
+        keys = {*_ROLE_FIELDS, *TABLES, *single}
+        unknown = [key for key in data if key not in keys]
         if unknown:
             raise SchemaError(
                 f"unknown schema keys: {', '.join(unknown)}",
-                hint=f"the keys are {', '.join(sorted(known))}",
+                hint=f"the keys are {', '.join(sorted(keys))}",
             )
         hierarchies = {}
-        given = data.get("hierarchies", {})
-        if not (isinstance(given, Mapping) and all(map(_is_hierarchy, given.values()))):
+        entries = data.get("hierarchies", {})
+        if not (isinstance(entries, Mapping) and all(map(_is_hierarchy, entries.values()))):
             raise SchemaError(
                 "hierarchies is no table of files or of paths",
                 hint='for example [hierarchies] job = "job.csv"',
             )
-        for name, entry in given.items():
+        for name, entry in entries.items():
             if isinstance(entry, str):
                 hierarchies[name] = Hierarchy.from_csv((folder or Path()) / entry)
             else:

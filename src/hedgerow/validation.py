@@ -56,7 +56,7 @@ def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number; a bool and NaN are none."""
+    """Return whether a value is a real number; a bool and NaN are none."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and not math.isnan(value)
 
@@ -144,15 +144,15 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
     """
 
     def wrap(function: F) -> F:
-        known = inspect.signature(function)
+        signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def checked(*args: Any, **given: Any) -> Any:
-            for name, value in known.bind(*args, **given).arguments.items():
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name, value in signature.bind(*args, **kwargs).arguments.items():
                 kind = kinds.get(name)
-                if kind is not None and value is not known.parameters[name].default:
+                if kind is not None and value is not signature.parameters[name].default:
                     check(name, value, kind)
-            return function(*args, **given)
+            return function(*args, **kwargs)
 
         return checked  # type: ignore[return-value]
 
@@ -163,14 +163,14 @@ def check(name: str, value: Any, kind: Kind) -> None:
     """Raise ParameterError where a value is none of its kind; the value itself is not told."""
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
-        shown = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
-        shown = "another text" if kind is DAY and isinstance(value, str) else shown
-        raise ParameterError(f"{name} must be {kind.words}, not {shown}", hint=kind.hint)
+        described = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
+        described = "another text" if kind is DAY and isinstance(value, str) else described
+        raise ParameterError(f"{name} must be {kind.words}, not {described}", hint=kind.hint)
 
 
-def check_one_of(name: str, value: Any, known: Iterable[Any]) -> None:
+def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
     """ParameterError when a parameter is none of the values that it may have."""
-    listed = list(known)
+    listed = list(allowed)
     if value not in listed:
         raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")
 

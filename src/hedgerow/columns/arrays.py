@@ -32,12 +32,12 @@ _TRIAL = 4096
 
 
 def filled(array: pa.Array, value: Any) -> pa.Array:
-    """The array with a value in place of missing ones; itself where none is missing."""
+    """Fill missing cells with a value; the array itself where none is missing."""
     return array.fill_null(value) if array.null_count else array
 
 
 def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The chunks of a column as one array, where its type can hold them all."""
+    """Join the chunks of a column to one array, where its type can hold them all."""
     if isinstance(array, pa.ChunkedArray) and array.num_chunks != 1:
         array = array.combine_chunks()
     whole = isinstance(array, pa.ChunkedArray) and array.num_chunks == 1
@@ -45,7 +45,7 @@ def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """The values of an array as they lie in memory; of an extension type those that it stands on."""
+    """Return the stored values of an array; of an extension type those of its storage type."""
     if not isinstance(array.type, pa.BaseExtensionType):
         return array
     if not isinstance(array, pa.ChunkedArray):
@@ -54,7 +54,7 @@ def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether two columns share type, place and length in memory, so that they cannot differ."""
+    """Return whether two columns share type, place and length in memory, so that they cannot differ."""
     if one is other:
         return True
     if isinstance(one, pa.ChunkedArray):
@@ -73,7 +73,7 @@ def _addresses(array: pa.Array) -> list[int | None]:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is a string type."""
+    """Return whether an Arrow type is a string type."""
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
@@ -86,7 +86,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def kind_of(kind: pa.DataType) -> Kind:
-    """The kind that an Arrow type tells."""
+    """Return the kind of column that an Arrow type stands for."""
     if pa.types.is_dictionary(kind):
         return "ordinal" if kind.ordered else "categorical"
     if pa.types.is_boolean(kind):
@@ -99,7 +99,7 @@ def kind_of(kind: pa.DataType) -> Kind:
 
 
 def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The array with its dictionary, if any, written out."""
+    """Write out a dictionary as plain values; other arrays stay."""
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
@@ -115,7 +115,7 @@ def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
 
 
 def in_parquet(kind: pa.DataType) -> pa.DataType:
-    """The type that Parquet gives back: it knows no seconds, and days in one way."""
+    """Return the type that Parquet stores instead: it has no seconds, and one type of days."""
     if kind == pa.date64():
         return pa.date32()
     if kind == pa.time32("s"):
@@ -126,7 +126,7 @@ def in_parquet(kind: pa.DataType) -> pa.DataType:
 
 
 def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
+    """Return positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
     if pa.types.is_null(array.type):
         return np.full(len(array), -1), pa.array([], pa.string())
     if pa.types.is_string_view(array.type):
@@ -142,7 +142,7 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Distinct values as the text by which categories are known; missing stays missing."""
+    """Return distinct values as the names of categories; missing stays missing."""
     kind = values.type
     if pa.types.is_floating(kind):
         exact = values.cast(pa.float64()).to_pylist()
@@ -194,7 +194,7 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
 
 
 def value_class(kind: pa.DataType) -> str:
-    """The class by which values of an Arrow type are compared; "missing" for a type of nulls."""
+    """Return the class in which values of an Arrow type are compared; "missing" for a type of nulls."""
     if pa.types.is_dictionary(kind):
         return value_class(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -203,7 +203,7 @@ def value_class(kind: pa.DataType) -> str:
 
 
 def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Distinct cells, a missing one perhaps among them, and the place of each cell."""
+    """Return the distinct cells, a missing one perhaps among them, and the position of each cell."""
     if pa.types.is_dictionary(cells.type):
         entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
         if codes.null_count:
@@ -215,7 +215,7 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def inexact(names: Sequence[str]) -> SchemaError:
-    """The error for whoever needs doubles, and columns have numbers that no double holds."""
+    """Make the error for columns with numbers that no double holds, where doubles are needed."""
     return SchemaError(
         "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of "
         f"microseconds) in: {', '.join(map(repr, names))}",
@@ -224,7 +224,7 @@ def inexact(names: Sequence[str]) -> SchemaError:
 
 
 def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Whether an array holds numbers, or moments in microseconds, that doubles do not hold."""
+    """Return whether an array holds numbers, or moments in microseconds, that doubles cannot represent."""
     kind = array.type
     if pa.types.is_timestamp(kind):
         counts = array.drop_null().cast(pa.int64()).to_numpy()
@@ -251,14 +251,14 @@ def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
 
 
 def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Numbers as the doubles nearest to them."""
+    """Convert numbers to the nearest doubles."""
     if pa.types.is_decimal(array.type):  # Arrow's own cast is off by a bit now and then
         array = array.cast(pa.string())
     return array.cast(pa.float64(), safe=False)
 
 
 def decimals(texts: pa.Array) -> pa.Array | None:
-    """Texts of numbers as decimals where doubles do not hold them all; None where they do.
+    """Convert texts of numbers to decimals where doubles do not hold them all; None where they do.
 
     A number with a fraction is what its double is, unless it has more than 17 digits.
 
@@ -275,20 +275,20 @@ def decimals(texts: pa.Array) -> pa.Array | None:
 
 
 def microseconds(stamps: pa.Array) -> list[Any]:
-    """Time stamps in microseconds since 1970, exactly; None where missing."""
+    """Return time stamps in microseconds since 1970, exactly; None where missing."""
     counts = stamps.cast(pa.int64()).to_pylist()
     per = _MICROSECONDS[stamps.type.unit]
     return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
 
 
 def trial(n: int) -> int:
-    """How many of n values are looked at to tell whether most differ."""
+    """Return the number of values in the sample that decides between hashing and sorting."""
     return max(_TRIAL, n // 16)
 
 
-def mostly_distinct(found: int, n: int) -> bool:
-    """Whether the values looked at differ so much that sorting is faster than hashing.
+def mostly_distinct(n_distinct: int, n: int) -> bool:
+    """Return whether so many values of the sample differ that sorting is faster than hashing.
 
     Only time depends on the answer, never a result.
     """
-    return found * 2 > trial(n)
+    return n_distinct * 2 > trial(n)

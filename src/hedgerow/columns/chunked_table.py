@@ -156,16 +156,16 @@ class ChunkedTable(Table):
 
     @property
     def resumed_from(self) -> str | None:
-        """What a killed run left that is gone on from, in words; None where there is nothing."""
-        kept = self.workspace.checkpoint
-        found = (
-            Counter(name.partition(".")[0].partition("-")[0] for name in kept.file_names) if kept else {}
+        """Describe the files of a killed run that are used again; None where there are none."""
+        checkpoint = self.workspace.checkpoint
+        kinds = (
+            Counter(name.partition(".")[0].partition("-")[0] for name in checkpoint.file_names) if checkpoint else {}
         )
-        told = ["a copy of the table"] if found.get("text") or found.get("people") else []
-        told += [f"the codes of {n} columns"] if (n := found.get("values")) else []
-        if n := found.get("release"):
-            told += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
-        return ", ".join(told) or None
+        parts = ["a copy of the table"] if kinds.get("text") or kinds.get("people") else []
+        parts += [f"the codes of {n} columns"] if (n := kinds.get("values")) else []
+        if n := kinds.get("release"):
+            parts += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
+        return ", ".join(parts) or None
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row: in a file where there is much of it."""
@@ -235,22 +235,22 @@ class ChunkedTable(Table):
             counts = {n: np.zeros(len(entries[n]), np.int64) for n in names}
 
             def work(window: Window) -> dict[str, NDArray[np.int64]]:
-                found = {}
+                tallies = {}
                 for name, cells in window.cells.items():
-                    own, places = as_entries(cells)
-                    table = pc.index_in(own, value_set=entries[name])
+                    values, places = as_entries(cells)
+                    table = pc.index_in(values, value_set=entries[name])
                     if table.null_count:
-                        used = np.bincount(places.to_numpy(), minlength=len(own)) > 0
+                        used = np.bincount(places.to_numpy(), minlength=len(values)) > 0
                         if used[table.is_null().to_numpy(zero_copy_only=False)].any():
                             raise self._changed_error()
                         table = table.fill_null(0)
                     mine = table.to_numpy().astype(codes[name].dtype)[places.to_numpy()]
                     codes[name][window.rows] = mine
-                    found[name] = np.bincount(mine, minlength=len(entries[name]))
-                return found
+                    tallies[name] = np.bincount(mine, minlength=len(entries[name]))
+                return tallies
 
-            for i, found in enumerate(streamed(work, self.windows(names, self._window(entries)))):
-                for name, each in found.items():
+            for i, tallies in enumerate(streamed(work, self.windows(names, self._window(entries)))):
+                for name, each in tallies.items():
                     counts[name] += each
                 if i % _OFTEN == 0:
                     self.spill()
@@ -270,19 +270,19 @@ class ChunkedTable(Table):
 
     def _keep(self, name: str) -> None:
         """Have the codes of a column for the same work to go on from."""
-        coding, kept, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
-        assert kept is not None
+        coding, checkpoint, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
+        assert checkpoint is not None
         assert file is not None
-        self.workspace.finish(file, kept.folder)
+        self.workspace.finish(file, checkpoint.folder)
         values = f"values.{_digest(name)}"
         table = pa.table({"value": coding.entries, "count": coding.counts})
         with (
             self.workspace.disk_errors(),
-            private_handle(kept.unfinished(values)) as target,
+            private_handle(checkpoint.unfinished(values)) as target,
             pa.ipc.new_file(target, table.schema) as writer,
         ):
             writer.write_table(table)
-        self.workspace.finish(values, kept.folder)
+        self.workspace.finish(values, checkpoint.folder)
 
     def _go_on(self, name: str) -> bool:
         """Take the codes of a column that a killed run left, where it did."""
@@ -322,8 +322,8 @@ class ChunkedTable(Table):
                     hint="leave it out, coarsen it, or allow more memory (memory=, --memory)",
                 )
 
-        for found in streamed(work, self.windows(names, _BATCH)):
-            for name, values in found.items():
+        for distinct in streamed(work, self.windows(names, _BATCH)):
+            for name, values in distinct.items():
                 lists[name].append(values)
                 length[name] += len(values)
                 if length[name] > _FEW + 2 * merged[name]:
@@ -338,18 +338,18 @@ class ChunkedTable(Table):
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
         coding = self.coding(name)
-        found = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
-        table, codes = found.codes, coding.codes
+        encoded = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
+        table, codes = encoded.codes, coding.codes
         if not np.array_equal(table, np.arange(len(table))):
             codes = self.allocate((self.n_rows,), table.dtype)
             for a in range(0, self.n_rows, _BATCH):
                 codes[a : a + _BATCH] = table[coding.codes[a : a + _BATCH]]
-        made = replace(found, codes=codes)
-        counts = np.bincount(table, coding.counts, found.n_values + 1).astype(np.int64)
-        vars(made)["value_counts"] = ValueCounts(  # what is known need not be counted
-            name, kind, made.unit, made.values, counts[:-1], int(counts[-1]), made.exact
+        column = replace(encoded, codes=codes)
+        counts = np.bincount(table, coding.counts, encoded.n_values + 1).astype(np.int64)
+        vars(column)["value_counts"] = ValueCounts(  # what is known need not be counted
+            name, kind, column.unit, column.values, counts[:-1], int(counts[-1]), column.exact
         )
-        return made
+        return column
 
     def declared(self, name: str) -> tuple[str, ...]:
         """The category order that the column's own type declares; empty when none."""
@@ -365,7 +365,7 @@ class ChunkedTable(Table):
         return self.coding(name).entries
 
     def beyond_doubles(self, name: str) -> bool:
-        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
         return beyond_doubles(self.coding(name).entries)
 
     def release_memory(self) -> None:
@@ -382,7 +382,7 @@ class ChunkedTable(Table):
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:
-        """Whether a cell of a column is missing or no number."""
+        """Return whether a cell of a column is missing or NaN."""
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
     def distinct_share(self, name: str) -> float:
@@ -391,8 +391,8 @@ class ChunkedTable(Table):
             return math.nan
         # beside what this process holds already; DuckDB needs some to work at all
         memory = max(self.workspace.memory - LEAST, LEAST // 2)
-        found, there = self.scan.distinct(name, self.workspace.folder, memory)
-        return found / there if there else math.nan
+        n_distinct, n_present = self.scan.distinct(name, self.workspace.folder, memory)
+        return n_distinct / n_present if n_present else math.nan
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
         """The distinct cells of a column, and how many rows have each."""
@@ -423,12 +423,12 @@ class ReorderedTable(ChunkedTable):
         unit: str | None = None,
     ) -> Column:
         """A column of the table; see `Table.column`."""
-        found = self._table.column(name, kind=kind, categories=categories, unit=unit)
-        codes = self.allocate((self.n_rows,), found.codes.dtype)
+        column = self._table.column(name, kind=kind, categories=categories, unit=unit)
+        codes = self.allocate((self.n_rows,), column.codes.dtype)
         for a in range(0, self.n_rows, _WINDOW):
-            codes[a : a + _WINDOW] = found.codes[self._rows[a : a + _WINDOW]]
+            codes[a : a + _WINDOW] = column.codes[self._rows[a : a + _WINDOW]]
         self.spill()
-        return replace(found, codes=codes)
+        return replace(column, codes=codes)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Some cells of a column."""

@@ -25,7 +25,7 @@ _TALLIED = 1 << 20
 
 
 class Dictionary:
-    """What the distinct values of a column tell, whoever holds or counts them."""
+    """The distinct values of a column."""
 
     kind: Kind
     values: Any
@@ -38,23 +38,23 @@ class Dictionary:
 
     @property
     def is_number(self) -> bool:
-        """Whether `values` are numbers (numeric columns and dates)."""
+        """Return whether `values` are numbers (numeric columns and dates)."""
         return self.kind in ("numeric", "date")
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the order of the values means something: numbers, dates, ordinal categories."""
+        """Return whether the order of the values has a meaning: numbers, dates, ordinal categories."""
         return self.is_number or self.kind == "ordinal"
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """The numbers, for whoever looks at their differences alone: exact ones less the least."""
+        """Return the numbers, exact ones less the least: enough where only differences count."""
         values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
         return np.asarray(values, np.float64)
 
     @property
     def infinite(self) -> bool:
-        """Whether a value is infinite."""
+        """Return whether a value is infinite."""
         return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())
 
 
@@ -104,7 +104,7 @@ class ValueCounts(Dictionary):
 
     @property
     def has_missing(self) -> bool:
-        """Whether any record has no value."""
+        """Return whether any record has no value."""
         return self.missing > 0
 
     @property
@@ -136,7 +136,7 @@ class ValueCounts(Dictionary):
 
 
 def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
-    """How often each code occurs; counted a few at a time, for widening them takes room."""
+    """Count each code; in pieces, because counting widens the codes."""
     counts = np.zeros(n_codes, np.int64)
     for a in range(0, len(codes), _TALLIED):
         counts += np.bincount(codes[a : a + _TALLIED], minlength=n_codes)
@@ -199,12 +199,12 @@ class Column(Dictionary):
 
     @property
     def places(self) -> NDArray[np.float64]:
-        """What `Cover` knows each code by: its number, or its place among exact ones."""
+        """Return the number of each code, or its position among exact numbers, as `Cover` compares them."""
         return np.append(np.arange(self.n_values), np.nan) if self.exact else self.by_code
 
     @property
     def doubles(self) -> NDArray[np.float64]:
-        """`values`, for whoever takes them for the numbers themselves.
+        """Return `values` where they are the numbers themselves.
 
         Raises
         ------
@@ -242,11 +242,11 @@ class Column(Dictionary):
 
     @cached_property
     def value_counts(self) -> ValueCounts:
-        """The values and how often each occurs; counted once, then kept."""
+        """Count each value, once."""
         return self.with_counts(tally(self.codes, self.n_values + 1))
 
     def with_counts(self, counts: NDArray[np.int64]) -> ValueCounts:
-        """The values with how often each occurs, the missing ones last."""
+        """Return the values with their counts, the missing ones last."""
         return ValueCounts(
             self.name,
             self.kind,
@@ -292,12 +292,12 @@ class Column(Dictionary):
 
     def counts(self) -> NDArray[np.int64]:
         """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
-        seen = self.value_counts
-        return np.append(seen.counts, seen.missing)
+        counts = self.value_counts
+        return np.append(counts.counts, counts.missing)
 
 
 def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
-    """The smallest unsigned integer type that holds `n_codes` codes."""
+    """Return the smallest unsigned integer type that holds `n_codes` codes."""
     if n_codes <= 1 << 8:
         return np.uint8
     return np.uint16 if n_codes <= 1 << 16 else np.uint32
@@ -368,7 +368,7 @@ class Bins:
 
     @property
     def changes(self) -> bool:
-        """Whether bins differ from the value codes."""
+        """Return whether bins differ from the value codes."""
         return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
 
     def whole(self) -> Bins:
@@ -396,12 +396,12 @@ def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
     ([0, 1, 1, 2, 3], [2.0, 8.0])
     """
     values = np.asarray(counts.values, np.float64)
-    held, first, bins = np.unique(
+    occupied, first, bins = np.unique(
         np.searchsorted(points, values, side="right"), return_index=True, return_inverse=True
     )
     last = np.append(first[1:], len(values)) - 1
-    lookup = np.append(bins.reshape(-1), len(held)).astype(smallest(len(held) + 1))
-    return Bins(lookup, len(held), values[first], values[last], points[held[1:] - 1], True)
+    lookup = np.append(bins.reshape(-1), len(occupied)).astype(smallest(len(occupied) + 1))
+    return Bins(lookup, len(occupied), values[first], values[last], points[occupied[1:] - 1], True)
 
 
 def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:

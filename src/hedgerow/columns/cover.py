@@ -1,4 +1,4 @@
-"""Whether released cells cover the values they stand for: said once, for whoever asks."""
+"""Check whether released cells cover the values that they stand for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKED_UP = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """What some cells of one column say, as arrays.
+    """The values that cells of one column allow, as arrays.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Cover:
         )
 
     def widths(self, ends: tuple[float, float] | None = None) -> NDArray[np.float64]:
-        """The width of each cell as a share of the domain, 0 one value, 1 any.
+        """Return the width of each cell as a share of the domain, 0 one value, 1 any.
 
         (hi - lo) / (max - min) for numbers, (categories - 1) / (domain - 1) for categories.
 
@@ -106,8 +106,8 @@ class Cover:
         """
         if ends is None:
             wide = self.n_values - 1.0
-            held = np.bincount(self.members // max(self.n_values, 1), minlength=len(self.missing))
-            width = held - 1.0
+            n_categories = np.bincount(self.members // max(self.n_values, 1), minlength=len(self.missing))
+            width = n_categories - 1.0
         else:
             wide = ends[1] / 2 - ends[0] / 2  # halves: the difference may be no double
             low = np.where(np.isneginf(self.low), ends[0], self.low)
@@ -117,23 +117,23 @@ class Cover:
         return np.where(self.anything, 1.0, np.clip(np.nan_to_num(width / wide), 0.0, 1.0))
 
     def covers_numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
-        """Whether each number (NaN: missing) is covered by the cell beside it."""
+        """Return for each number (NaN: missing) whether its cell covers it."""
         inside = (self.low[cells] <= values) & (values <= self.high[cells])
         return inside | (np.isnan(values) & self.missing[cells]) | self.anything[cells]
 
     def covers_codes(self, codes: NDArray[Any], cells: NDArray[Any]) -> Bools:
-        """Whether each category (`n_values`: missing) is covered by the cell beside it."""
+        """Return for each category (`n_values`: missing) whether its cell covers it."""
         codes, cells = np.asarray(codes, np.int64), np.asarray(cells, np.int64)
         if self._table is not None:
             return self._table[cells * (self.n_values + 1) + codes]
-        gone = codes == self.n_values
-        keys = cells * self.n_values + np.where(gone, 0, codes)
-        found = np.append(self.members, -1)[np.searchsorted(self.members, keys)] == keys
-        return np.where(gone, self.missing[cells], found) | self.anything[cells]
+        missing = codes == self.n_values
+        keys = cells * self.n_values + np.where(missing, 0, codes)
+        covered = np.append(self.members, -1)[np.searchsorted(self.members, keys)] == keys
+        return np.where(missing, self.missing[cells], covered) | self.anything[cells]
 
     @cached_property
     def _table(self) -> Bools | None:
-        """Every pair of cell and category, where these are few enough to look up."""
+        """Tabulate every pair of cell and category, where these are few."""
         n_cells, width = len(self.missing), self.n_values + 1
         if n_cells * width > _LOOKED_UP:
             return None

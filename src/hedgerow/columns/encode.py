@@ -75,21 +75,21 @@ def encode(
         if beyond_doubles(array):
             return _encode_exact(name, kind, "", array)
         if pa.types.is_integer(array.type) and array.null_count:
-            known = _join(array.is_valid(), np.dtype(np.bool_))
+            present = _join(array.is_valid(), np.dtype(np.bool_))
             whole = _join(array.fill_null(0).cast(pa.int64()), np.dtype(np.int64))
-            made = _encode_narrow(name, kind, "", whole, known)
-            if made is not None:
-                return made
+            column = _encode_narrow(name, kind, "", whole, present)
+            if column is not None:
+                return column
         return _encode_numbers(name, kind, "", _doubles(array))
     if kind == "date":
         array = _moments(name, array)
         if unit != "day" and beyond_doubles(array):
-            made = _encode_exact(name, kind, "us", array)
+            column = _encode_exact(name, kind, "us", array)
         else:
-            numbers, found = _in_unit(array, unit)
-            made = _encode_numbers(name, kind, found, numbers)
+            numbers, found_unit = _in_unit(array, unit)
+            column = _encode_numbers(name, kind, found_unit, numbers)
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
-        return replace(made, zone=zone or "")
+        return replace(column, zone=zone or "")
     return _encode_categories(name, array, kind, categories)
 
 
@@ -187,12 +187,12 @@ def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], st
         return np.full(len(array), np.nan), unit or "day"
     stamp = pa.timestamp("us", tz=array.type.tz)
     moments = _whole(array.cast(stamp, safe=False).cast(pa.int64()))
-    known = moments[~np.isnan(moments)] if moments.dtype.kind == "f" else moments
+    present = moments[~np.isnan(moments)] if moments.dtype.kind == "f" else moments
     if unit is None:
-        unit = "day" if not np.any(known % DAY) else "us"
+        unit = "day" if not np.any(present % DAY) else "us"
     if unit == "us":
         return moments, unit
-    return (moments // DAY if not np.any(known % DAY) else moments / DAY), unit
+    return (moments // DAY if not np.any(present % DAY) else moments / DAY), unit
 
 
 def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
@@ -201,23 +201,23 @@ def _whole(array: pa.ChunkedArray) -> NDArray[Any]:
 
 def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> Column:
     if numbers.dtype.kind == "i":
-        made = _encode_narrow(name, kind, unit, numbers)
-        if made is not None:
-            return made
+        column = _encode_narrow(name, kind, unit, numbers)
+        if column is not None:
+            return column
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
     if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
-        found, codes = _ranked(numbers)
+        distinct, codes = _ranked(numbers)
     else:
         coded = pa.array(numbers).dictionary_encode()
-        found = coded.dictionary.to_numpy(zero_copy_only=False)
-        order = np.argsort(found)  # NaN sorts last
-        rank = np.empty(len(found), dtype=smallest(len(found)))
+        distinct = coded.dictionary.to_numpy(zero_copy_only=False)
+        order = np.argsort(distinct)  # NaN sorts last
+        rank = np.empty(len(distinct), dtype=smallest(len(distinct)))
         # NaNs of several bit patterns are entries of their own, but one missing value.
-        rank[order] = np.minimum(np.arange(len(found)), np.count_nonzero(~np.isnan(found)))
-        found, codes = found[order], rank[coded.indices.to_numpy()]
-    n = int(np.count_nonzero(~np.isnan(found)))
-    values = found[:n]
-    return Column(name, kind, unit, codes, values, n < len(found))
+        rank[order] = np.minimum(np.arange(len(distinct)), np.count_nonzero(~np.isnan(distinct)))
+        distinct, codes = distinct[order], rank[coded.indices.to_numpy()]
+    n = int(np.count_nonzero(~np.isnan(distinct)))
+    values = distinct[:n]
+    return Column(name, kind, unit, codes, values, n < len(distinct))
 
 
 def _encode_narrow(
@@ -225,22 +225,22 @@ def _encode_narrow(
     kind: Kind,
     unit: str,
     numbers: NDArray[np.int64],
-    known: NDArray[np.bool_] | None = None,
+    present: NDArray[np.bool_] | None = None,
 ) -> Column | None:
     """Whole numbers counted into a table; None where that would be a wide one."""
-    seen = numbers if known is None else numbers[known]
-    if not len(seen):
+    values_present = numbers if present is None else numbers[present]
+    if not len(values_present):
         return None
-    low, high = int(seen.min()), int(seen.max())
+    low, high = int(values_present.min()), int(values_present.max())
     if high - low >= _SPAN:
         return None
     offset = numbers - low
-    if known is not None:
-        offset[~known] = high - low + 1
-    present = np.bincount(offset) > 0
-    lut = (np.cumsum(present) - 1).astype(smallest(int(present.sum())))
-    values = (np.flatnonzero(present[: high - low + 1]) + low).astype(np.float64)
-    return Column(name, kind, unit, lut[offset], values, known is not None)
+    if present is not None:
+        offset[~present] = high - low + 1
+    occurs = np.bincount(offset) > 0
+    lut = (np.cumsum(occurs) - 1).astype(smallest(int(occurs.sum())))
+    values = (np.flatnonzero(occurs[: high - low + 1]) + low).astype(np.float64)
+    return Column(name, kind, unit, lut[offset], values, present is not None)
 
 
 def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
@@ -253,10 +253,10 @@ def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     new[:1] = True
     np.not_equal(ranked[1:], ranked[:-1], out=new[1:])
     new[len(ranked) - n_missing + 1 :] = False
-    found = ranked[new]
-    codes = np.empty(len(order), smallest(len(found)))
+    distinct = ranked[new]
+    codes = np.empty(len(order), smallest(len(distinct)))
     codes[order] = np.cumsum(new, dtype=np.uint32) - np.uint32(1)
-    return found, codes
+    return distinct, codes
 
 
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
@@ -288,20 +288,20 @@ def _encode_categories(
     unique = texts.dictionary
     _check_legible(name, unique)
     merged = np.append(texts.indices.cast(pa.int64()).fill_null(-1).to_numpy(), -1)
-    seen, held = np.zeros(len(merged), bool), np.zeros(len(unique) + 1, bool)
-    seen[index] = True
-    held[merged[seen]] = True
-    present = np.flatnonzero(held[:-1])
+    used_entries, used = np.zeros(len(merged), bool), np.zeros(len(unique) + 1, bool)
+    used_entries[index] = True
+    used[merged[used_entries]] = True
+    present = np.flatnonzero(used[:-1])
     order = present[_natural(entries, merged, unique, present)]
     if categories:
         place = {text: i for i, text in enumerate(categories)}
         names = unique.take(pa.array(order)).to_pylist()
         ranks = [place.get(text, len(place)) for text in names]
         order = order[np.argsort(ranks, kind="stable")]
-    missing = bool(held[-1])
+    missing = bool(used[-1])
     # the missing code has room in the type only where a value is missing
-    gone = len(order) if missing else 0
-    lut = np.full(len(unique) + 1, gone, dtype=smallest(len(order) + missing))
+    missing_code = len(order) if missing else 0
+    lut = np.full(len(unique) + 1, missing_code, dtype=smallest(len(order) + missing))
     lut[order] = np.arange(len(order))
     return Column(
         name, kind, "", lut[merged][index], unique.take(pa.array(order)).to_pylist(), missing

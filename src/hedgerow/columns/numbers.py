@@ -109,11 +109,11 @@ def released_column(values: Floats, original: pa.DataType, integers: bool = Fals
     values = values + 0.0  # one zero
     missing = np.isnan(values)
     if integers and pa.types.is_integer(original):
-        kept = np.where(missing, 0.0, np.rint(values))
+        whole_numbers = np.where(missing, 0.0, np.rint(values))
         limits = np.iinfo(original.to_pandas_dtype())
         # The largest 64-bit integers are no doubles: stay one step inside.
         top = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0.0)
-        whole = np.clip(kept, float(limits.min), top).astype(limits.dtype)
+        whole = np.clip(whole_numbers, float(limits.min), top).astype(limits.dtype)
         return pa.array(whole, mask=missing, type=original)
     return pa.array(values, mask=missing, type=pa.float64())
 

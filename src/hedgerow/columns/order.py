@@ -41,21 +41,21 @@ def content_order(table: pa.Table) -> Ints:
     >>> content_order(pa.table({"age": [9, 10, None, 10], "job": ["b", "b", "a", "a"]})).tolist()
     [2, 3, 1, 0]
     """
-    made = _Order(table.num_rows)
+    order = _Order(table.num_rows)
     for column in table.columns:
-        if not len(made.places):
+        if not len(order.places):
             break
         coded = pa.types.is_dictionary(column.type)
-        if not coded and made.width > len(made.places):
-            made.settle()  # which may leave few rows to look at
-        cells = made.tied(column)
+        if not coded and order.width > len(order.places):
+            order.settle()  # which may leave few rows to look at
+        cells = order.tied(column)
         if coded or not _differs(cells):
-            made.by_ranks(*_ranks(cells))
+            order.by_ranks(*_ranks(cells))
         else:
-            made.settle()
-            made.by_text(cell_texts(made.tied(column)))
-    made.settle()
-    return made.order
+            order.settle()
+            order.by_text(cell_texts(order.tied(column)))
+    order.settle()
+    return order.order
 
 
 def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -> Ints:
@@ -75,13 +75,13 @@ def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -
     >>> order_by_ranks(3, [jobs]).tolist()
     [0, 2, 1]
     """
-    made = _Order(n)
+    order = _Order(n)
     for numbers, ranks, n_ranks in columns:
-        if not len(made.places):
+        if not len(order.places):
             break
-        made.by_ranks(ranks[numbers[made.order[made.places]]], n_ranks)
-    made.settle()
-    return made.order
+        order.by_ranks(ranks[numbers[order.order[order.places]]], n_ranks)
+    order.settle()
+    return order.order
 
 
 def ranks_of(entries: pa.Array) -> tuple[Words, int]:
@@ -94,8 +94,8 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
     """
     text = cell_texts(pa.chunked_array([entries]))
     by_text = pc.rank(text, "ascending", tiebreaker="dense")
-    known = np.asarray(text.is_valid())
-    ranks = np.where(known, by_text.to_numpy(), 0).astype(np.uint64)
+    present = np.asarray(text.is_valid())
+    ranks = np.where(present, by_text.to_numpy(), 0).astype(np.uint64)
     return ranks, int(ranks.max(initial=0)) + 1
 
 
@@ -172,7 +172,7 @@ class _Order:
 
 
 def _differs(cells: pa.ChunkedArray) -> bool:
-    """Whether most cells differ, so that naming each value once would not pay."""
+    """Return whether most cells differ, so that a dictionary would not pay."""
     if pa.types.is_nested(cells.type) or isinstance(cells.type, pa.BaseExtensionType):
         return True
     looked = cells.slice(0, trial(len(cells)))
@@ -202,5 +202,5 @@ def _word(data: bytes, start: Ints, length: Ints) -> Words:
     view = np.ndarray((len(data) - _WORD + 1,), ">u8", data, strides=(1,))
     beyond = ((_WORD - length) * 8).astype(np.uint64)
     words = view[at].astype(np.uint64)
-    kept = np.minimum(beyond, np.uint64(63))
-    return np.where(length > 0, words >> kept << kept, np.uint64(0))
+    shift = np.minimum(beyond, np.uint64(63))
+    return np.where(length > 0, words >> shift << shift, np.uint64(0))

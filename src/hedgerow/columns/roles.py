@@ -71,7 +71,7 @@ value of it."""
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """What a column looks like; counts only, never one of its values.
+    """The profile of a column: counts only, never one of its values.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class ColumnProfile:
 
 
 def attacked_as(column: Column, schema: Schema) -> str:
-    """How an attack names the values of a column: as a category, a number or a date.
+    """Return how an attack guesses the values of a column: as a category, a number or a date.
 
     Flags and codes are often written as numbers, and nobody who names them is nearly right. So
     whole numbers of at most 10 different values, each shared by three records or more on average,
@@ -136,22 +136,22 @@ def guess_schema(source: Any) -> Schema:
     return proposal(table, profile(table))
 
 
-def proposal(table: Table, found: Sequence[ColumnProfile]) -> Schema:
+def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     """The schema that the profiles of a table's columns speak for."""
-    keys = [p.name for p in found if p.role == "identifier"]
+    keys = [p.name for p in profiles if p.role == "identifier"]
     homes = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
-    weights = [p.name for p in found if p.role == "other" and _can_weigh(table, p)]
+    weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
     repeating = repeated(table, [name for name in keys if name not in homes[:1]])
     dialect = table.layout.dialect
-    names = {role: [p.name for p in found if p.role == role]
+    names = {role: [p.name for p in profiles if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
     return Schema(
         quasi=names["quasi"],
         sensitive=names["sensitive"],
         identifiers=names["identifier"],
         other=names["other"],
-        kinds={p.name: p.kind for p in found if p.kind != table.kind(p.name)},
-        reasons={p.name: p.reason for p in found},
+        kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
+        reasons={p.name: p.reason for p in profiles},
         unit=repeating[0] if repeating else UNSAID,
         household=homes[0] if homes else None,
         weight=weights[0] if weights else None,
@@ -187,10 +187,10 @@ def profile(source: Any) -> list[ColumnProfile]:
 
 def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
     """Raise SchemaError when columns that nobody declared look like identifiers."""
-    found = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
-    if found:
+    suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
+    if suspects:
         raise SchemaError(
-            f"undeclared columns look like identifiers: {', '.join(map(repr, found))}",
+            f"undeclared columns look like identifiers: {', '.join(map(repr, suspects))}",
             hint="leave them out (identifiers=, --identifiers), or declare them harmless (other=, --other)",
         )
 
@@ -209,13 +209,13 @@ def refuse_repeated(
     if schema.unit is not UNSAID:
         return []
     keys = [name for name in schema.identifiers if name != schema.household]
-    shown = [n for n in pseudonyms if _names_people(n) and table.distinct_share(n) < _REPEATS]
-    found = repeated(table, keys) or shown
-    if found:
+    repeating = [n for n in pseudonyms if _names_people(n) and table.distinct_share(n) < _REPEATS]
+    repeats = repeated(table, keys) or repeating
+    if repeats:
         raise SchemaError(
-            f"identifiers repeat: {', '.join(map(repr, found))}, so people have several records, "
+            f"identifiers repeat: {', '.join(map(repr, repeats))}, so people have several records, "
             "and k would count records",
-            hint=f"say who is a person: unit={found[0]!r} (--unit {found[0]}), or that every row "
+            hint=f"say who is a person: unit={repeats[0]!r} (--unit {repeats[0]}), or that every row "
             "is one: unit=None (--unit none)",
         )
     # people share a postcode; a key of people that repeats stands for their several records
@@ -230,12 +230,12 @@ def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
     shares = {name: table.distinct_share(name) for name in identifiers}
     if 1.0 in shares.values():
         return []
-    found = [name for name, share in shares.items() if share < _REPEATS]
-    return sorted(found, key=lambda name: not _names_people(name))
+    repeating = [name for name, share in shares.items() if share < _REPEATS]
+    return sorted(repeating, key=lambda name: not _names_people(name))
 
 
 def _names_people(name: str) -> bool:
-    """Whether a column's name says that it is a key, however often its values repeat."""
+    """Return whether a column's name is that of a key, however often its values repeat."""
     return bool(tokens(name) & PEOPLE)
 
 
@@ -255,7 +255,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     there = table.n_rows - missing
     share = column.n_values / there if there else 0.0
     role, reason = _role(name, table.kind(name), column, share, there)
-    told = attacked_as(column, Schema())
+    attack = attacked_as(column, Schema())
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":
         reason += "; its text reads as numbers"
@@ -267,22 +267,22 @@ def _describe(table: Table, name: str) -> ColumnProfile:
         reason,
         column.n_values,
         missing,
-        told,
+        attack,
         longest_text(column),
         tuple(word for word in MARKERS if word in texts),
     )
 
 
 def _weighs(words: set[str]) -> bool:
-    """Whether the words of a name say that it is a sampling weight, and not a person's."""
+    """Return whether the words of a name mean a sampling weight, and not a person's weight."""
     return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
 
 
-def _can_weigh(table: Table, found: ColumnProfile) -> bool:
-    """Whether a column is called a sampling weight and holds nothing but such."""
-    if not _weighs(tokens(found.name)) or table.kind(found.name) != "numeric":
+def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
+    """Return whether a column is named as a sampling weight and holds only valid ones."""
+    if not _weighs(tokens(column_profile.name)) or table.kind(column_profile.name) != "numeric":
         return False
-    column = table.column(found.name)
+    column = table.column(column_profile.name)
     return bool(column.n_values) and not column.has_missing and bool(column.values[0] >= 1)
 
 
@@ -295,8 +295,8 @@ def longest_text(column: Column) -> int:
 
 def _texts(table: Table, name: str) -> pa.Array:
     """The distinct texts of a column; none where it holds something else."""
-    held = table.types.field(name).type
-    if not is_text(held.value_type if pa.types.is_dictionary(held) else held):
+    kind = table.types.field(name).type
+    if not is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         return pa.array([], pa.string())
     return table.entries(name).drop_null()
 
@@ -307,7 +307,7 @@ def _are_dates(table: Table, name: str) -> bool:
 
 
 def _are_numbers(table: Table, name: str) -> bool:
-    """Whether texts are numbers, each spelled in one way, and none of them is called a code."""
+    """Return whether texts are numbers, each spelled in one way, in a column not named as a code."""
     entries = _texts(table, name)
     if not len(entries) or tokens(name) & CODES:
         return False
@@ -320,7 +320,7 @@ def _are_numbers(table: Table, name: str) -> bool:
         return False  # numbers with a comma: a column is read as numbers with a point alone
 
 
-def _role(name: str, own: str, column: Column, share: float, there: int) -> tuple[Role, str]:
+def _role(name: str, table_kind: str, column: Column, share: float, there: int) -> tuple[Role, str]:
     """The proposed role and why; the first rule that applies decides."""
     words = tokens(name)
     if column.n_values == 0:
@@ -334,7 +334,7 @@ def _role(name: str, own: str, column: Column, share: float, there: int) -> tupl
         return "identifier", f"free text of up to {length:,} characters can name people"
     for role, reason in _named(words, column, share):
         return role, reason
-    unlike = share > _UNIQUE and own == "categorical"
+    unlike = share > _UNIQUE and table_kind == "categorical"
     if column.kind == "numeric" and not (unlike and np.all(np.mod(column.values, 1) == 0)):
         if _numbers_rows(column, there):
             return "identifier", "it numbers the rows"
@@ -524,8 +524,8 @@ def plain(text: str) -> str:
     >>> plain("Religión"), plain("Vermögen"), plain("Straße")
     ('religion', 'vermogen', 'strasse')
     """
-    apart = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
-    return "".join(c for c in apart if not unicodedata.combining(c))
+    decomposed = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))
+    return "".join(c for c in decomposed if not unicodedata.combining(c))
 
 
 def tokens(name: str) -> set[str]:
@@ -542,7 +542,7 @@ def tokens(name: str) -> set[str]:
 
 
 def says_sensitive(words: set[str]) -> bool:
-    """Whether the words of a name say something that a person may want to keep private."""
+    """Return whether the words of a name mean what a person may want to keep private."""
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in SENSITIVE_STEMS) or word.endswith(SENSITIVE_ENDS)
         for word in words
@@ -550,7 +550,7 @@ def says_sensitive(words: set[str]) -> bool:
 
 
 def says_known(words: set[str]) -> bool:
-    """Whether the words of a name say something that others may know of a person."""
+    """Return whether the words of a name mean what others may know of a person."""
     return bool(words & QUASI) or any(stem in word for word in words for stem in QUASI_STEMS)
 
 
@@ -563,8 +563,8 @@ def check_weights(table: Table, name: str) -> Column:
         Weights are missing, infinite or below 1.
     """
     column = table.column(name, kind="numeric")
-    known = np.asarray(column.values, np.float64)
-    wrong = np.append(~((known >= 1) & np.isfinite(known)), True)
+    weights = np.asarray(column.values, np.float64)
+    wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
     bad = int(column.counts()[: len(wrong)][wrong[: len(column.counts())]].sum())
     if bad:
         raise InputError(
@@ -576,7 +576,7 @@ def check_weights(table: Table, name: str) -> Column:
 
 
 def strata_disclosure(table: Table, name: str, columns: Sequence[str]) -> str | None:
-    """What a weight of few values gives away: the stratum that a record was drawn from.
+    """Describe the strata that a weight of few values discloses.
 
     Parameters
     ----------
@@ -595,11 +595,11 @@ def strata_disclosure(table: Table, name: str, columns: Sequence[str]) -> str | 
     n = column.n_values
     if n < 2 or n * _WEIGHT_SHARED > table.n_rows:
         return None
-    told = [other for other in columns if other != name and _stratum_share(column, table, other) >= _STRATUM]
+    disclosed = [other for other in columns if other != name and _stratum_share(column, table, other) >= _STRATUM]
     return (
         f"{name} takes {n:,} values in {table.n_rows:,} records, so a record's weight gives away "
         "the stratum that it was drawn from"
-        + (f", and with it {', '.join(told)}" if told else "")
+        + (f", and with it {', '.join(disclosed)}" if disclosed else "")
         + "; round or calibrate the weights, or name the column among the quasi-identifiers"
     )
 
@@ -611,6 +611,6 @@ def _stratum_share(weight: Column, table: Table, name: str) -> float:
     if other.n_values < 2:
         return 0.0
     keys, sizes = np.unique(weight.codes.astype(np.int64) * m + other.codes, return_counts=True)
-    own = keys // m
-    alone = np.bincount(own)[own] == 1
+    weight_codes = keys // m
+    alone = np.bincount(weight_codes)[weight_codes] == 1
     return float(sizes[alone].sum() / table.n_rows)

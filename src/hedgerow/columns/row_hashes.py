@@ -123,18 +123,18 @@ class RowHasher:
         n = len(columns[0]) if columns else 0
         shared = [same_memory(a, b) for a, b in zip(columns, others, strict=True)]
         both = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
-        known = {
+        shared_sums = {
             j: self._columns[j].add(columns[j], *both) for j, same in enumerate(shared) if same
         }
-        made = []
+        sums_of_tables = []
         for arrays in (columns,) if all(shared) else (columns, others):
             first, second = both[0].copy(), both[1].copy()
             sums = tuple(
-                known[j] if j in known else self._columns[j].add(array, first, second)
+                shared_sums[j] if j in shared_sums else self._columns[j].add(array, first, second)
                 for j, array in enumerate(arrays)
             )
-            made.append(RowSums(n, self._whole(first, second), sums))
-        return made[0], made[-1]
+            sums_of_tables.append(RowSums(n, self._whole(first, second), sums))
+        return sums_of_tables[0], sums_of_tables[-1]
 
     def hash_into(self, columns: Sequence[pa.Array], first: Words, second: Words) -> int:
         """Put the hashes of some rows into two arrays of zeros; returns their sum."""
@@ -229,14 +229,14 @@ class _Column:
 
     def _tables(self, name: Any, entries: pa.Array) -> tuple[Words, Words]:
         """The hashes of a dictionary and, last, of a missing cell; kept for the next rows."""
-        for known, _, tables in self._kept:
-            if known == name:
+        for cached_name, _, tables in self._kept:
+            if cached_name == name:
                 return tables
         every = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
-        made = self._hashed(canonical(every, self.kind, self.signed))
+        hashes = self._hashed(canonical(every, self.kind, self.signed))
         # the entries are held as well: nothing else comes to stand at their address
-        self._kept = ((name, entries, made), *self._kept[: _DICTIONARIES - 1])
-        return made
+        self._kept = ((name, entries, hashes), *self._kept[: _DICTIONARIES - 1])
+        return hashes
 
     def _hashed(self, cells: Cells) -> tuple[Words, Words]:
         first, second = np.empty(len(cells.form), np.uint64), np.empty(len(cells.form), np.uint64)
@@ -295,29 +295,29 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
     signed : bool
         Whether -0.0 differs from 0.0.
     """
-    found = value_class(array.type)
+    own_class = value_class(array.type)
     missing = array.is_null().to_numpy(zero_copy_only=False)
     words = np.zeros(len(array), np.uint64)
     form = np.full(len(array), _WORD, np.uint8)
     texts = None
-    if found == "missing":
+    if own_class == "missing":
         pass
-    elif found != kind:
+    elif own_class != kind:
         form[:], texts = _STRANGE, _plain_text(array)
     elif pa.types.is_floating(array.type):
         values = filled(array.cast(pa.float64()), 0.0).to_numpy() + (-0.0 if signed else 0.0)
         words, missing = values.view(np.uint64), missing | np.isnan(values)
     elif pa.types.is_integer(array.type):
         words, form = _whole(filled(array, 0).to_numpy())
-    elif found == "number":
+    elif own_class == "number":
         words, form, texts = _decimals(array.to_pylist())
-    elif found == "boolean":
+    elif own_class == "boolean":
         words = filled(array.cast(pa.uint8()), 0).to_numpy().astype(np.uint64)
-    elif found == "date":
+    elif own_class == "date":
         words, form = _moments(array)
     else:
         form[:] = _TEXT
-        texts = array.cast(pa.large_binary()) if found in ("text", "bytes") else _plain_text(array)
+        texts = array.cast(pa.large_binary()) if own_class in ("text", "bytes") else _plain_text(array)
     if missing.any():
         words, form = np.where(missing, np.uint64(0), words), np.where(missing, _MISSING, form)
     return Cells(words, form.astype(np.uint8), texts)
@@ -372,9 +372,9 @@ def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
     if kind.unit != "ns":
         steps = {"s": 1_000_000, "ms": 1_000, "us": 1}[kind.unit]
         return (counts * steps).view(np.uint64), form  # years beyond 290,000 wrap, on both sides
-    odd = counts % 1_000 != 0
-    form[odd] = _LARGE
-    return np.where(odd, counts, counts // 1_000).view(np.uint64), form
+    fractional = counts % 1_000 != 0
+    form[fractional] = _LARGE
+    return np.where(fractional, counts, counts // 1_000).view(np.uint64), form
 
 
 def _plain_text(array: pa.Array) -> pa.Array:

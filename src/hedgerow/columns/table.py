@@ -111,7 +111,7 @@ class Table:
 
     @property
     def resumed_from(self) -> str | None:
-        """What a killed run left that is gone on from, in words; None where there is nothing."""
+        """Describe the files of a killed run that are used again; None where there are none."""
         return None
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
@@ -151,7 +151,7 @@ class Table:
         return indexed(self.arrow.column(self._field(name).name))[1]
 
     def beyond_doubles(self, name: str) -> bool:
-        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
         return beyond_doubles(self.arrow.column(name))
 
     def equality_codes(self, name: str) -> NDArray[Any]:
@@ -168,7 +168,7 @@ class Table:
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:
-        """Whether a cell of a column is missing or no number."""
+        """Return whether a cell of a column is missing or NaN."""
         return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
 
     def distinct_share(self, name: str) -> float:
@@ -188,10 +188,10 @@ class Table:
             codes = filled(chunk.indices, len(labels) - 1).to_numpy()
             return labels, np.bincount(codes, minlength=len(labels))
         if pa.types.is_string(cells.type):  # verification has encoded it
-            known = self.column(name, kind="categorical")
-            return [*known.values, None], known.counts()
-        found = pc.value_counts(storage(cells))
-        return found.field(0).to_pylist(), found.field(1).to_numpy()
+            column = self.column(name, kind="categorical")
+            return [*column.values, None], column.counts()
+        counts = pc.value_counts(storage(cells))
+        return counts.field(0).to_pylist(), counts.field(1).to_numpy()
 
     @property
     def suffix(self) -> str:
@@ -254,21 +254,21 @@ class Table:
         >>> column.values, column.codes.tolist(), column.has_missing
         (['cook', 'nurse'], [1, 2, 0], True)
         """
-        found: str = kind or self.kind(name)
-        if kind is None and categories and found in ("numeric", "date"):
-            found = "categorical"
-        if found not in KINDS:
+        chosen: str = kind or self.kind(name)
+        if kind is None and categories and chosen in ("numeric", "date"):
+            chosen = "categorical"
+        if chosen not in KINDS:
             raise SchemaError(
-                f"column {name!r} has the unknown kind {found!r}", hint=f"one of {', '.join(KINDS)}"
+                f"column {name!r} has the unknown kind {chosen!r}", hint=f"one of {', '.join(KINDS)}"
             )
         self._field(name)
-        if found == "numeric":
-            return self._cached((name, found), lambda: self._encoded(name, "numeric"))
-        if found == "date":
-            return self._cached((name, found, unit), lambda: self._dates(name, unit))
+        if chosen == "numeric":
+            return self._cached((name, chosen), lambda: self._encoded(name, "numeric"))
+        if chosen == "date":
+            return self._cached((name, chosen, unit), lambda: self._dates(name, unit))
         order = tuple(categories) if categories else self.declared(name)
         return self._cached(
-            (name, found, order), lambda: ordered(self._categories(name), cast(Kind, found), order)
+            (name, chosen, order), lambda: ordered(self._categories(name), cast(Kind, chosen), order)
         )
 
     def declared_kind(self, schema: Schema, name: str) -> str:
@@ -282,16 +282,16 @@ class Table:
         )
         return column.with_events(schema.events.get(name, ()))
 
-    def like(self, known: PlanColumn | Column) -> Column:
+    def like(self, model: PlanColumn | Column) -> Column:
         """A column read as a plan or another table has it: kind, unit, order, events."""
-        if isinstance(known, PlanColumn):
-            order: Sequence[str] = known.order
+        if isinstance(model, PlanColumn):
+            order: Sequence[str] = model.order
         else:
-            order = () if known.is_number else tuple(known.values)
+            order = () if model.is_number else tuple(model.values)
         column = self.column(
-            known.name, kind=known.kind, categories=order or None, unit=known.unit or None
+            model.name, kind=model.kind, categories=order or None, unit=model.unit or None
         )
-        return column.with_events(known.events)
+        return column.with_events(model.events)
 
     def release_memory(self) -> None:
         """Give memory back to the system between the steps of long work."""
@@ -319,7 +319,7 @@ class Table:
                 self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
-        """What was encoded under this key, made when nobody asked for it before."""
+        """Return the column encoded under this key; encode it the first time."""
         if key not in self._columns:
             self._columns[key] = make()
         return self._columns[key]
@@ -331,15 +331,15 @@ class Table:
     def _dates(self, name: str, unit: str | None) -> Column:
         if unit is None:
             return self._encoded(name, "date")
-        found = in_unit(self.column(name, kind="date"), unit)
-        return found or self._encoded(name, "date", unit)
+        converted = in_unit(self.column(name, kind="date"), unit)
+        return converted or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
         """A column as categories in their natural order."""
-        held = self._field(name).type
+        arrow_type = self._field(name).type
 
         def make() -> Column:
-            if pa.types.is_integer(held) or pa.types.is_floating(held):
+            if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
                 return as_categories(self.column(name, kind="numeric"))
             return self._encoded(name, "categorical")  # decimals keep their zeros
 
@@ -362,20 +362,20 @@ class Table:
         Table
             Columns that stay are not encoded a second time.
         """
-        gone = self._check_change(columns, drop)
+        dropped = self._check_change(columns, drop)
         source = ArrowSource(self.arrow, file=True)
-        source = ArrowSource(source.restore(dict(columns), gone), file=True)
+        source = ArrowSource(source.restore(dict(columns), dropped), file=True)
         stayed = set(source.arrow.column_names) - set(columns)
         source.categories = {n: c for n, c in self._source.categories.items() if n in stayed}
-        made = Table(source.arrow, source, self.layout)
-        made._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
-        return made
+        table = Table(source.arrow, source, self.layout)
+        table._columns = {k: c for k, c in self._columns.items() if k[0] in stayed}
+        return table
 
     def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
         """The table of the same file with some columns read in another way."""
-        made = self.replaced(columns)
-        made.path = self.path
-        return made
+        table = self.replaced(columns)
+        table.path = self.path
+        return table
 
     def restore(
         self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
@@ -405,7 +405,7 @@ class Table:
         drop: Iterable[str] = (),
         keep_order: bool = False,
     ) -> tuple[Any, NDArray[np.int64] | None]:
-        """What may be handed out: as `restore`, but with nothing that its values do not say.
+        """Return the frame to release: as `restore`, but with nothing beyond its values.
 
         Parameters
         ----------
@@ -421,22 +421,22 @@ class Table:
         rows : int64 array of shape (n_rows,), or None
             The row behind each of its rows; None where the order was kept.
         """
-        gone = self._check_change(columns, drop)
-        made = ArrowSource(self.arrow, file=True).restore(dict(columns), gone)
-        rows = np.arange(self.n_rows) if keep_order else content_order(made)
-        frame = self._source.restore(dict(columns), gone, rows)
+        dropped = self._check_change(columns, drop)
+        released = ArrowSource(self.arrow, file=True).restore(dict(columns), dropped)
+        rows = np.arange(self.n_rows) if keep_order else content_order(released)
+        frame = self._source.restore(dict(columns), dropped, rows)
         return frame, None if keep_order else rows
 
     def _check_change(self, columns: Mapping[str, Any], drop: Iterable[str]) -> set[str]:
-        gone = set(drop)
-        for name in gone:
+        dropped = set(drop)
+        for name in dropped:
             self._field(name)
         for name, array in columns.items():
             if len(array) != self.n_rows:
                 raise InputError(
                     f"column {name!r} has {len(array)} new values for {self.n_rows} rows"
                 )
-        return gone
+        return dropped
 
     def _field(self, name: str) -> pa.Field:
         if name not in self.types.names:

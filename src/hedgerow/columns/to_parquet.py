@@ -1,4 +1,4 @@
-"""What is no Parquet file becomes one, once, so that everything after reads it as often as it likes.
+"""Copy what is no Parquet file to Parquet, once, so that it can be read many times.
 
 A query may give its rows in another order each time it is run, and text is slow to read.
 """
@@ -69,8 +69,8 @@ def spooled(
         It is no kind of source for tables that are not loaded.
     """
     if is_relation(source):
-        told = "the DuckDB relation cannot be read"
-        table = _copied(source, workspace, lambda: InputError(told))
+        message = "the DuckDB relation cannot be read"
+        table = _copied(source, workspace, lambda: InputError(message))
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
@@ -100,25 +100,25 @@ def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str 
         return None
     file, _, name = str(source).partition("::")
     parts = [Path(file)] if is_database(source) else parts_of(source)
-    told = schema or Schema()
-    asked = told.kinds, told.categories, told.missing, told.decimal, told.encoding
+    declared = schema or Schema()
+    options = declared.kinds, declared.categories, declared.missing, declared.decimal, declared.encoding
     with suppress(OSError):  # whoever opens it says what is wrong
-        return job_digest(parts, name, *map(_plainly, asked), unescape_formulas)
+        return job_digest(parts, name, *map(_plainly, options), unescape_formulas)
     return None
 
 
-def _plainly(asked: Any) -> Any:
-    return sorted(asked.items()) if isinstance(asked, Mapping) else asked
+def _plainly(option: Any) -> Any:
+    return sorted(option.items()) if isinstance(option, Mapping) else option
 
 
 def is_relation(source: Any) -> bool:
-    """Whether a source is a relation of DuckDB."""
+    """Return whether a source is a relation of DuckDB."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
 
 
 def is_database(source: Any) -> bool:
-    """Whether a source is a DuckDB database file, perhaps with the name of a table."""
+    """Return whether a source is a DuckDB database file, perhaps with the name of a table."""
     if not isinstance(source, (str, Path)):
         return False
     file = str(source).partition("::")[0]
@@ -148,21 +148,21 @@ def _of_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
         )
 
     with connection:
-        found = (
+        query = (
             "SELECT table_schema, table_name FROM information_schema.tables "
             "WHERE table_catalog = current_database() "
             "ORDER BY table_schema <> 'main', table_schema, table_name"
         )
         tables: dict[str, str] = {}
-        for schema, table in connection.sql(found).fetchall():
-            told = table if schema == "main" else f"{schema}.{table}"
-            tables.setdefault(told, ".".join(map(identifier, (schema, table))))
+        for schema, table in connection.sql(query).fetchall():
+            label = table if schema == "main" else f"{schema}.{table}"
+            tables.setdefault(label, ".".join(map(identifier, (schema, table))))
         if not name and len(tables) == 1:
             (name,) = tables
         if name not in tables:
-            told = f"no table {name!r}" if name else f"{len(tables)} tables"
+            label = f"no table {name!r}" if name else f"{len(tables)} tables"
             raise InputError(
-                f"{path.name} holds {told}",
+                f"{path.name} holds {label}",
                 hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
                 f"it holds {', '.join(tables) or 'none'}",
             )
@@ -179,8 +179,8 @@ def _copied(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     try:
         check_names(list(relation.columns))
         batches = in_batches(relation, _BATCH)
-        if (kept := workspace.finished(_COPY)) is not None:
-            return ChunkedTable(Scan.from_files([kept]), workspace, FileFormat(), keeps=True)
+        if (finished := workspace.finished(_COPY)) is not None:
+            return ChunkedTable(Scan.from_files([finished]), workspace, FileFormat(), keeps=True)
         target = workspace.path_to_write(_COPY)
         tables = (pa.Table.from_batches([batch]) for batch in batches)
         n_rows = _write(target, tables, workspace)
@@ -204,9 +204,9 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
         try:
             for table in tables:
                 table = without_views(table)
-                if writer is None and (odd := not_in_parquet(table)):
+                if writer is None and (unsupported := not_in_parquet(table)):
                     raise UnsupportedError(
-                        f"columns are of types that no Parquet file holds: {', '.join(odd)}",
+                        f"columns are of types that no Parquet file holds: {', '.join(unsupported)}",
                         hint="give a query or a view without them, or with them cast to text",
                     )
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
@@ -228,8 +228,8 @@ def _of_text(
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         warn_of_guesses(part, replace(layout.dialect, unnamed=()))
         name = f"text-{i}.parquet"
-        if (kept := workspace.finished(name)) is not None:
-            copies.append(kept)
+        if (finished := workspace.finished(name)) is not None:
+            copies.append(finished)
             continue
         names, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
         copy = workspace.path_to_write(name)
@@ -277,21 +277,21 @@ def _check_types(
     name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect
 ) -> None:
     """Raise InputError where a column is text in one part and something else in another."""
-    found: dict[str, Path] = {}
+    first_parts: dict[str, Path] = {}
     for part, each in zip(parts, texts, strict=True):
         kind = value_class(infer_type(pa.chunked_array([each]), dialect)[0].type)
         if kind != "missing":
-            found.setdefault(kind, part)
-    if len(found) > 1:
-        told = ", ".join(f"{kind} in {part.name}" for kind, part in found.items())
+            first_parts.setdefault(kind, part)
+    if len(first_parts) > 1:
+        listed = ", ".join(f"{kind} in {part.name}" for kind, part in first_parts.items())
         raise InputError(
-            f"column {name!r} is of other types in other parts: {told}",
+            f"column {name!r} is of other types in other parts: {listed}",
             hint=f'repair the parts, or declare what it is: Schema(kinds={{{name!r}: "categorical"}})',
         )
 
 
 def _reader(texts: pa.Array, values: pa.Array) -> Reader:
-    """What gives the values of a column's texts."""
+    """Return a function that maps the texts of a column to its values."""
 
     def read(cells: pa.Array) -> pa.Array:
         if not pa.types.is_dictionary(cells.type):

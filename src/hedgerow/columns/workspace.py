@@ -1,4 +1,4 @@
-"""Room for what is larger than memory: a private folder, arrays in files, and checkpoints of a killed run.
+"""Storage for what is larger than memory: a private folder, arrays in files, and checkpoints of a killed run.
 
 A checkpoint is a private folder that a killed run leaves, with finished files for the same work.
 The folder is named after the files that are read (size, times of change, last bytes), how they are
@@ -114,9 +114,9 @@ class Workspace:
                 return self._mapped(file, shape, kind, size)
         if self._used + size <= self.memory // _ARRAYS:
             self._used += size
-            made = np.empty(shape, kind)
-            weakref.finalize(made, _freed, weakref.ref(self), size)
-            return made
+            array = np.empty(shape, kind)
+            weakref.finalize(array, _freed, weakref.ref(self), size)
+            return array
         with tempfile.TemporaryFile(dir=self.folder) as file:
             return self._mapped(file, shape, kind, size)
 
@@ -135,7 +135,7 @@ class Workspace:
 
     @contextmanager
     def disk_errors(self) -> Iterator[None]:
-        """Temporary files are written here; OutputError where they find no room."""
+        """Raise OutputError where temporary files find no room on the disk."""
         try:
             yield
         except OSError as error:
@@ -144,11 +144,11 @@ class Workspace:
             raise full(self.folder, None, error) from None
 
     def finished(self, name: str) -> Path | None:
-        """A finished file of that name, which a killed run may have left."""
+        """Return the finished file of that name, if a killed run left one."""
         return None if self.checkpoint is None else self.checkpoint.finished(name)
 
     def finished_array(self, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any] | None:
-        """A finished array of that name."""
+        """Return the finished array of that name, if a killed run left one."""
         path, kind = self.finished(name), np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
         if path is None or path.stat().st_size != max(size, 1):
@@ -157,23 +157,23 @@ class Workspace:
             return self._mapped(file, shape, kind, size)
 
     def path_to_write(self, name: str) -> Path:
-        """Where to write a file of that name; `finish` says where it is then."""
+        """Return the path to write a file of that name to; `finish` returns where it is then."""
         return self.new_path(name) if self.checkpoint is None else self.checkpoint.unfinished(name)
 
     def finish(self, name: str, written: Path) -> Path:
-        """A file that was written at its place, as it is to be read."""
+        """Finish a file that was written, and return the path to read it from."""
         if self.checkpoint is None:
             return written
         with self.disk_errors():
             return self.checkpoint.finish(name)
 
     def new_path(self, name: str) -> Path:
-        """A path of its own for a file of that name."""
+        """Return a new path for a file of that name."""
         self._names += 1
         return self.folder / f"{self._names}-{name}"
 
     def release_memory(self) -> None:
-        """Let the system take the pages of mapped files out of memory; what they hold stays."""
+        """Let the system drop the pages of mapped files from memory; their content stays."""
         for ref in self._maps:
             mapped = ref()
             if mapped is not None:
@@ -182,7 +182,7 @@ class Workspace:
 
 
 def _freed(whose: weakref.ref[Workspace], size: int) -> None:
-    """An array in memory is gone; whoever holds one does not hold the workspace."""
+    """Count an array in memory as freed; the array holds no reference to the workspace."""
     workspace = whose()
     if workspace is not None:
         workspace._used -= size
@@ -208,11 +208,11 @@ def _of_machine() -> int:
 
 
 def full(folder: Path, size: int | None, error: OSError) -> OutputError:
-    """What is said where temporary files find no room; `size` is what they take, where it is known."""
-    told = "" if size is None else f"{max(size, 100_000) / 1e6:,.1f} MB of "
-    told = f"{size / 1e9:,.1f} GB of " if size and size >= 1e9 else told
+    """Make the error for temporary files that find no room; `size` is what they take, if known."""
+    amount = "" if size is None else f"{max(size, 100_000) / 1e6:,.1f} MB of "
+    amount = f"{size / 1e9:,.1f} GB of " if size and size >= 1e9 else amount
     return OutputError(
-        f"no room for {told}temporary files in {folder.parent}: "
+        f"no room for {amount}temporary files in {folder.parent}: "
         + (os.strerror(error.errno) if error.errno else "the disk is full"),
         hint="make room there, or name another place in the variable TMPDIR; nothing was written",
     )
@@ -233,10 +233,10 @@ def memory_of(text: str | int | None) -> int:
     """
     if text is None:
         return max(_of_machine() // 2, LEAST)
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", str(text).upper())
-    if isinstance(text, bool) or found is None or found[2] == "I":
+    parsed = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?I?)B?\s*", str(text).upper())
+    if isinstance(text, bool) or parsed is None or parsed[2] == "I":
         raise ParameterError(f"memory is {text!r}, which is not a size", hint='write it as "4GB"')
-    size = int(float(found[1]) * _UNITS[found[2]])
+    size = int(float(parsed[1]) * _UNITS[parsed[2]])
     if size < LEAST:
         raise ParameterError(
             f"memory is {size / 1e6:,.0f} MB, which is hardly enough for the program itself",
@@ -245,9 +245,9 @@ def memory_of(text: str | int | None) -> int:
     return size
 
 
-def job_digest(files: Sequence[Path], *asked: Any) -> str:
-    """A digest of files as they are now, and of how they are read."""
-    told: list[Any] = [_VERSION, _since_start(), *map(str, asked)]
+def job_digest(files: Sequence[Path], *options: Any) -> str:
+    """Hash the state of files, and how they are read."""
+    state: list[Any] = [_VERSION, _since_start(), *map(str, options)]
     for path in files:
         about = path.stat()
         with open(path, "rb") as file:
@@ -255,8 +255,8 @@ def job_digest(files: Sequence[Path], *asked: Any) -> str:
             end = hashlib.sha256(file.read()).hexdigest()
         # a tool that alters a file may set st_mtime back; nobody sets st_ctime
         times = [about.st_mtime_ns, about.st_ctime_ns]
-        told.append([str(path.resolve()), about.st_ino, about.st_size, *times, end])
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:24]
+        state.append([str(path.resolve()), about.st_ino, about.st_size, *times, end])
+    return hashlib.sha256(json.dumps(state).encode()).hexdigest()[:24]
 
 
 def _since_start() -> str:
@@ -266,7 +266,7 @@ def _since_start() -> str:
 
 
 class Checkpoint:
-    """The finished files of one job; nobody else has them while it lives.
+    """The finished files of one job, locked while it lives.
 
     Parameters
     ----------
@@ -318,11 +318,11 @@ class Checkpoint:
         return self.folder / f"{_SUM}{name}"
 
     def _is_whole(self, path: Path) -> bool:
-        """Whether it is a finished file of ours, with its hash beside it."""
+        """Return whether it is a finished file of this user, with its hash."""
         return not path.name.startswith(_SUM) and _own(path) and _own(self._sum(path.name))
 
     def unfinished(self, name: str) -> Path:
-        """Where the file of that name is written; what was begun there before is gone."""
+        """Return the path to write the file of that name to; an unfinished one is removed."""
         path = self._unfinished_path(name)
         path.unlink(missing_ok=True)
         return path
@@ -342,7 +342,7 @@ class Checkpoint:
 
 
 def _own(path: Path) -> bool:
-    """Whether a path is a file that belongs to nobody but us, and has no other name."""
+    """Return whether a path is a file of this user alone, under one name."""
     try:
         about = path.lstat()
     except OSError:
@@ -358,20 +358,20 @@ def _file_hash(path: Path) -> bytes:
 
 
 def stale_checkpoints(home: Path) -> Iterator[Path]:
-    """Folders of runs that nobody has gone on with for a day."""
+    """Yield the folders of runs that nobody resumed for a day."""
     for path in home.glob(f"{_CHECKPOINT}*"):
         with suppress(OSError):  # it is held, just gone, or somebody else's
             old = time.time() - path.lstat().st_mtime > _SECONDS
             if old and not path.is_symlink():
-                held = locked(path)
+                handle = locked(path)
                 try:
                     yield path
                 finally:
-                    os.close(held)
+                    os.close(handle)
 
 
 def remove_checkpoint(home: Path, job: str) -> None:
-    """Remove what a killed run left of a job."""
+    """Remove the files of a killed run."""
     with suppress(OSError):
         Checkpoint(home, job).close()
 

@@ -72,20 +72,20 @@ def declared_columns(
     texts: Mapping[str, pa.ChunkedArray], dialect: Dialect, schema: Schema
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
     """Give the columns of a text file the types that they have, or that a schema declares."""
-    known, kinds = declared_texts(schema)
+    categories, kinds = declared_texts(schema)
     dialect = replace(dialect, missing=tuple(schema.missing), declared_decimal=schema.decimal)
-    return infer_declared(texts, dialect, kinds, known)
+    return infer_declared(texts, dialect, kinds, categories)
 
 
 def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
     """Return the categories that a schema knows of columns, and the kinds that it declares."""
-    known: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
-    known |= schema.categories
-    return known, {**dict.fromkeys(known, "categorical"), **schema.kinds}
+    categories: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
+    categories |= schema.categories
+    return categories, {**dict.fromkeys(categories, "categorical"), **schema.kinds}
 
 
 def warn_of_guesses(path: Path, dialect: Dialect) -> None:
-    """Warn of a file whose encoding had to be guessed, and of columns in front that have no name."""
+    """Warn of a guessed encoding, and of first columns without a name."""
     if dialect.not_utf8:
         caution(f"{path.name}: {next(dialect.doubts())}")
     if dialect.unnamed:
@@ -96,7 +96,7 @@ def warn_of_guesses(path: Path, dialect: Dialect) -> None:
 
 
 def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
-    """Some columns of a CSV file, by their places, every cell as text."""
+    """Read some columns of a CSV file, by position, every cell as text."""
     with _opened(path, csv_layout(path, encoding)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
@@ -104,7 +104,7 @@ def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.Chun
 def read_csv_batches(
     path: Path, size: int, encoding: str
 ) -> tuple[list[str], Iterator[pa.RecordBatch]]:
-    """The columns of a CSV file, and so many rows of its text at a time."""
+    """Return the columns of a CSV file, and an iterator over batches of its text."""
     layout = csv_layout(path, encoding)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -170,13 +170,13 @@ def _not_utf8(path: Path, strict: bool) -> int:
 
 def _named(names: list[str]) -> list[str]:
     """A header whose first columns have names, as those of a written row index have none."""
-    made, taken = list(names), set(names)
+    header, used = list(names), set(names)
     for i, name in enumerate(names):
         if name.strip():
-            return made
-        made[i] = f"column_{i + 1}"
-        while made[i] in taken:
-            made[i] += "_"
+            return header
+        header[i] = f"column_{i + 1}"
+        while header[i] in used:
+            header[i] += "_"
     return names  # no column has one
 
 
@@ -400,14 +400,14 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
             break
     else:
         return replace(dialect, quote='"', escape='"', quote_all=False)
-    found = replace(dialect, quote=quote, escape=quote)
+    quoted = replace(dialect, quote=quote, escape=quote)
     # Two quotes inside a cell, after a backslash or not, are one that was doubled.
     doubled = rf"[^{edge}\\]{quote}{quote}[^{edge}]|\\{quote}{quote}[^{edge}]"
     if "\\" + quote in text and not re.search(doubled, text):
-        other = replace(found, escape="\\")  # or a cell just ends in a backslash
-        found = max(other, found, key=lambda each: _even(_records(text, each)))
-    cells = sum(len(row) for row in _records(text, found))
-    return replace(found, quote_all=opened >= cells > 0)
+        other = replace(quoted, escape="\\")  # or a cell just ends in a backslash
+        quoted = max(other, quoted, key=lambda each: _even(_records(text, each)))
+    cells = sum(len(row) for row in _records(text, quoted))
+    return replace(quoted, quote_all=opened >= cells > 0)
 
 
 def _even(rows: list[list[str]]) -> float:
@@ -428,7 +428,7 @@ def _records(text: str, dialect: Dialect) -> list[list[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Whether the first record names the columns.
+    """Return whether the first record names the columns.
 
     Text above numbers or dates is a name. Otherwise a number or date above numbers or
     dates is a value; a table of text alone has a header.

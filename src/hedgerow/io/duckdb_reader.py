@@ -29,12 +29,12 @@ def connected(
     """
     import duckdb
 
-    asked: dict[str, Any] = {"preserve_insertion_order": True}
-    asked["temp_directory"] = "" if folder is None else str(folder)
+    config: dict[str, Any] = {"preserve_insertion_order": True}
+    config["temp_directory"] = "" if folder is None else str(folder)
     if memory is not None:
-        asked["memory_limit"] = f"{memory >> 20}MiB"
+        config["memory_limit"] = f"{memory >> 20}MiB"
     try:
-        with duckdb.connect(config=asked) as connection:
+        with duckdb.connect(config=config) as connection:
             yield connection
     except duckdb.OutOfMemoryException:
         raise MemoryError from None
@@ -63,13 +63,13 @@ def whole(relation: Any) -> pa.Table:
 def in_batches(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a relation, so many at a time, or fewer where they are long."""
     make: Any = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-    batches, room = [], _BYTES
+    batches, bytes_left = [], _BYTES
     for batch in make(min(size, _STEP)):
         batches.append(batch)
-        room -= batch.nbytes
-        if room <= 0 or len(batches) * _STEP >= size:
+        bytes_left -= batch.nbytes
+        if bytes_left <= 0 or len(batches) * _STEP >= size:
             yield _joined(batches)
-            batches, room = [], _BYTES
+            batches, bytes_left = [], _BYTES
     if batches:
         yield _joined(batches)
 

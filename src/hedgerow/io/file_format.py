@@ -14,7 +14,7 @@ UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 
 @dataclass(frozen=True)
 class Variable:
-    """What a file says of a column beside its cells.
+    """The metadata of a column of a statistical file.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Variable:
     numbers: bool = False
 
     def declared_missing(self, code: Code) -> bool:
-        """Whether a cell with this code counts as missing."""
+        """Return whether a cell with this code counts as missing."""
         if isinstance(code, str) and self.sort != "text":
             return True
         return any(
@@ -58,7 +58,7 @@ class Variable:
         )
 
     def categorical(self, codes: Iterable[Code]) -> bool:
-        """Whether these codes are categories: all have labels, and not all of them are missing."""
+        """Return whether these codes are categories: all have labels, and not all of them are missing."""
         return all(code in self.values or self.declared_missing(code) for code in codes) and any(
             not self.declared_missing(code) for code in self.values
         )
@@ -66,7 +66,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Labels:
-    """What a statistical file says beside its cells.
+    """The metadata of a statistical file.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Labels:
     version: int = 0
 
     def label(self, name: str) -> str:
-        """What a column is; of a column that says why, what it says."""
+        """Return the label of a column; also of one that holds the reasons for missing values."""
         if name in self.whys:
             return f"Why {self.whys[name]} is missing"
         return self.variables[name].label if name in self.variables else ""
@@ -93,7 +93,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a CSV file is written.
+    """The dialect of a CSV file.
 
     Parameters
     ----------
@@ -156,11 +156,11 @@ class Dialect:
     def doubts(self) -> Iterator[str]:
         """Return warnings about a guessed encoding and number format."""
         if self.encoding not in UNICODE:
-            told = f"the file is read as {self.encoding}, and a release of it is written so"
+            message = f"the file is read as {self.encoding}, and a release of it is written so"
             yield (
-                f"line {self.not_utf8:,} is not UTF-8, so {told}; say what it is: --encoding (encoding=)"
+                f"line {self.not_utf8:,} is not UTF-8, so {message}; say what it is: --encoding (encoding=)"
                 if self.not_utf8
-                else f"{told}: its reader must know"
+                else f"{message}: its reader must know"
             )
         sign, other = ("point", ",") if self.decimal == "." else ("comma", ".")
         if self.unsure:

@@ -26,12 +26,12 @@ _SHEETS = (".xls", ".xlsb", ".ods")
 
 
 def is_many(path: str | Path) -> bool:
-    """Whether a path is a folder, or a pattern such as ``people/*.parquet``."""
+    """Return whether a path is a folder, or a pattern such as ``people/*.parquet``."""
     return os.path.isdir(path) or (glob.has_magic(str(path)) and not os.path.exists(path))
 
 
 def would_join(source: str | Path, target: str | Path) -> bool:
-    """Whether what is written there would be read with the parts of a table from then on."""
+    """Return whether a file written there would become a part of the table."""
     if not is_many(source) or Path(target).name.startswith(_HIDDEN):
         return False
     if os.path.isdir(source):
@@ -52,15 +52,15 @@ def parts_of(path: str | Path) -> list[Path]:
         check_path(path)
         return [path]
     if path.is_dir():
-        found = [p for p in path.iterdir() if not p.name.startswith(_HIDDEN)]
+        entries = [p for p in path.iterdir() if not p.name.startswith(_HIDDEN)]
         where = f"the folder {path}"
     else:
-        found = [Path(p) for p in glob.glob(str(path))]
+        entries = [Path(p) for p in glob.glob(str(path))]
         where = f"the pattern {path}"
-    folders = [p.name for p in found if p.is_dir()]
+    folders = [p.name for p in entries if p.is_dir()]
     # the value of a column may stand in a folder's name
     inner = sorted({re.sub("=.*", "=...", name) for name in folders})
-    files = sorted(p for p in found if p.suffix.lower() in SUFFIXES and not p.is_dir())
+    files = sorted(p for p in entries if p.suffix.lower() in SUFFIXES and not p.is_dir())
     if inner:
         raise InputError(
             f"{where} is not one table: it holds {len(folders):,} folder{'s' * (len(folders) > 1)} "
@@ -87,17 +87,17 @@ def parts_of(path: str | Path) -> list[Path]:
 
 def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
     """Raise InputError where files of ours are numbered and one is missing in front or between."""
-    found = [PART.fullmatch(path.name) for path in files]
-    if any(each is None or len(each[1]) > _DIGITS for each in found):
+    matches = [PART.fullmatch(path.name) for path in files]
+    if any(each is None or len(each[1]) > _DIGITS for each in matches):
         return  # not as we number them: days, for example
-    numbers = {int(each[1]) for each in found if each}
-    gone = max(numbers, default=-1) + 1 - len(numbers)
-    if gone:
-        first = islice((i for i in count() if i not in numbers), min(gone, 3))
+    numbers = {int(each[1]) for each in matches if each}
+    n_missing = max(numbers, default=-1) + 1 - len(numbers)
+    if n_missing:
+        first = islice((i for i in count() if i not in numbers), min(n_missing, 3))
         raise InputError(
-            f"the folder {folder} lacks {gone:,} part{'s' * (gone > 1)} of its table: "
+            f"the folder {folder} lacks {n_missing:,} part{'s' * (n_missing > 1)} of its table: "
             + ", ".join(PART_FILE.format(i) for i in first)
-            + (", ..." if gone > 3 else ""),
+            + (", ..." if n_missing > 3 else ""),
             hint=f"bring it back; where these files are all there is, say so by the pattern {folder}/*.parquet",
         )
 
@@ -105,28 +105,28 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
 def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
     """Raise InputError where the columns or types of a file differ from those of the first."""
     first = types[0]
-    for path, found in zip(parts[1:], types[1:], strict=True):
-        if list(found) != list(first):
-            lacking = [n for n in first if n not in found]
-            more = [n for n in found if n not in first]
-            told = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
-            told += [f"has {', '.join(map(repr, more))} besides"] if more else []
+    for path, columns in zip(parts[1:], types[1:], strict=True):
+        if list(columns) != list(first):
+            lacking = [n for n in first if n not in columns]
+            more = [n for n in columns if n not in first]
+            differences = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
+            differences += [f"has {', '.join(map(repr, more))} besides"] if more else []
             raise InputError(
                 f"{path.name} has other columns than {parts[0].name}: "
-                f"{' and '.join(told) or 'they stand in another order'}",
+                f"{' and '.join(differences) or 'they stand in another order'}",
                 hint="the parts of a table have the same columns in the same order",
             )
-        odd = [n for n in first if not _same(first[n], found[n])]
-        if odd:
-            told = [f"{n!r} ({found[n]}, there {first[n]})" for n in odd]
+        changed = [n for n in first if not _same(first[n], columns[n])]
+        if changed:
+            differences = [f"{n!r} ({columns[n]}, there {first[n]})" for n in changed]
             raise InputError(
-                f"{path.name} has columns of other types than {parts[0].name}: {', '.join(told)}",
+                f"{path.name} has columns of other types than {parts[0].name}: {', '.join(differences)}",
                 hint="write the parts with the same types",
             )
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Whether types are alike; a dictionary is what its values are."""
+    """Return whether types are equal; a dictionary has the type of its values."""
     plain = [k.value_type if pa.types.is_dictionary(k) else k for k in (one, other)]
     if plain[0] == plain[1]:
         return True
@@ -174,14 +174,14 @@ def check_there(path: Path) -> None:
 def _tables(folder: Path) -> list[str]:
     """Some of the table files of a folder."""
     try:
-        found = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
-        return list(islice(found, 1000))
+        names = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
+        return list(islice(names, 1000))
     except OSError:
         return []
 
 
 def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
-    """What is said of a file that cannot be read."""
+    """Make the error for a file that cannot be read."""
     if no_memory(error):
         return MemoryError()
     if isinstance(error, OSError) and error.errno:

@@ -29,7 +29,7 @@ Rows = NDArray[np.int64] | None
 
 
 class Source(Protocol):
-    """What came in, and how to give the same kind back."""
+    """A frame as Arrow, and the way back to the same kind of frame."""
 
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]]
@@ -76,8 +76,8 @@ def without_views(table: pa.Table) -> pa.Table:
     for i, field in enumerate(table.schema):
         kind = _VIEWS.get(_family(field.type))
         if kind is not None:
-            made = kind(table.column(i))
-            table = table.set_column(i, field.with_type(made.type), made)
+            converted = kind(table.column(i))
+            table = table.set_column(i, field.with_type(converted.type), converted)
     return table
 
 
@@ -202,8 +202,8 @@ class FrameSource:
         frame = self.frame.drop(sorted(drop))
         if replaced:
             columns = pa.table({name: _decoded(array) for name, array in replaced.items()})
-            made = narwhals.from_arrow(columns, backend=frame.implementation)
-            frame = frame.with_columns(*made.iter_columns())
+            new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
+            frame = frame.with_columns(*new_columns.iter_columns())
         if rows is not None:
             frame = narwhals.maybe_reset_index(frame[rows])
             frame = frame.with_columns(*_categories_anew(frame))
@@ -216,15 +216,15 @@ def _categories_anew(frame: Any) -> list[Any]:
     """The columns with categories, which then have no category without a row."""
     import narwhals
 
-    made = []
+    recast = []
     for name, kind in frame.schema.items():
         if kind == narwhals.Enum:
-            held = set(frame[name].drop_nulls().cast(narwhals.String))
-            kind = narwhals.Enum([each for each in kind.categories if each in held])
+            used = set(frame[name].drop_nulls().cast(narwhals.String))
+            kind = narwhals.Enum([each for each in kind.categories if each in used])
         elif kind != narwhals.Categorical:
             continue
-        made.append(frame[name].cast(narwhals.String).cast(kind))
-    return made
+        recast.append(frame[name].cast(narwhals.String).cast(kind))
+    return recast
 
 
 def _run(query: Any) -> Any:
@@ -344,7 +344,7 @@ def _from_objects(values: Any) -> pa.ChunkedArray:
 
 
 def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
-    texts = [None if gone else str(v) for v, gone in zip(values, missing, strict=True)]
+    texts = [None if is_missing else str(v) for v, is_missing in zip(values, missing, strict=True)]
     return pa.chunked_array([pa.array(texts, pa.string())])
 
 
@@ -425,18 +425,18 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     merged = entries.dictionary_encode()
     place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
     entries = merged.dictionary
-    held = np.bincount(place[index] + 1, minlength=len(entries) + 1)[1:] > 0
-    kept = np.flatnonzero(held)
+    is_used = np.bincount(place[index] + 1, minlength=len(entries) + 1)[1:] > 0
+    used = np.flatnonzero(is_used)
     if not column.type.ordered:
-        kept = kept[pc.sort_indices(cell_text(entries.take(pa.array(kept)))).to_numpy()]
+        used = used[pc.sort_indices(cell_text(entries.take(pa.array(used)))).to_numpy()]
     lut = np.full(len(entries) + 1, -1)
-    lut[kept] = np.arange(len(kept))
+    lut[used] = np.arange(len(used))
     codes = lut[place][index]
     return pa.chunked_array(
         [
             pa.DictionaryArray.from_arrays(
                 pa.array(codes, mask=codes < 0).cast(column.type.index_type),
-                entries.take(pa.array(kept)),
+                entries.take(pa.array(used)),
                 ordered=column.type.ordered,
             )
         ]
@@ -444,7 +444,7 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _one_nan(array: Any) -> Any:
-    """What is no number has many bit patterns and one meaning."""
+    """Replace all NaN by one: they have many bit patterns and one meaning."""
     if not pa.types.is_floating(array.type) or not pc.any(pc.is_nan(array)).as_py():
         return array
     return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)

@@ -58,15 +58,15 @@ def _keys(path: Path) -> tuple[list[str], int]:
     if find_encoding(path) not in ("utf-8", "utf-8-sig"):
         raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
     with connected(lambda: _fault(path)) as connection:
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT keys, count(*) FROM (SELECT json_keys(json) AS keys, row_number() OVER () AS "
             "line FROM read_ndjson_objects(?, hive_partitioning=false)) GROUP BY keys ORDER BY min(line)",
             [named(path)],
         ).fetchall()
-    names = list(dict.fromkeys(name for keys, _ in found for name in keys))
-    if not names or any(len(set(keys)) < len(keys) for keys, _ in found):
+    names = list(dict.fromkeys(name for keys, _ in rows for name in keys))
+    if not names or any(len(set(keys)) < len(keys) for keys, _ in rows):
         raise _fault(path)
-    return names, sum(count for _, count in found)
+    return names, sum(count for _, count in rows)
 
 
 def _relation(connection: Any, path: Path, names: list[str]) -> Any:

@@ -57,10 +57,10 @@ class Scan:
                 about.append(pq.read_metadata(path))
             except (pa.ArrowException, OSError) as error:
                 raise damaged(path, error) from None
-        types = [_types(path, [told]) for path, told in zip(paths, about, strict=True)]
+        types = [_types(path, [metadata]) for path, metadata in zip(paths, about, strict=True)]
         check_drift(paths, [dict(zip(t.names, t.types, strict=True)) for t in types])
         whole = types[0] if len(paths) == 1 else _types(paths[0], about)
-        return cls(paths, whole, sum(told.num_rows for told in about), repeating(about))
+        return cls(paths, whole, sum(metadata.num_rows for metadata in about), repeating(about))
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
         """The cells of some columns, so many rows at a time; text comes as dictionaries.
@@ -95,17 +95,17 @@ class Scan:
         return duckdb.read_parquet([named(path) for path in self.paths])
 
     def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
-        """How many different values a column has, and how many cells that are not missing.
+        """Count the different values of a column, and its cells that are not missing.
 
         Counted by DuckDB, which puts values aside in a private folder where they are many.
         """
         quoted = identifier(name)
-        told = f"column {name!r} cannot be counted"
-        with connected(lambda: InputError(told), folder, memory) as connection:
+        message = f"column {name!r} cannot be counted"
+        with connected(lambda: InputError(message), folder, memory) as connection:
             rows = connection.read_parquet([named(path) for path in self.paths])
-            asked = f"count(DISTINCT {quoted}), count({quoted})"
-            found, there = rows.aggregate(asked).fetchall()[0]
-        return int(found), int(there)
+            aggregates = f"count(DISTINCT {quoted}), count({quoted})"
+            n_distinct, n_present = rows.aggregate(aggregates).fetchall()[0]
+        return int(n_distinct), int(n_present)
 
     def _read(self, name: str, cells: pa.Array) -> pa.Array:
         return self.readers[name](cells) if name in self.readers else cells
@@ -137,15 +137,15 @@ def repeating(parts: Sequence[Any]) -> list[str]:
     n_rows = sum(about.num_rows for about in parts)
     types = [field for about in parts for field in about.schema.to_arrow_schema()]
     large = {field.name for field in types if pa.types.is_large_string(field.type)}
-    found = []
+    names = []
     for i in range(parts[0].num_columns):
         column = parts[0].schema.column(i)
         size = sum(group.column(i).total_uncompressed_size for group in groups)
         if column.path != column.name or column.logical_type.type != "STRING":
             continue
         if size <= 4 * n_rows or column.name in large:
-            found.append(column.name)
-    return found
+            names.append(column.name)
+    return names
 
 
 def read_parquet(path: Path) -> pa.Table:

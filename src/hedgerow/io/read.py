@@ -115,9 +115,9 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
     origin = ArrowSource(arrow, file=True)
     origin.categories = orders
     table = Table(arrow, origin, layout, path)
-    known, kinds = declared_texts(schema)
+    categories, kinds = declared_texts(schema)
     if layout.suffix == ".csv":  # these columns were looked at, and stay as they are
-        table.spelled[tuple(_open_spellings(table, kinds, known).items())] = None
+        table.spelled[tuple(_open_spellings(table, kinds, categories).items())] = None
     return table
 
 
@@ -154,8 +154,8 @@ def as_declared(table: Table, schema: Schema) -> Table:
         A table that is no file of text holds words that the schema calls missing; the file changed
         since it was read.
     """
-    known, kinds = declared_texts(schema)
-    return as_spelled(_as_numbers(_as_told(table, schema), kinds), kinds, known)
+    categories, kinds = declared_texts(schema)
+    return as_spelled(_as_numbers(_as_told(table, schema), kinds), kinds, categories)
 
 
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
@@ -171,18 +171,18 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
     key = ("numbers", *names)
     if key not in table.spelled:
         codes = {n: codes_again(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
-        cells = {name: found for name, found in codes.items() if found is not None}
-        made, orders, told = values_from_codes(cells, labels, numbers=cells)
-        for name in made.column_names:
+        cells = {name: column_codes for name, column_codes in codes.items() if column_codes is not None}
+        columns, orders, new_labels = values_from_codes(cells, labels, numbers=cells)
+        for name in columns.column_names:
             if name in table.names:
-                arrow = arrow.set_column(table.names.index(name), name, made.column(name))
+                arrow = arrow.set_column(table.names.index(name), name, columns.column(name))
             else:
-                arrow = arrow.append_column(name, made.column(name))
+                arrow = arrow.append_column(name, columns.column(name))
         origin = ArrowSource(arrow, file=True)
-        kept = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
-        origin.categories = {**kept, **orders}
-        whys = {**labels.whys, **told.whys}
-        layout = replace(table.layout, labels=replace(told, whys=whys))
+        stayed = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
+        origin.categories = {**stayed, **orders}
+        whys = {**labels.whys, **new_labels.whys}
+        layout = replace(table.layout, labels=replace(new_labels, whys=whys))
         table.spelled[key] = Table(arrow, origin, layout, table.path)
     return table.spelled[key] or table
 
@@ -202,12 +202,12 @@ def _as_told(table: Table, schema: Schema) -> Table:
         return table  # it was read so
     key = ("told", missing, decimal, encoding)
     if key not in table.spelled:
-        arrow, found = read_csv(table.path, schema.reading().replace(encoding=encoding))
+        arrow, reread = read_csv(table.path, schema.reading().replace(encoding=encoding))
         same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
-        if not same or found.delimiter != dialect.delimiter:
+        if not same or reread.delimiter != dialect.delimiter:
             raise changed(table.path.name)
-        not_utf8 = found.not_utf8 if schema.encoding else dialect.not_utf8
-        layout = replace(table.layout, dialect=replace(found, not_utf8=not_utf8))
+        not_utf8 = reread.not_utf8 if schema.encoding else dialect.not_utf8
+        layout = replace(table.layout, dialect=replace(reread, not_utf8=not_utf8))
         arrow = unescape(arrow) if layout.unescaped else arrow
         table.spelled[key] = Table(arrow, ArrowSource(arrow, file=True), layout, table.path)
     return table.spelled[key] or table
@@ -216,15 +216,15 @@ def _as_told(table: Table, schema: Schema) -> Table:
 def _refuse_words(table: Table, missing: Collection[str]) -> None:
     """Raise InputError where text holds words for missing, in a table that knows what is missing."""
     words = pa.array(missing, pa.string())
-    found = [
+    affected = [
         name
         for name in (table.names if missing else ())
         if is_text(_value_type(table.types.field(name).type))
         and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
     ]
-    if found:
+    if affected:
         raise InputError(
-            f"missing= names words that stand in {', '.join(map(repr, found))} of a table that is not a text file",
+            f"missing= names words that stand in {', '.join(map(repr, affected))} of a table that is not a text file",
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
             "workbooks",
         )
@@ -270,13 +270,13 @@ def as_spelled(
 
 
 def _open_spellings(
-    table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]]
+    table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str] | None]:
     """Return the columns whose texts decide how they are read, with the categories known of each."""
     return {
-        name: frozenset(known[name]) if name in known else None
+        name: frozenset(categories[name]) if name in categories else None
         for name in table.names
-        if spelling_matters(name, table.types.field(name).type, kinds, known)
+        if spelling_matters(name, table.types.field(name).type, kinds, categories)
     }
 
 
@@ -290,7 +290,7 @@ def _read_again(
         column = table.arrow.column(name)
         if not infer_type(texts, dialect)[0].equals(column):
             raise changed(path.name)
-        found = spelled_texts(texts, column, dialect, columns[name])
-        if found is not None:
-            spelled[name] = found
+        own_texts = spelled_texts(texts, column, dialect, columns[name])
+        if own_texts is not None:
+            spelled[name] = own_texts
     return table.with_reread_columns(spelled) if spelled else None

@@ -35,7 +35,7 @@ _EPOCH = dt.date(1970, 1, 1)
 
 @dataclass(frozen=True)
 class StatisticalFormat:
-    """What a kind of statistical file can hold.
+    """The limits and conventions of a kind of statistical file.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class StatisticalFormat:
 
 @dataclass(frozen=True)
 class StatisticalColumn:
-    """A column as it is written: its cells, None where missing, and what stands beside them."""
+    """A column to write: its cells, None where missing, and its metadata."""
 
     name: str
     cells: list[Any]
@@ -151,7 +151,7 @@ def _pyreadstat() -> ModuleType:
 
 
 def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
-    """What pyreadstat raises; early versions do not show all of it."""
+    """Return the errors that pyreadstat raises; early versions do not export all."""
     inner = module._readstat_parser
     return inner.ReadstatError, inner.PyreadstatError, ValueError, TypeError
 
@@ -168,14 +168,14 @@ def read_statistical(
     """
     module = _pyreadstat()
     read = _READERS[suffix](module)
-    asked: dict[str, Any] = {"output_format": "dict"}
+    options: dict[str, Any] = {"output_format": "dict"}
     if suffix in _TELLS_MISSING:
-        asked["user_missing"] = True
+        options["user_missing"] = True
     try:
-        columns, about = read(str(path), **asked)
-        odd = [name for name in about.missing_ranges if _dated(columns[name])]
-        if odd:  # their codes for missing would be days of long ago
-            columns |= read(str(path), output_format="dict", usecols=odd)[0]
+        columns, about = read(str(path), **options)
+        dated = [name for name in about.missing_ranges if _dated(columns[name])]
+        if dated:  # their codes for missing would be days of long ago
+            columns |= read(str(path), output_format="dict", usecols=dated)[0]
     except MemoryError:
         raise
     except OverflowError:
@@ -189,7 +189,7 @@ def read_statistical(
         ) from None
     if not columns:
         raise InputError(f"{path.name} has no columns")
-    cells = {str(name): _cells(found) for name, found in columns.items()}
+    cells = {str(name): _cells(column) for name, column in columns.items()}
     variables = {name: _variable(name, about, suffix) for name in cells}
     old = suffix == ".xpt" and b"LIBRARY" in path.open("rb").read(_OLD_NAME * 6)
     version = {True: 5, False: 8}[old] if suffix == ".xpt" else 0
@@ -200,14 +200,14 @@ def _dated(cells: Sequence[Any]) -> bool:
     return any(isinstance(cell, (dt.date, dt.time)) for cell in cells)
 
 
-def _cells(found: Sequence[Any]) -> list[Any]:
+def _cells(column: Sequence[Any]) -> list[Any]:
     """Cells with None where nothing stands; text that is empty is missing in these files."""
-    listed = found.tolist() if hasattr(found, "tolist") else found
+    listed = column.tolist() if hasattr(column, "tolist") else column
     return [None if cell is None or cell == "" or cell != cell else cell for cell in listed]
 
 
 def _variable(name: str, about: Any, suffix: str) -> Variable:
-    """What a file says of a column."""
+    """Return the metadata of a column."""
     if suffix in (".sav", ".zsav"):
         ranges = tuple((each["lo"], each["hi"]) for each in about.missing_ranges.get(name, ()))
     else:
@@ -236,16 +236,16 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Lab
     pandas = needed("pandas", "stats", "files of SPSS, Stata and SAS")
     form = {".dta": _STATA, ".xpt": _SAS}.get(suffix, _SPSS)
     columns = codes_from_values(table, labels, form)
-    made = [_storable(column) for column in columns]
+    stored = [_storable(column) for column in columns]
     frame = pandas.DataFrame(
-        {c.name: pandas.Series(cells, dtype=kind) for c, (cells, kind, _) in zip(columns, made, strict=True)}
+        {c.name: pandas.Series(cells, dtype=kind) for c, (cells, kind, _) in zip(columns, stored, strict=True)}
     )
     about: dict[str, Any] = {
         "column_labels": {c.name: c.variable.label for c in columns if c.variable.label},
         "variable_format": {c.name: c.variable.form for c in columns if c.variable.form},
         "file_label": "",  # a title may name who made the file
     }
-    values = {c.name: values for c, (*_, values) in zip(columns, made, strict=True) if values}
+    values = {c.name: values for c, (*_, values) in zip(columns, stored, strict=True) if values}
     if suffix == ".xpt":
         about |= {"file_format_version": _version(columns, labels)}
     else:
@@ -295,13 +295,13 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
 
 def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
     """The letters that stand for missing numbers, by column."""
-    found = {}
+    tags = {}
     for column in columns:
         if column.variable.sort != "text":
             letters = sorted({cell for cell in column.cells if isinstance(cell, str)})
             if letters:
-                found[column.name] = letters
-    return found
+                tags[column.name] = letters
+    return tags
 
 
 def _version(columns: Sequence[StatisticalColumn], labels: Labels) -> int:
@@ -354,13 +354,13 @@ def values_from_codes(
             arrays[name] = _categories([texts.get(cell) for cell in cells], texts, variable)
             orders[name] = list(texts.values())
             continue
-        gone = [code for code in there if variable.declared_missing(code)]
-        texts = _texts({code: variable.values.get(code, "") for code in gone})
+        missing = [code for code in there if variable.declared_missing(code)]
+        texts = _texts({code: variable.values.get(code, "") for code in missing})
         values = {code: text for code, text in variable.values.items() if code not in texts}
-        told = {**values, **texts}
-        variables[name] = replace(variable, values=told, coded=False, numbers=name in numbers)
+        all_labels = {**values, **texts}
+        variables[name] = replace(variable, values=all_labels, coded=False, numbers=name in numbers)
         arrays[name] = _plain_column([None if cell in texts else cell for cell in cells], variable)
-        if gone:
+        if missing:
             why = _unused_name(f"{name}{WHY}", [*columns, *arrays])
             whys[why] = name
             arrays[why] = _categories([texts.get(cell) for cell in cells], texts, Variable())
@@ -373,18 +373,18 @@ def codes_from_values(table: pa.Table, labels: Labels, form: StatisticalFormat) 
 
     Labels of codes that no cell has are left out. What a format cannot hold stands as text.
     """
-    made: dict[str, StatisticalColumn] = {}
+    written: dict[str, StatisticalColumn] = {}
     for name in table.column_names:
-        known = labels.variables.get(name)
-        before = replace(known or Variable(), label=labels.label(name))
-        made[name] = _codes_of_column(name, decoded(table.column(name)), before, known is not None, form)
+        variable = labels.variables.get(name)
+        before = replace(variable or Variable(), label=labels.label(name))
+        written[name] = _codes_of_column(name, decoded(table.column(name)), before, variable is not None, form)
     for why, name in labels.whys.items():
-        if why in made and name in made:
-            both = _together(made[name], made[why], labels.variables[name], form)
+        if why in written and name in written:
+            both = _together(written[name], written[why], labels.variables[name], form)
             if both is not None:
-                made[name] = both
-                del made[why]
-    return list(made.values())
+                written[name] = both
+                del written[why]
+    return list(written.values())
 
 
 def codes_again(cells: pa.ChunkedArray, variable: Variable) -> list[Code | None] | None:
@@ -407,19 +407,19 @@ def _with_sort(variable: Variable, cells: Sequence[Any]) -> Variable:
     """A variable that knows what its cells are."""
     first = next((cell for cell in cells if cell is not None and not isinstance(cell, str)), None)
     kinds = ((dt.datetime, "moment"), (dt.date, "date"), (dt.time, "time"), ((int, float), "number"))
-    found = next((sort for kind, sort in kinds if isinstance(first, kind)), variable.sort)
-    keeps = found in ("number", "text")
-    return replace(variable, sort=found, values=variable.values if keeps else {})
+    cell_sort = next((sort for kind, sort in kinds if isinstance(first, kind)), variable.sort)
+    keeps = cell_sort in ("number", "text")
+    return replace(variable, sort=cell_sort, values=variable.values if keeps else {})
 
 
 def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
-    """What each code says, in the order of the codes; what two codes say has the code beside it."""
+    """Return the label of each code, in the order of the codes; a label of two codes gets the code added."""
     ordered = {code: labels[code].strip() for code in sorted(labels, key=_place)}
-    made = {code: text or _plainly(code) for code, text in ordered.items()}
-    while len(set(made.values())) < len(made):
-        told = Counter(made.values())
-        made = {c: f"{t} ({_plainly(c)})" if told[t] > 1 else t for c, t in made.items()}
-    return made
+    unique = {code: text or _plainly(code) for code, text in ordered.items()}
+    while len(set(unique.values())) < len(unique):
+        uses = Counter(unique.values())
+        unique = {c: f"{t} ({_plainly(c)})" if uses[t] > 1 else t for c, t in unique.items()}
+    return unique
 
 
 def _plainly(code: Code) -> str:
@@ -429,8 +429,8 @@ def _plainly(code: Code) -> str:
     return str(code)
 
 
-def _unused_name(name: str, taken: Iterable[str]) -> str:
-    used = {each.casefold() for each in taken}
+def _unused_name(name: str, names: Iterable[str]) -> str:
+    used = {each.casefold() for each in names}
     while name.casefold() in used:
         name += "_"
     return name
@@ -441,10 +441,10 @@ def _categories(
 ) -> pa.ChunkedArray:
     places = {text: place for place, text in enumerate(texts.values())}
     codes = pa.array([None if cell is None else places[cell] for cell in cells], pa.int32())
-    made = pa.DictionaryArray.from_arrays(
+    coded = pa.DictionaryArray.from_arrays(
         codes, pa.array(list(places), pa.string()), ordered=variable.measure == "ordinal"
     )
-    return pa.chunked_array([made])
+    return pa.chunked_array([coded])
 
 
 def _plain_column(cells: Sequence[Any], variable: Variable) -> pa.ChunkedArray:
@@ -461,7 +461,7 @@ def _plain_column(cells: Sequence[Any], variable: Variable) -> pa.ChunkedArray:
 
 
 def _codes_of_column(
-    name: str, column: pa.ChunkedArray, before: Variable, known: bool, form: StatisticalFormat
+    name: str, column: pa.ChunkedArray, before: Variable, is_known: bool, form: StatisticalFormat
 ) -> StatisticalColumn:
     """A column of values as cells; `before` is what its file said of it, if it was `known`."""
     sort = value_class(column.type)
@@ -473,15 +473,15 @@ def _codes_of_column(
         if cells is not None:
             return StatisticalColumn(name, cells, _of_numbers(cells, before))
     if sort in ("date", "time"):
-        told = _moments(column, before, form)
-        if told is not None:
-            return StatisticalColumn(name, *told)
+        moments = _moments(column, before, form)
+        if moments is not None:
+            return StatisticalColumn(name, *moments)
     if sort == "missing":
         empty = {"text": "", "number": 0.0}
-        kept = before if before.sort in empty else Variable(label=before.label)
-        return StatisticalColumn(name, [None] * len(column), replace(kept, values={}, missing=()))
+        reduced = before if before.sort in empty else Variable(label=before.label)
+        return StatisticalColumn(name, [None] * len(column), replace(reduced, values={}, missing=()))
     texts = column if is_text(column.type) else _as_text(column)
-    if before.coded or (before.sort != "text" and (known or name.endswith(WHY))):
+    if before.coded or (before.sort != "text" and (is_known or name.endswith(WHY))):
         return _coded(name, texts, before, form)
     return _in_text(name, texts.to_pylist(), before)
 
@@ -498,20 +498,20 @@ def _numbers(column: pa.ChunkedArray) -> list[Any] | None:
 
 
 def _of_numbers(cells: Sequence[Any], before: Variable) -> Variable:
-    """What stays true of a variable that holds these numbers."""
+    """Return the metadata that stays true of a variable with these numbers."""
     there = {cell for cell in cells if cell is not None}
     if before.sort != "number":
         return Variable(label=before.label, measure="scale")
-    made = replace(before, values={c: t for c, t in before.values.items() if c in there})
-    if any(made.declared_missing(cell) for cell in there):
-        made = replace(made, missing=())
-    if made.categorical(there) and not before.numbers:
-        made = replace(made, values={})  # or its reader would take it for categories
+    variable = replace(before, values={c: t for c, t in before.values.items() if c in there})
+    if any(variable.declared_missing(cell) for cell in there):
+        variable = replace(variable, missing=())
+    if variable.categorical(there) and not before.numbers:
+        variable = replace(variable, values={})  # or its reader would take it for categories
     if any(cell != int(cell) for cell in there if abs(cell) < _EXACT) and re.fullmatch(
-        r"[A-Z]+\d+(\.0)?", made.form
+        r"[A-Z]+\d+(\.0)?", variable.form
     ):
-        made = replace(made, form="")  # it would hide what stands behind the point
-    return made
+        variable = replace(variable, form="")  # it would hide what stands behind the point
+    return variable
 
 
 def _moments(
@@ -535,9 +535,9 @@ def _moments(
             None if part is None else (part // 1000 - begin) * form.second / 1000
             for part in counted
         ]
-    shown = before.form if before.sort == sort and before.form else form.forms[sort]
-    made = replace(before, sort=sort, form=shown, values={}, missing=())
-    return [None if cell is None else float(cell) for cell in cells], made
+    display = before.form if before.sort == sort and before.form else form.forms[sort]
+    variable = replace(before, sort=sort, form=display, values={}, missing=())
+    return [None if cell is None else float(cell) for cell in cells], variable
 
 
 def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -559,16 +559,16 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Statistic
         codes = codes if form.codes_of_text else {}  # Stata has labels of whole numbers alone
     new = sorted((t for t in texts if t is not None and t not in codes), key=_natural)
     used = set(codes.values())
-    made: dict[str, Code] = {text: codes[text] for text in texts if text in codes}
+    code_of: dict[str, Code] = {text: codes[text] for text in texts if text in codes}
     if of_text:
         if used & set(new):
             return _in_text(name, column.to_pylist(), before)
-        made |= {text: text for text in new}
+        code_of |= {text: text for text in new}
     else:
         free = (n for n in range(1, len(new) + len(used) + _EXACT) if n not in used)
         for text in new:
-            made[text] = next(n for n in free if not before.declared_missing(n))
-    values = {code: text for text, code in sorted(made.items(), key=lambda each: _place(each[1]))}
+            code_of[text] = next(n for n in free if not before.declared_missing(n))
+    values = {code: text for text, code in sorted(code_of.items(), key=lambda each: _place(each[1]))}
     variable = replace(
         before,
         # new texts too: a reader takes codes for categories only where all of them have labels
@@ -576,25 +576,25 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Statistic
         form=before.form if not new else "",
         measure=before.measure if not new else "nominal",
     )
-    if not variable.categorical(made.values()):
+    if not variable.categorical(code_of.values()):
         variable = replace(variable, missing=())
-    by_place = [made.get(text) if text is not None else None for text in texts]
+    by_place = [code_of.get(text) if text is not None else None for text in texts]
     return StatisticalColumn(name, [None if i < 0 else by_place[i] for i in index.tolist()], variable)
 
 
 def _in_text(name: str, cells: list[Any], before: Variable) -> StatisticalColumn:
     plain = before.sort == "text" and not before.coded
     there = set(cells) - {None}
-    made = Variable(
+    variable = Variable(
         label=before.label,
         values={code: text for code, text in before.values.items() if plain and code in there},
         missing=tuple(pair for pair in before.missing if plain and pair[0] not in there),
         measure="nominal",
         sort="text",
     )
-    if made.categorical(there):  # its reader would show the labels instead
-        made = replace(made, values={})
-    return StatisticalColumn(name, cells, made)
+    if variable.categorical(there):  # its reader would show the labels instead
+        variable = replace(variable, values={})
+    return StatisticalColumn(name, cells, variable)
 
 
 def _natural(text: str) -> list[tuple[bool, Any]]:
@@ -608,21 +608,21 @@ def _together(
 ) -> StatisticalColumn | None:
     """Numbers with the codes of what is missing; None where these cannot stand among them."""
     codes = {text: code for code, text in before.values.items() if before.declared_missing(code)}
-    said = [None if code is None else whys.variable.values.get(code) for code in whys.cells]
-    apart = any(
+    reasons = [None if code is None else whys.variable.values.get(code) for code in whys.cells]
+    conflict = any(
         text is not None and (number is not None or text not in codes)
-        for number, text in zip(numbers.cells, said, strict=True)
+        for number, text in zip(numbers.cells, reasons, strict=True)
     )
     tagged = any(isinstance(code, str) for code in codes.values())
-    if apart or numbers.variable.sort not in ("number", "text") or (tagged and not form.tags):
+    if conflict or numbers.variable.sort not in ("number", "text") or (tagged and not form.tags):
         return None
     if numbers.variable.missing != before.missing:
         return None
     cells = [
         number if text is None else codes[text]
-        for number, text in zip(numbers.cells, said, strict=True)
+        for number, text in zip(numbers.cells, reasons, strict=True)
     ]
-    there = {text for text in said if text is not None}
+    there = {text for text in reasons if text is not None}
     values = {**numbers.variable.values, **{codes[text]: text for text in there}}
     ordered = {code: values[code] for code in sorted(values, key=_place)}
     return StatisticalColumn(numbers.name, cells, replace(numbers.variable, values=ordered))

@@ -64,7 +64,7 @@ _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 
 
 def all_match(texts: pa.Array, pattern: str) -> bool:
-    """Whether every non-missing text matches; the first ones often tell that they do not."""
+    """Return whether every non-missing text matches; the first ones often show that they do not."""
     if len(texts) > 1000 and not all_match(texts.slice(0, 1000), pattern):
         return False
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
@@ -100,7 +100,7 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
     >>> instants(["1970-01-02T00:00", "1970-01-02T00:00+01:00"], "Asia/Tokyo").tolist()
     [54000000000, 82800000000]
     """
-    made = []
+    microseconds_since = []
     for text in texts:
         moment = dt.datetime.fromisoformat(text)
         clock = pa.scalar(moment.replace(tzinfo=None), pa.timestamp("us"))
@@ -109,8 +109,8 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
             clock = pc.subtract(clock, pa.scalar(offset, pa.duration("us")))
         elif zone:
             clock = pc.assume_timezone(clock, zone, ambiguous="raise", nonexistent="raise")
-        made.append(clock.cast(pa.int64()).as_py())
-    return np.array(made, np.int64)
+        microseconds_since.append(clock.cast(pa.int64()).as_py())
+    return np.array(microseconds_since, np.int64)
 
 
 def parse_dates(texts: pa.Array) -> pa.Array | None:
@@ -154,33 +154,33 @@ def infer_types(
     dialect : Dialect
         How the file is written as far as that is known, with what its reader said of it.
     """
-    made, notes, unsure = dict[str, pa.ChunkedArray](), dict[str, dict[str, Any]](), {}
+    columns, notes, unsure = dict[str, pa.ChunkedArray](), dict[str, dict[str, Any]](), {}
     places = dict[str, int]()
     for name, column in texts.items():
-        made[name], notes[name] = infer_type(column, replace(dialect, decimal=""))
+        columns[name], notes[name] = infer_type(column, replace(dialect, decimal=""))
         places[name] = notes[name].pop("places", 0)
         if sign := notes[name].pop("either", ""):
             unsure[name] = sign
-    signs = {n: found["decimal"] for n, found in notes.items() if "decimal" in found}
+    signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     commas, points = (list(signs.values()).count(sign) for sign in ",.")
     decimal = dialect.declared_decimal or ("," if commas and commas >= points else "." if points else "")
     dialect = replace(dialect, unsure=() if decimal else tuple(unsure))
     if not decimal:
         decimal = "," if "," in unsure.values() and dialect.delimiter != "," else "."
-    known: dict[str, Any] = {k: v for found in notes.values() for k, v in found.items()}
+    dialect_notes: dict[str, Any] = {k: v for note in notes.values() for k, v in note.items()}
     mixed = tuple(name for name, sign in signs.items() if sign != decimal)
-    dialect = replace(dialect, **known | {"decimal": decimal, "mixed": mixed})
+    dialect = replace(dialect, **dialect_notes | {"decimal": decimal, "mixed": mixed})
     for name in unsure:
-        made[name], found = infer_type(texts[name], dialect)
-        places[name] = found.get("places", 0)
-    return made, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
+        columns[name], note = infer_type(texts[name], dialect)
+        places[name] = note.get("places", 0)
+    return columns, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
 
 
 def infer_declared(
     texts: Mapping[str, pa.ChunkedArray],
     dialect: Dialect,
     kinds: Mapping[str, str],
-    known: Mapping[str, Collection[str]],
+    categories: Mapping[str, Collection[str]],
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
     """Infer types as `infer_types` does; declared categories stay as they are spelled.
 
@@ -195,18 +195,18 @@ def infer_declared(
     """
     columns, dialect = infer_types(texts, dialect)
     for name, column in columns.items():
-        if spelling_matters(name, column.type, kinds, known):
-            found = spelled_texts(texts[name], column, dialect, known.get(name))
-            columns[name] = column if found is None else found
+        if spelling_matters(name, column.type, kinds, categories):
+            own_texts = spelled_texts(texts[name], column, dialect, categories.get(name))
+            columns[name] = column if own_texts is None else own_texts
     return columns, dialect
 
 
 def spelling_matters(
-    name: str, kind: pa.DataType, kinds: Mapping[str, str], known: Mapping[str, Collection[str]]
+    name: str, kind: pa.DataType, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> bool:
     """Return whether a column that is declared a category was read as something else than text."""
     read_as = kind_of(kind)
-    other = read_as == "numeric" or (known.get(name) and read_as in ("date", "boolean"))
+    other = read_as == "numeric" or (categories.get(name) and read_as in ("date", "boolean"))
     return bool(other) and kinds.get(name) in ("categorical", "ordinal")
 
 
@@ -214,7 +214,7 @@ def spelled_texts(
     texts: pa.ChunkedArray,
     column: pa.ChunkedArray,
     dialect: Dialect,
-    known: Collection[str] | None,
+    categories: Collection[str] | None,
 ) -> pa.ChunkedArray | None:
     """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
     bare = pc.utf8_trim_whitespace(texts)
@@ -223,14 +223,16 @@ def spelled_texts(
     index, entries = indexed(bare)
     first = np.zeros(len(entries) + 1, np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
-    shown = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
+    converted = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
     points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
     number = kind_of(column.type) == "numeric"
-    if number and points.equals(shown.cast(points.type)):
+    if number and points.equals(converted.cast(points.type)):
         return None
-    if known is not None:
-        own, other = (sum(text in known for text in each.to_pylist()) for each in (entries, shown))
-        if own < other or (own == other and not number):
+    if categories is not None:
+        as_spelled, as_converted = (
+            sum(text in categories for text in each.to_pylist()) for each in (entries, converted)
+        )
+        if as_spelled < as_converted or (as_spelled == as_converted and not number):
             return None
     return bare
 
@@ -254,27 +256,27 @@ def infer_type(
     dialect = dialect or Dialect(delimiter="", decimal="")
     index, entries = _distinct(texts)
     bare = pc.utf8_trim_whitespace(entries)
-    told = pc.is_in(bare, value_set=pa.array(dialect.missing, pa.string()))
-    marker = pc.or_(told, pc.is_in(bare, value_set=pa.array(MARKERS)))
-    kept = bare.filter(pc.invert(marker))
-    if kept.null_count == len(kept):
+    is_missing_word = pc.is_in(bare, value_set=pa.array(dialect.missing, pa.string()))
+    marker = pc.or_(is_missing_word, pc.is_in(bare, value_set=pa.array(MARKERS)))
+    present = bare.filter(pc.invert(marker))
+    if present.null_count == len(present):
         # Nothing at all is a missing column; markers alone are what the text says.
-        if texts.null_count == len(texts) or pc.all(told).as_py():
+        if texts.null_count == len(texts) or pc.all(is_missing_word).as_py():
             return pa.chunked_array([pa.nulls(len(texts))]), {}
-        return _without_words(texts, index, told), {}
-    parsed, notes = _parse(kept, dialect)
+        return _without_words(texts, index, is_missing_word), {}
+    parsed, notes = _parse(present, dialect)
     if parsed is None:
-        return _without_words(texts, index, told), {}
-    if pa.types.is_floating(parsed.type) and (decimals_each := _places(kept)):
+        return _without_words(texts, index, is_missing_word), {}
+    if pa.types.is_floating(parsed.type) and (decimals_each := _places(present)):
         notes["places"] = decimals_each
     place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
 
 
-def _without_words(texts: pa.ChunkedArray, index: Any, told: pa.Array) -> pa.ChunkedArray:
+def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.ChunkedArray:
     """The texts of a column, missing where their distinct values are said to be."""
-    gone = np.append(np.asarray(told), False)[index]
-    return pc.if_else(pa.array(~gone), texts, None) if gone.any() else texts
+    missing = np.append(np.asarray(is_word), False)[index]
+    return pc.if_else(pa.array(~missing), texts, None) if missing.any() else texts
 
 
 def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
@@ -328,15 +330,15 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
 
 
 def _places(numbers: pa.Array) -> int:
-    """How many decimals each of the numbers has, as it is written; 0 where they differ."""
-    found = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
-    if found is None:
+    """Return the number of decimals that all numbers are written with; 0 where they differ."""
+    match = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
+    if match is None:
         return 0
-    return len(found[1]) if all_match(numbers, rf"[.,]\d{{{len(found[1])}}}$") else 0
+    return len(match[1]) if all_match(numbers, rf"[.,]\d{{{len(match[1])}}}$") else 0
 
 
 def _some_match(texts: pa.Array, pattern: str) -> bool:
-    """Whether some text holds what the pattern says."""
+    """Return whether some text contains a match of the pattern."""
     return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 

@@ -26,7 +26,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True)
 class Written:
-    """What stands in a file.
+    """The content of a file.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def read_back(
         numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
         whole = read(path, schema=numbers).arrow  # which these formats' packages read as one
         # numbers and booleans stand there in one way, and text beside them in ISO's
-        found = _Cells(Dialect(), classes, frozenset(recoded), False)
+        cells = _Cells(Dialect(), classes, frozenset(recoded), False)
         batches = iter(whole.to_batches(BATCH))
-        return Written(whole.column_names, None, whole.num_rows, found.read(whole.column_names, batches))
+        return Written(whole.column_names, None, whole.num_rows, cells.read(whole.column_names, batches))
     if suffix == ".csv":
         names, batches = read_csv_batches(path, BATCH, like.dialect.encoding)
         names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
@@ -111,11 +111,11 @@ def _parquet(paths: Sequence[Path]) -> Written:
     for path in paths:
         try:
             with pq.ParquetFile(path) as file:
-                found, n_rows = file.schema_arrow, n_rows + file.metadata.num_rows
+                part_schema, n_rows = file.schema_arrow, n_rows + file.metadata.num_rows
         except pa.ArrowException as error:
             raise damaged(path, error) from None
-        schema = found if path is paths[0] else schema
-        if not found.equals(schema):
+        schema = part_schema if path is paths[0] else schema
+        if not part_schema.equals(schema):
             raise InputError(f"{path.name} has other columns than {paths[0].name}")
     texts = [entry.name for entry in schema if is_text(entry.type)]
 
@@ -159,8 +159,8 @@ class _Cells:
             yield pa.RecordBatch.from_arrays(list(columns), names=names)
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
-        wanted, found = self.classes.get(name, "text"), value_class(array.type)
-        if found == "missing" or (found == wanted and not self.escaped):
+        wanted, own_class = self.classes.get(name, "text"), value_class(array.type)
+        if own_class == "missing" or (own_class == wanted and not self.escaped):
             return array
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         texts = as_text(coded.dictionary)
@@ -180,9 +180,9 @@ class _Cells:
                 try:
                     return bare.cast(pa.int64())
                 except pa.ArrowInvalid:
-                    found = bare.cast(pa.float64())
+                    doubles = bare.cast(pa.float64())
                     exact = decimals(bare)
-                    return found if exact is None else exact
+                    return doubles if exact is None else exact
             if wanted == "date":
                 parsed = parse_iso(texts)
                 if parsed is None and self.dialect.dates:
@@ -196,7 +196,7 @@ class _Cells:
         return texts
 
     def _twice(self, name: str, texts: pa.Array, values: pa.Array) -> bool:
-        """Whether two texts, here or in rows before, are the same value."""
-        known = self._spelled.setdefault(name, {})
+        """Return whether two texts, here or in earlier rows, are the same value."""
+        spellings = self._spelled.setdefault(name, {})
         pairs = zip(values.to_pylist(), texts.to_pylist(), strict=True)
-        return any(known.setdefault(value, text) != text for value, text in pairs)
+        return any(spellings.setdefault(value, text) != text for value, text in pairs)

@@ -92,10 +92,10 @@ def read_workbook(
         chosen = _sheet(book, path, sheet)
         where = f"the sheet {chosen.title!r} of {path.name}"
         rows = _rows(chosen)
-        found = next(rows, None)
-        if found is None:
+        first_row = next(rows, None)
+        if first_row is None:
             raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
-        top, header = found
+        top, header = first_row
         xml = _xml(path, book, chosen)
         _check(xml, top, where)
         hidden = [what for what, form in _HIDDEN.items() if form.search(xml)]
@@ -174,14 +174,14 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
         raise InputError(
             f"{path.name} has no sheet {name!r}", hint=f"its sheets are: {', '.join(titles)}"
         )
-    shown = [s for s in sheets if s.sheet_state == "visible" and next(_rows(s), None) is not None]
-    if len(shown) == 1:
-        return shown[0]
-    if not shown:
+    visible = [s for s in sheets if s.sheet_state == "visible" and next(_rows(s), None) is not None]
+    if len(visible) == 1:
+        return visible[0]
+    if not visible:
         raise InputError(f"{path.name} has no sheet with cells")
     raise InputError(
-        f"{path.name} has several sheets: {', '.join(each.title for each in shown)}",
-        hint=f"name one: {path.name}::{shown[0].title}",
+        f"{path.name} has several sheets: {', '.join(each.title for each in visible)}",
+        hint=f"name one: {path.name}::{visible[0].title}",
     )
 
 
@@ -247,7 +247,7 @@ def _name(value: Any) -> str:
 
 
 def _value(cell: Any) -> Any:
-    """What a cell says: numbers that are shown with zeros in front are names, and text."""
+    """Return the value of a cell; numbers that are shown with leading zeros are names, and text."""
     value = cell.value
     if value == "" or (cell.data_type == "e" and value in _MARKS):
         return None
@@ -268,13 +268,13 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
     plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
     others = words.difference(MARKERS, missing)
     if others and not plain:  # numbers and days that are stored as text
-        found, _ = infer_type(pa.chunked_array([pa.array(sorted(others))]))
-        plain = set() if is_text(found.type) else {found.type}
+        inferred, _ = infer_type(pa.chunked_array([pa.array(sorted(others))]))
+        plain = set() if is_text(inferred.type) else {inferred.type}
         others = set() if plain else others
-    gone = {*missing, *(MARKERS if plain and not others else ())} & words
-    if not gone:
+    empty_words = {*missing, *(MARKERS if plain and not others else ())} & words
+    if not empty_words:
         return values
-    return [None if isinstance(v, str) and v.strip() in gone else v for v in values]
+    return [None if isinstance(v, str) and v.strip() in empty_words else v for v in values]
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
@@ -297,9 +297,9 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
             return pa.chunked_array([pa.array(values, pa.int64())])
         numbers = [None if value is None else float(value) for value in values]
         return pa.chunked_array([pa.array(numbers, pa.float64())])
-    for kind, made in ((bool, pa.bool_()), (dt.time, pa.time64("us")), (str, pa.string())):
+    for kind, arrow_type in ((bool, pa.bool_()), (dt.time, pa.time64("us")), (str, pa.string())):
         if kinds == {kind}:
-            return pa.chunked_array([pa.array(values, made)])
+            return pa.chunked_array([pa.array(values, arrow_type)])
     return pa.chunked_array([pa.array([None if v is None else _said(v) for v in values])])
 
 
@@ -336,7 +336,7 @@ def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
         cell.data_type = "s"  # never a formula, never an error
         return cell
 
-    def put(value: Any) -> Any:
+    def to_cell(value: Any) -> Any:
         if isinstance(value, str):
             return text(value)
         if isinstance(value, (dt.date, dt.time)):
@@ -353,7 +353,7 @@ def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
     try:
         page.append([text(name) for name in table.column_names])
         for row in zip(*columns, strict=True):
-            page.append([put(value) for value in row])
+            page.append([to_cell(value) for value in row])
         whole = BytesIO()
         book.save(whole)
     except IllegalCharacterError:
@@ -367,14 +367,14 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     sort = value_class(kind)
     if sort == "number" and not pa.types.is_decimal(kind):
         cells = [None if cell is None or cell != cell else cell for cell in cells]
-        odd = any(c is not None and (abs(c) == float("inf") or _beyond(c)) for c in cells)
+        inexact = any(c is not None and (abs(c) == float("inf") or _beyond(c)) for c in cells)
     elif pa.types.is_timestamp(kind) and not kind.tz:
-        odd = any(c is not None and (_early(c.date()) or c.microsecond % 1000) for c in cells)
+        inexact = any(c is not None and (_early(c.date()) or c.microsecond % 1000) for c in cells)
     elif pa.types.is_date(kind):
-        odd = any(c is not None and _early(c) for c in cells)
+        inexact = any(c is not None and _early(c) for c in cells)
     else:
-        odd = sort not in ("boolean", "text", "missing")
-    if not odd or is_text(kind):
+        inexact = sort not in ("boolean", "text", "missing")
+    if not inexact or is_text(kind):
         return cells
     return [cell for chunk in column.chunks for cell in cell_text(chunk).to_pylist()]
 

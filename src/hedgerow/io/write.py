@@ -1,4 +1,4 @@
-"""The way out: the kind of file that came in, private to the user."""
+"""Write a table in the kind of file that came in, private to the user."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
     for i, table in enumerate(tables):
         with (
             private_file(folder / PART_FILE.format(i)) as file,
-            parquet_writer(table.schema, file) as put,
+            parquet_writer(table.schema, file) as write,
         ):
-            put(table)
+            write(table)
 
 
 def in_parts(table: pa.Table) -> Iterator[pa.Table]:
@@ -131,15 +131,15 @@ def _writer(
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
     """The columns that a format cannot hold, with their types."""
-    found = []
+    unsupported = []
     for field in table.schema:
         try:
             write(table.select([field.name]), BytesIO())
         except MemoryError:
             raise
         except pa.ArrowException:
-            found.append(f"{field.name!r} ({field.type})")
-    return found
+            unsupported.append(f"{field.name!r} ({field.type})")
+    return unsupported
 
 
 def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
@@ -162,38 +162,38 @@ def _written_out(table: pa.Table) -> pa.Table:
 
 
 def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
-    with parquet_writer(table.schema, file) as put:
-        put(table)
+    with parquet_writer(table.schema, file) as write:
+        write(table)
 
 
 @contextmanager
 def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
-    """What writes tables of one schema to a Parquet file, one after the other.
+    """Yield a function that writes tables of one schema to a Parquet file, one after the other.
 
     A file is the same however its rows come, and whether text comes as dictionaries, as long as each
     table but the last has whole parts of `ROW_GROUP` rows, and the dictionaries of a column are one.
     """
     import pyarrow.parquet as pq
 
-    held = pa.schema([field.with_type(in_parquet(field.type)) for field in schema])
+    stored_schema = pa.schema([field.with_type(in_parquet(field.type)) for field in schema])
     # Without Arrow's own schema, dictionaries are written as they stand and read as plain text.
-    simple = all(_simple(field.type) for field in held)
+    simple = all(_simple(field.type) for field in stored_schema)
 
     def stored(table: pa.Table) -> pa.Table:
-        table = table if held.equals(schema) else table.cast(held)
+        table = table if stored_schema.equals(schema) else table.cast(stored_schema)
         return _as_appears(table) if simple else _written_out(table)
 
     with ExitStack() as stack:
         writer: Any = None
 
-        def put(table: pa.Table) -> None:
+        def write(table: pa.Table) -> None:
             nonlocal writer
             for start in range(0, table.num_rows, ROW_GROUP):
                 part = stored(table.slice(start, ROW_GROUP))
                 if writer is None:
                     # The least and the greatest text take as long to find as all the rest, and nobody asks.
                     numbers = [e.name for e in part.schema if pa.types.is_primitive(e.type)]
-                    made = pq.ParquetWriter(
+                    parquet = pq.ParquetWriter(
                         file,
                         part.schema,
                         compression="zstd",
@@ -201,10 +201,10 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
                         store_schema=not simple,
                         write_statistics=numbers,
                     )
-                    writer = stack.enter_context(made)
+                    writer = stack.enter_context(parquet)
                 writer.write_table(part, row_group_size=ROW_GROUP)
 
-        yield put
+        yield write
         if writer is None:  # a table without rows, whose types are asked for
             empty = stored(schema.empty_table())
             stack.enter_context(pq.ParquetWriter(file, empty.schema, store_schema=not simple))
@@ -222,15 +222,15 @@ def _as_appears(table: pa.Table) -> pa.Table:
         cells = one_piece(table.column(i))
         if coded and (cells.dictionary.null_count or len(cells.dictionary.unique()) < len(cells.dictionary)):
             cells, coded = cells.dictionary_decode(), False
-        found = pc.dictionary_encode(cells.indices if coded else cells)
-        entries = cells.dictionary.take(found.dictionary) if coded else found.dictionary
-        made = pa.DictionaryArray.from_arrays(found.indices.cast(pa.int32()), entries)
-        table = table.set_column(i, field.name, made)
+        recoded = pc.dictionary_encode(cells.indices if coded else cells)
+        entries = cells.dictionary.take(recoded.dictionary) if coded else recoded.dictionary
+        array = pa.DictionaryArray.from_arrays(recoded.indices.cast(pa.int32()), entries)
+        table = table.set_column(i, field.name, array)
     return table
 
 
 def _simple(kind: pa.DataType) -> bool:
-    """Whether Parquet alone, without a note of the Arrow type, gives the same type back."""
+    """Return whether Parquet restores the same type without its Arrow schema."""
     if pa.types.is_dictionary(kind):
         return bool(pa.types.is_string(kind.value_type))
     if pa.types.is_timestamp(kind):
@@ -254,8 +254,8 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
                     f"column {field.name!r} holds infinities, which JSON cannot",
                     hint="write CSV, Parquet or Arrow",
                 )
-            known = pc.if_else(pc.is_nan(column), None, column)
-            table = table.set_column(i, field.name, known)
+            finite = pc.if_else(pc.is_nan(column), None, column)
+            table = table.set_column(i, field.name, finite)
     for batch in _batches(table):
         with connected(pa.ArrowInvalid) as connection:  # a type that it does not know
             connection.register("batch", _written_out(batch))
@@ -306,7 +306,7 @@ def write_csv(
 
 @contextmanager
 def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
-    """What takes UTF-8 and writes it to a file as `Dialect.encoding` has it.
+    """Yield a file that takes UTF-8 and is written in `Dialect.encoding`.
 
     Raises
     ------
@@ -392,10 +392,10 @@ def columns_to_escape(table: Table) -> list[str]:
     >>> escaped(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
     ['note', '-x']
     """
-    found = []
+    names = []
     for field in table.types:
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         texts = table.entries(field.name) if is_text(kind) else pa.array([], pa.string())
         if any(pc.any(_is_risky(each, _RISKY)).as_py() for each in (texts, pa.array([field.name]))):
-            found.append(field.name)
-    return found
+            names.append(field.name)
+    return names
