@@ -81,7 +81,7 @@ def test_the_public_face_loads_nothing_heavy() -> None:
 
 def test_a_short_report_loads_nothing_that_takes_longer_than_a_small_table() -> None:
     code = (
-        "import sys, hedgerow.workflow.session, hedgerow.audit.measure, hedgerow.release.write\n"
+        "import sys, hedgerow.workflow.session, hedgerow.audit.measure, hedgerow.release.folder\n"
         "print(sorted({'scipy.stats', 'scipy.optimize', 'sklearn'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -290,7 +290,7 @@ def test_bad_input_is_told_clearly_and_writes_nothing(
 def test_a_broken_promise_exits_with_1(
     here: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hedgerow.release import release as module
+    from hedgerow.backends import memory as module
 
     real = module.write_table
     monkeypatch.setattr(module, "write_table", lambda table, *a, **k: real(table.slice(1), *a, **k))
@@ -316,7 +316,7 @@ def test_other_failures_are_told_without_values(
     words: str,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from hedgerow.release import release as module
+    from hedgerow.backends import memory as module
 
     def fail(*_: Any, **__: Any) -> None:
         raise failure
@@ -412,7 +412,7 @@ def test_where_stderr_is_closed_the_result_stands_alone(
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_in_the_middle_leaves_nothing(here: Path) -> None:
     code = (
-        "import sys, time\nfrom hedgerow.release import release as module\nreal = module.write_table\n"
+        "import sys, time\nfrom hedgerow.backends import memory as module\nreal = module.write_table\n"
         "def slow(*a, **k):\n    real(*a, **k)\n    print('writing', flush=True)\n    "
         "time.sleep(60)\n"
         "module.write_table = slow\nfrom hedgerow.cli import main\nmain(sys.argv[1:])"
@@ -508,7 +508,7 @@ SAYS = {
     "release": "protect",
     "release/apply.py": "apply",
     "release/warnings.py": "protect frontier",
-    "release/write.py": "protect frontier",
+    "release/folder.py": "protect frontier",
     "report": "protect audit",
     "workflow": "protect",
     "workflow/methods.py": "protect frontier",

@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.errors import OutputError
 from hedgerow.files import write_private
-from hedgerow.release.write import write_folder
+from hedgerow.release.folder import write_folder
 
 ROLES = ["--quasi", "age,job", "--sensitive", "income", "-k", "5"]
 PROTECT = ["protect", "people.csv", *ROLES, "--no-report", "--out", "out"]
@@ -76,7 +76,7 @@ def test_a_release_that_was_being_replaced_when_killed_is_there_again(here: Path
             sys.executable,
             "-c",
             "import os, signal, sys\nfrom pathlib import Path\n"
-            "from hedgerow.release.write import write_folder\nfrom hedgerow.files import *\n"
+            "from hedgerow.release.folder import write_folder\nfrom hedgerow.files import *\n"
             "real = os.rename\n"
             "def rename(a, b):\n"
             "    real(a, b)\n"
@@ -98,7 +98,7 @@ def test_a_release_that_was_being_replaced_when_killed_is_there_again(here: Path
 def test_what_a_killed_process_left_is_swept_and_what_others_write_is_not(here: Path) -> None:
     ready = (
         "import os, signal, sys\nfrom pathlib import Path\n"
-        "from hedgerow.release.write import write_folder\nfrom hedgerow.files import *\n"
+        "from hedgerow.release.folder import write_folder\nfrom hedgerow.files import *\n"
         "def fill(f):\n"
         "    write_private(f / 'plan.json', '2')\n"
         "    with private_file('plan.json'):\n"

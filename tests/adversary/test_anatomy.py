@@ -19,7 +19,7 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.backends.row_ids import hashes, words_of
+from hedgerow.backends.randomize import hashes, words_of
 from hedgerow.io.read import read
 from hedgerow.methods.anatomy import bucketize
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 import hedgerow as hr
-from hedgerow.backends.row_ids import Rows
+from hedgerow.backends.randomize import Rows
 from hedgerow.io.read import read
 from hedgerow.methods.randomized_response import likelihood_of_kept
 

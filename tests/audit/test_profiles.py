@@ -19,7 +19,7 @@ from hedgerow.audit.safe_harbor import identifiers_found
 from hedgerow.cli.app import run
 from hedgerow.columns.table import Table
 from hedgerow.errors import Cancelled, ParameterError, PromiseError
-from hedgerow.release.evidence import evidence_schema
+from hedgerow.release.records import evidence_schema
 from hedgerow.report.figures import standard_verdict
 from hedgerow.report.verdict import verdicts
 

@@ -17,7 +17,7 @@ from hedgerow.audit.subject import Subject
 from hedgerow.audit.utility.loss import certainty_penalty
 from hedgerow.errors import InputError, SchemaError
 from hedgerow.io.read import read
-from hedgerow.release.mapping import RowMap
+from hedgerow.release.records import RowMap
 
 from .conftest import people_of
 

@@ -38,7 +38,7 @@ from hedgerow.errors import (
 )
 from hedgerow.io import write
 from hedgerow.progress import cautions
-from hedgerow.release import apply_plan, streamed_release
+from hedgerow.release import apply_plan
 
 SCHEMA = hr.Schema(quasi=["age", "job", "since"], sensitive=["pay", "ill"], other=["note"])
 METHOD = hr.MART(k=5)
@@ -224,7 +224,7 @@ def test_draws_are_those_of_memory(
     wanted = hr.protect(file, schema, hr.RandomizedResponse(**asked), engine="memory")
     files = digests(wanted.write(tmp_path / "wanted", mapping=True))
     monkeypatch.setattr("hedgerow.backends.randomize._WINDOW", 512)
-    monkeypatch.setattr("hedgerow.backends.row_ids._WINDOW", 700)
+    monkeypatch.setattr("hedgerow.backends.randomize._HASHED", 700)
     monkeypatch.setattr("hedgerow.methods.response.contingency._WINDOW", 900)
     release = hr.protect(
         tmp_path / "part-*.parquet", schema, hr.RandomizedResponse(**asked), engine="duckdb"
@@ -504,12 +504,11 @@ def test_what_cannot_be_done_is_refused_before_work(file: Path, home: Path) -> N
 def test_auto_takes_what_has_room(
     file: Path, home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert not isinstance(hr.protect(file, SCHEMA, METHOD), streamed_release.StreamedRelease)
+    assert hr.protect(file, SCHEMA, METHOD).original.is_loaded
     monkeypatch.setattr("hedgerow.backends.select._CELL", 1 << 30)
-    assert isinstance(hr.protect(file, SCHEMA, METHOD), streamed_release.StreamedRelease)
-    assert not isinstance(
-        hr.protect(file, SCHEMA.replace(sensitive=["ill"]), hr.Anatomy(2)), streamed_release.StreamedRelease
-    )
+    assert not hr.protect(file, SCHEMA, METHOD).original.is_loaded
+    alone = hr.protect(file, SCHEMA.replace(sensitive=["ill"]), hr.Anatomy(2))
+    assert alone.original.is_loaded
 
 
 def test_too_many_values_for_the_memory(file: Path, home: Path) -> None:

@@ -24,7 +24,7 @@ from hedgerow.cli.app import run
 from hedgerow.errors import InputError, OutputError, PromiseError
 from hedgerow.io import write
 from hedgerow.progress import cautions
-from hedgerow.release import apply_plan, streamed_release
+from hedgerow.release import apply_plan
 
 from .conftest import people
 
@@ -94,14 +94,14 @@ def test_what_reads_a_release_reads_its_parts(
 def test_a_lost_or_strange_part_is_found(home: Path, tmp_path: Path, small: None, monkeypatch: Any) -> None:
     file = tmp_path / "people.parquet"
     pq.write_table(people(), file)
-    before = streamed_release.write_streamed
+    before = engine.write
 
     def spoilt(spoil: Any) -> None:
-        def written(table: Any, folder: Path, *given: Any) -> None:
-            before(table, folder, *given)
+        def written(table: Any, folder: Path, **given: Any) -> None:
+            before(table, folder, **given)
             spoil(folder)
 
-        monkeypatch.setattr(streamed_release, "write_streamed", written)
+        monkeypatch.setattr(engine, "write", written)
 
     release = hr.protect(file, SCHEMA, METHOD, engine="duckdb", parts=True)
     spoilt(lambda folder: (folder / NAMES[-1]).unlink())

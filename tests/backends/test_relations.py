@@ -33,8 +33,8 @@ def test_a_relation_gives_a_relation(engine: str, home: Path) -> None:
         assert [tuple(row.values()) for row in wanted] == found
         assert release.verify()
         made = apply_plan(release.plan, relation, engine=engine)
-        assert isinstance(made.frame, Relation)
-        frame = made.frame
+        assert isinstance(made.table, Relation)
+        frame = made.table
         del made, release
         gc.collect()
         assert frame.fetchall() == found  # its files are there as long as it is

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.backends import row_ids as rows
-from hedgerow.backends.row_ids import NUMBER, Rows, normal, numbered, sequence
+from hedgerow.backends import randomize as rows
+from hedgerow.backends.randomize import NUMBER, Rows, normal, numbered, sequence
 from hedgerow.columns.row_hashes import key_words
 from hedgerow.io.read import read
 

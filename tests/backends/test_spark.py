@@ -19,10 +19,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.backends.spark import cluster, growing, leaves, recode, writing
+from hedgerow.backends.spark import cluster, growing, recode, spark_files
 from hedgerow.backends.spark import spark_table as table
 from hedgerow.plan.records import dumps
-from hedgerow.release import on_cluster
 from hedgerow.release.release import Release
 
 PEOPLE = hr.datasets.make_people(600, seed=3).select(
@@ -115,7 +114,7 @@ def test_a_lost_worker_changes_nothing(
 
         return real(frame, once, schema, whole=whole)
 
-    for module in (table, growing, leaves, recode, writing, on_cluster):
+    for module in (table, growing, recode, spark_files):
         monkeypatch.setattr(module, "over_parts", dying)
     monkeypatch.setattr(growing, "SMALL", 400)
     found = hr.protect(people, SCHEMA, hr.MART(8))

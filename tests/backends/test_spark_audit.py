@@ -48,7 +48,7 @@ def people(n: int) -> pa.Table:
 
 @pytest.mark.parametrize("method", METHODS, ids=[type(m).__name__ + str(i) for i, m in enumerate(METHODS)])
 def test_pairs_are_counted(spark: Any, method: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("hedgerow.audit.spark_tables"), "copied_here", None)  # nothing is copied
+    monkeypatch.setattr(import_module("hedgerow.backends.spark"), "copied_here", None)  # nothing is copied
     table = people(600)
     schema = SCHEMA.replace(other=["at"], identifiers=["id"])
     release = hr.protect(spark.createDataFrame(table).repartition(3), schema, method)

@@ -197,7 +197,7 @@ def test_combinations_are_counted(spark: Any, monkeypatch: pytest.MonkeyPatch) -
     rows = zip(*codes.values(), strict=True)
     found = [tuple(v[c] for v, c in zip(names, row, strict=True)) for row in rows]
     assert dict(zip(found, counts.tolist(), strict=True)) == {("x", 1): 6, (None, 2): 3, ("y", 1): 3}
-    monkeypatch.setattr("hedgerow.backends.spark.joint_codes.MOST_TOGETHER", 2)
+    monkeypatch.setattr("hedgerow.backends.spark.packing.MOST_TOGETHER", 2)
     with pytest.raises(UnsupportedError, match="'a', 'b' have more than 2 combinations"):
         held.combinations(["a", "b"])
 
@@ -215,7 +215,7 @@ def test_codes_that_would_not_fit_here_stay_away(
     def never(*_: Any) -> Any:
         raise AssertionError("codes were brought here")
 
-    monkeypatch.setattr("hedgerow.backends.spark.joint_codes.memory_of", lambda _: 10_000)
+    monkeypatch.setattr("hedgerow.backends.spark.packing.memory_of", lambda _: 10_000)
     monkeypatch.setattr(SparkTable, "combinations", never)
     with pytest.raises(UnsupportedError, match="codes of 300 records come together"):
         hr.protect(people, SCHEMA, method)

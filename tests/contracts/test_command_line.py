@@ -15,7 +15,7 @@ import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.io.read import read
 from hedgerow.methods.estimator import TRIED
-from hedgerow.release.write import OURS
+from hedgerow.release.folder import OURS
 
 from .methods import CASES, Case
 from .tables import TABLES

@@ -304,10 +304,10 @@ FAILURES = [OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), KeyboardInterrupt(
 @pytest.mark.parametrize(
     "target",
     [
-        "hedgerow.release.release.write_table",
+        "hedgerow.backends.memory.write_table",
         "hedgerow.release.artifacts.pieces",
         "hedgerow.release.artifacts.verify_file",
-        "hedgerow.release.write.os.rename",
+        "hedgerow.release.folder.os.rename",
     ],
 )
 @pytest.mark.parametrize("failure", FAILURES, ids=["disk full", "Ctrl-C", "no memory"])
@@ -341,7 +341,7 @@ def test_a_failed_replacement_keeps_the_old_release(
             raise failure
         rename(source, target)
 
-    monkeypatch.setattr("hedgerow.release.write.os.rename", second_fails)
+    monkeypatch.setattr("hedgerow.release.folder.os.rename", second_fails)
     with pytest.raises((OutputError, KeyboardInterrupt, MemoryError)):
         release.write(folder, force=True)
     assert written(tmp_path) == ["out"]
@@ -351,7 +351,7 @@ def test_a_failed_replacement_keeps_the_old_release(
 def test_a_file_that_does_not_hold_the_release_is_not_kept(
     release: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hedgerow.release import release as module
+    from hedgerow.backends import memory as module
 
     real = module.write_table
 

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.backends import memory as room
 from hedgerow.columns.table import Table
 from hedgerow.errors import PromiseError
 from hedgerow.io.read import read
 from hedgerow.plan import Cell, ColumnMap, Maps, Plan, PlanColumn, Recoded
 from hedgerow.release import expected_rows as rows_of_a_release
-from hedgerow.release import release as room
-from hedgerow.release.rederive.centres import untrue
+from hedgerow.release.rederive.partition_recipes import untrue
 from hedgerow.release.rederive.recipe import Numbers
 from hedgerow.release.verify import classes, verify
 

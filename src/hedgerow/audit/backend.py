@@ -8,13 +8,11 @@ from typing import Any
 
 from ..backends import engine
 from ..backends.select import chosen
-from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
 from ..columns.workspace import LEAST
 from ..errors import UnsupportedError
 from ..io.read import read
-from ..release.folder import released_file, whole
-from ..release.write import PLAN
+from ..release.folder import PLAN, released_file, whole
 from ..schema import Schema
 
 AUDITED = ("memory", "duckdb")
@@ -70,12 +68,13 @@ def bytes_of(n_rows: int, n_columns: int) -> int:
 
 def check_room(original: Table | None) -> None:
     """Refuse a table that streams past and is too large to measure."""
-    if not isinstance(original, ChunkedTable):
+    limit = None if original is None else original.memory_limit
+    if original is None or limit is None:
         return
     needed = bytes_of(original.n_rows, len(original.names))
-    if needed > original.workspace.memory:
+    if needed > limit:
         raise UnsupportedError(
             f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
-            f"{original.workspace.memory / 1e9:,.1f} GB are allowed",
+            f"{limit / 1e9:,.1f} GB are allowed",
             hint="allow more (memory=, --memory), or a part of the table; protect --no-report measures nothing",
         )

@@ -12,8 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ..backends.spark.spark_table import Gathered
-from ..columns.chunked_table import ChunkedTable
+from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError, UnsupportedError
 from ..io.read import read
@@ -657,9 +656,11 @@ def audit(
     tell = telling(progress)
     named, here = [name for name, value in asked_for.items() if value], None
     noted: tuple[str, ...] = ()
-    if engine == "spark":
+    if (there := remote_engine(None, engine)) is not None:
         refuse_whole(named, sample)
-        original, released, plan, noted = put_there(original, released, schema, plan, memory)
+        original, released, plan, noted = put_there(
+            there, original, released, schema, plan, memory
+        )
     if is_clustered(original) or is_clustered(released):
         refuse_whole(named, sample)
         if key is None and paired is not False:
@@ -670,7 +671,7 @@ def audit(
             original, released, schema, plan = copies(
                 original, released, schema, plan, memory, key is not None or paired is False
             )
-        engine = "auto" if engine == "spark" else engine  # the copies say what holds them
+        engine = "auto" if there is not None else engine  # the copies say what holds them
     if here is None:
         holds = holder(original, released, engine, memory)
         if holds.streams:
@@ -801,7 +802,7 @@ def _tried(wanted: Mapping[str, bool]) -> bool:
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
     """The records that attacks are tried on; None where these are all, and in memory."""
-    streams = isinstance(sides.original, (ChunkedTable, Gathered))
+    streams = sides.original is not None and not sides.original.is_loaded
     if n is None or (n >= sides.n_rows and not streams):
         return None
     if not isinstance(sides, Pair):

@@ -16,7 +16,7 @@ from ..io.read import read
 from ..kernels.siphash import siphash_words
 from ..measures import Groups, IntArray, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
-from ..release.mapping import RowMap
+from ..release.records import RowMap
 from ..schema import Schema
 from .matching import find_rows
 from .released_values import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..backends.row_ids import hashes
+from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..key import Key
 from ..measures import IntArray, group

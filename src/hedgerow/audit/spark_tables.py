@@ -5,18 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..backends import engine as computing
-from ..backends import transform
-from ..backends.select import is_frame
-from ..backends.spark.joint_counts import paired, same_rows
-from ..backends.spark.spark_table import SparkTable
+from ..backends.base import RemoteEngine
+from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..errors import InputError, UnsupportedError
 from ..plan import Plan
-from ..release.folder import altered, released_file
-from ..release.mapping import MAPPING
-from ..release.spark_release import SparkRelease, copied_here
-from ..release.write import AUDIT
+from ..release import Release
+from ..release.folder import AUDIT, MAPPING, altered, released_file
 from ..schema import Schema
 from .backend import bytes_of
 from .subject import Subject, folder_of, plan_of, roles
@@ -24,17 +19,26 @@ from .subject import Subject, folder_of, plan_of, roles
 
 def is_clustered(source: Any) -> bool:
     """Return whether something stands for a table on a cluster."""
-    return isinstance(source, (SparkRelease, SparkTable)) or is_frame(source)
+    return remote_engine(_released(source)) is not None
 
 
-def _table(source: Any) -> SparkTable:
-    if isinstance(source, SparkRelease):
-        return source.released
-    return source if isinstance(source, SparkTable) else SparkTable(source)
+def _released(source: Any) -> Any:
+    return source.released if isinstance(source, Release) else source
+
+
+def _table(source: Any) -> Table:
+    source = _released(source)
+    there = remote_engine(source)
+    return source if there is None else there.as_table(source)
 
 
 def put_there(
-    original: Any, released: Any, schema: Schema | None, plan: Plan | None, memory: Any = None
+    there: RemoteEngine,
+    original: Any,
+    released: Any,
+    schema: Schema | None,
+    plan: Plan | None,
+    memory: Any = None,
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
     """Open both tables on the cluster, where they are files; return the plan of a release folder, and notes.
 
@@ -61,7 +65,6 @@ def put_there(
             )
         notes = tuple(filter(None, [altered(folder, AUDIT)]))
         released = released_file(folder)
-    there = computing("spark")
     if isinstance(original, (str, Path)):
         original = there.open(original, schema=schema, memory=memory)
     if isinstance(released, (str, Path)):
@@ -86,7 +89,7 @@ def copies(
     UnsupportedError
         The order of the rows pairs them, which a cluster does not keep.
     """
-    if isinstance(released, SparkRelease):
+    if isinstance(released, Release):
         schema, plan = schema or released.schema, plan or released.plan
     if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
         raise UnsupportedError(
@@ -95,10 +98,14 @@ def copies(
             hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
         )
     original, released = (
-        copied_here(_table(each), memory) if is_clustered(each) else each
-        for each in (original, released)
+        _copied_here(each, memory) for each in (original, released)
     )
     return original, released, schema, plan
+
+
+def _copied_here(source: Any, memory: Any) -> Any:
+    there = remote_engine(_released(source))
+    return source if there is None else there.copied_here(_table(source), memory)
 
 
 def counted(
@@ -113,11 +120,11 @@ def counted(
 
     Parameters
     ----------
-    original : Spark DataFrame or SparkTable
-    released : SparkRelease, Spark DataFrame or SparkTable
+    original : Spark DataFrame or Table
+    released : Release on a cluster, Spark DataFrame or Table
     schema : Schema, optional
     plan : Plan, optional
-        Of a release that is no `SparkRelease`.
+        Of a release that is no `Release`.
     weights : str, optional
         Column of sampling weights, by default the schema's.
     memory : str or int, optional
@@ -131,17 +138,18 @@ def counted(
     Raises
     ------
     InputError
-        A `SparkRelease` was made from another table.
+        A `Release` was made from another table.
     UnsupportedError
         The codes do not fit into the memory of this process.
     """
-    if not (is_clustered(original) and is_clustered(released)):
+    there = remote_engine(original)
+    if there is None or not is_clustered(released):
         return None
-    plan = released.plan if isinstance(released, SparkRelease) else plan
-    if plan is None or not (isinstance(released, SparkRelease) or _made_again(plan)):
+    plan = released.plan if isinstance(released, Release) else plan
+    if plan is None or not (isinstance(released, Release) or _made_again(plan)):
         return None
     before, after = _table(original), _table(released)
-    schema = schema or (released.schema if isinstance(released, SparkRelease) else roles(plan))
+    schema = schema or (released.schema if isinstance(released, Release) else roles(plan))
     if schema.person is not None or schema.household is not None:
         return None
     schema.check(before.names)
@@ -154,23 +162,26 @@ def counted(
                 each.entries(name)
     except UnsupportedError:  # too many values for codes, which a copy has room for
         return None
-    if isinstance(released, SparkRelease):
+    if isinstance(released, Release):
         named = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
         shared = [name for name in named if name in released.original.names]
-        if not same_rows(before, released.original, shared):
+        if not there.same_rows(before, released.original, shared):
             raise _other_table()
-        maker = after.maker
-    else:
-        columns = transform(plan, before).columns.values()
-        maker = next((column.maker for column in columns), None)
     needed = bytes_of(before.n_rows, len(names))
-    both = paired(before, after, maker, names, besides=needed, memory=memory or before.memory)
+    both = there.paired(
+        before,
+        after,
+        None if isinstance(released, Release) else plan,
+        names,
+        besides=needed,
+        memory=memory,
+    )
     if both is None:
-        if isinstance(released, SparkRelease):
+        if isinstance(released, Release):
             raise _other_table()
         return None
     one, other = both
-    verified = isinstance(released, SparkRelease) or plan.recoding.risk_model == "linkage"
+    verified = isinstance(released, Release) or plan.recoding.risk_model == "linkage"
     return one, Subject(other, schema, plan, verified=verified, beside=True)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..backends import engine as computing
 from ..backends import transform
-from ..backends.row_ids import hashes
-from ..columns.chunked_table import ChunkedTable
+from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..key import Key
@@ -21,9 +20,8 @@ from ..measures.guarantees import KAnonymity
 from ..notation import Cell
 from ..plan import Plan
 from ..release import Release
-from ..release.folder import altered, is_table, released_file
-from ..release.mapping import MAPPING, RowMap
-from ..release.write import AUDIT, PLAN
+from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
+from ..release.records import RowMap
 from ..schema import READING, UNSAID, Schema
 from .backend import Holder
 from .whole_rows import rows_alike
@@ -220,7 +218,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """The rows that a plan turns into the released ones; None where it makes other rows."""
     if original.n_rows != released.n_rows:
         return None
-    if isinstance(original, ChunkedTable):
+    if not original.is_loaded:
         return _by_hashes(plan, original, released)
     made = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
@@ -228,12 +226,13 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     return None if lost else rows
 
 
-def _by_hashes(plan: Plan, original: ChunkedTable, released: Table) -> IntArray | None:
+def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """The same of an original that streams past: rows are alike where their keyed hashes are."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    made, rows = computing(original.engine).release(
+    output = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
     )
+    made, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
     key, found = Key.new(), []
     for table in (made, released):

@@ -1,5 +1,5 @@
 """Where plans are executed."""
 
-from .base import ENGINES, Engine, Transformed, engine, transform
+from .base import ENGINES, Engine, ReleasedTable, Transformed, engine, transform
 
-__all__ = ["ENGINES", "Engine", "Transformed", "engine", "transform"]
+__all__ = ["ENGINES", "Engine", "ReleasedTable", "Transformed", "engine", "transform"]

@@ -12,13 +12,13 @@ operation           cost                              what comes back to the cal
 ==================  ================================  ==================================
 ``open``            the files' descriptions; one      names, types, number of rows
                     copy of what is no Parquet
-``value_counts``    one pass over a column            v values and counts
 ``encode``          one pass over c columns           n codes of 1 to 4 bytes each, in
                                                       arrays that may lie in a file
 ``execute``         one pass over codes               the recoded columns
 ``release``         every row read and written once,  the released table, and n row
                     sorted by its content             numbers of 4 bytes (private)
-``read_back``       one pass over what was written    a table
+``write``           every row read and written once   nothing
+``over_parts``      one pass over the rows            what was asked of each part
 ==================  ================================  ==================================
 
 Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
@@ -46,27 +46,57 @@ columns (`Method.joint_columns`): a cluster counts the combinations and brings t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.column import Column, ValueCounts
+from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import ParameterError, PlanError, UnsupportedError
+from ..errors import ParameterError, PlanError, SchemaError, UnsupportedError
+from ..io.read import read
 from ..key import Key
-from ..plan import Plan
+from ..measures import Classes, Persons
+from ..plan import Partition, Plan, PlanColumn
 from ..schema import Schema
 from .release_order import ReleasedCodes
 
 ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
 """Engines by name, and the file of this folder that holds each."""
 
+T = TypeVar("T")
+PartWork = Callable[[Table, Mapping[str, pa.Array] | None], T]
+"""Called with a part of a table, and with its released columns where these are drawn again."""
 Released = Mapping[str, pa.Array | ReleasedCodes]
 """Released columns: values, or what stands for them where rows are too many."""
+
+
+@dataclass(frozen=True)
+class ReleasedTable:
+    """A released table as a backend made it.
+
+    Parameters
+    ----------
+    frame : the kind of frame that came in, or a table that is not loaded
+    rows : integer array of shape (n_rows,), or None
+        The row behind each of its rows; None where the order was kept, or where rows have no
+        numbers (on a cluster).
+    files : Table, optional
+        Holds its rows where nobody else changes them; None where `frame` holds them.
+    """
+
+    frame: Any
+    rows: NDArray[Any] | None = None
+    files: Table | None = None
+
+    @property
+    def table(self) -> Table:
+        """The released table as it stands now."""
+        return read(self.frame) if self.files is None else self.files
 
 
 class Transformed:
@@ -176,10 +206,6 @@ class Engine(Protocol):
         """
         ...
 
-    def value_counts(self, table: Table, name: str) -> ValueCounts:
-        """The distinct values of a column, and how often each occurs."""
-        ...
-
     def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
         """Some columns as codes into sorted dictionaries."""
         ...
@@ -196,18 +222,101 @@ class Engine(Protocol):
         drop: Iterable[str] = (),
         keep_order: bool = False,
         parts: bool = False,
-    ) -> tuple[Any, NDArray[Any] | None]:
-        """The table with some columns replaced and some dropped, in the order of its content.
+    ) -> ReleasedTable:
+        """Return the table with some columns replaced and some dropped, in the order of its content.
 
         `parts` says that it will be written as a folder of Parquet files, to an engine that writes
         it while it puts it in order.
-        Also the row behind each of its rows; None where the order was kept, or where rows have no
-        numbers (on a cluster).
         """
         ...
 
-    def read_back(self, released: Any) -> Table:
-        """The released table."""
+    def write(
+        self, table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
+    ) -> None:
+        """Write a released table to one file, or in `parts` to a folder of Parquet files.
+
+        Parameters
+        ----------
+        table : Table
+        file : Path
+            Its ending decides the format; any other ending takes that of `like`.
+        like : Table
+            The table that came in.
+        escape : bool
+            In CSV, put an apostrophe before cells that a spreadsheet would run.
+        """
+        ...
+
+    def over_parts(
+        self,
+        table: Table,
+        work: PartWork[T],
+        names: Sequence[str],
+        *,
+        groups: Partition | None = None,
+        redrawn: Table | None = None,
+    ) -> Iterator[T]:
+        """Yield the results of `work` on the parts of a table, run where the rows are.
+
+        A table of this machine is one part, the table itself.
+
+        Parameters
+        ----------
+        table : Table
+        work : callable
+            Takes a part as a table and, with `redrawn`, its released columns. A cluster sends it
+            to executors, so it holds plain data and no key.
+        names : sequence of str
+            The columns that it reads.
+        groups : Partition, optional
+            Have all rows of a group in one part.
+        redrawn : Table, optional
+            A release of this table whose draws are made again for `work`, where rows have no
+            numbers by which they stand beside their release.
+        """
+        ...
+
+    def classes(
+        self,
+        table: Table,
+        quasi: Sequence[str],
+        sensitive: Sequence[PlanColumn],
+        persons: Persons | None = None,
+    ) -> Classes:
+        """Return the classes of equal cells of a released table, with its sensitive columns."""
+        ...
+
+
+class RemoteEngine(Engine, Protocol):
+    """An engine whose rows are on other machines: what comes here are counts and copies."""
+
+    def as_table(self, source: Any) -> Table:
+        """Return a frame of this engine as a table."""
+        ...
+
+    def copied_here(self, table: Table, memory: str | int | None = None) -> Table:
+        """Return a copy in a private folder of this machine, which streams."""
+        ...
+
+    def same_rows(self, one: Table, other: Table, names: Sequence[str]) -> bool:
+        """Return whether two tables hold the same rows in some columns, in whatever order."""
+        ...
+
+    def paired(
+        self,
+        original: Table,
+        released: Table,
+        plan: Plan | None,
+        names: Sequence[str],
+        *,
+        besides: int = 0,
+        memory: Any = None,
+    ) -> tuple[Table, Table] | None:
+        """Return a table and its release row beside row, as counted pairs of codes.
+
+        By `plan` the release is made once more; without one as it was made. None where it does not
+        hold exactly what is made of the original.
+        """
         ...
 
 
@@ -244,6 +353,14 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
             hint="give the table's times a zone, or take it away, as in the table of the plan",
         )
     return engine(table.engine).execute(plan, table, key)
+
+
+def sensitive_column(column: PlanColumn, released: Table) -> Column:
+    """Return a released sensitive column under its kind, or as categories when recoded to text."""
+    try:
+        return released.like(column)
+    except SchemaError:
+        return released.column(column.name, kind="categorical")
 
 
 Executor = Callable[..., Transformed]

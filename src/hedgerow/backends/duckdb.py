@@ -6,6 +6,7 @@ of all rows are in arrays, in files where they are many; rows stream past.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -13,23 +14,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..columns.chunked_table import ChunkedTable
-from ..columns.column import Column, ValueCounts
+from ..columns.column import Column
 from ..columns.table import Table
 from ..columns.to_parquet import read_by, spooled
 from ..columns.workspace import Workspace, memory_of, remove_checkpoint
-from ..files import private_handle
+from ..errors import UnsupportedError
+from ..files import SUFFIXES, private_file, private_handle
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
-from ..io.write import ROW_GROUP, parquet_writer
+from ..io.write import PART_FILE, ROW_GROUP, layout_like, parquet_writer, write_csv
 from ..schema import Schema
-from .base import Capabilities, Released
+from . import memory as in_memory
+from .base import Capabilities, Released, ReleasedTable
 from .memory import EXECUTORS
 from .release_order import Ordered, ReleasedCodes
 
+_LINES = 1 << 16
 execute = EXECUTORS.execute
+over_parts, classes = in_memory.over_parts, in_memory.classes
 
 
 def open(
@@ -65,11 +71,6 @@ def open(
     return spooled(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
 
 
-def value_counts(table: Table, name: str) -> ValueCounts:
-    """The distinct values of a column, and how often each occurs."""
-    return table.column(name).value_counts
-
-
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     """Some columns as codes into sorted dictionaries; coded together in one look at the files."""
     names = list(names)
@@ -94,7 +95,7 @@ def release(
     drop: Iterable[str] = (),
     keep_order: bool = False,
     parts: bool = False,
-) -> tuple[ChunkedTable, NDArray[Any] | None]:
+) -> ReleasedTable:
     """Write the release into the workspace, in the order of its content.
 
     It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
@@ -110,7 +111,8 @@ def release(
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
     paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
     where = None if parts else paths[0]
-    return ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where), rows
+    released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
+    return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 
 
 def _written(
@@ -159,7 +161,38 @@ def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:
     return ReleasedCodes(name, table.types.field(name).type, coding.entries, coding.codes, place)
 
 
-def read_back(released: Any) -> Table:
-    """The written file as a table."""
-    assert isinstance(released, ChunkedTable)
-    return released
+def write(
+    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
+) -> None:
+    """Write a table of our own, which lies in Parquet files, as Parquet or CSV, or as a folder.
+
+    Raises
+    ------
+    UnsupportedError
+        The ending asks for another format.
+    """
+    assert isinstance(table, ChunkedTable)
+    if parts:
+        file.mkdir(mode=0o700, exist_ok=True)
+        for i, path in enumerate(table.scan.paths):
+            _copy(path, file / PART_FILE.format(i))
+        return
+    suffix = SUFFIXES.get(file.suffix.lower(), like.suffix)
+    if suffix == ".parquet":
+        _copy(table.scan.paths[0], file)
+        return
+    if suffix != ".csv":
+        raise UnsupportedError(
+            f"{file.name}: a table that streams past is written as Parquet or CSV",
+            hint="choose the ending .parquet or .csv",
+        )
+    dialect = layout_like(like, table.names).dialect
+    windows = table.windows(table.names, _LINES)
+    tables = (pa.table({n: w.cells[n] for n in table.names}) for w in windows)
+    with private_file(file) as target:
+        write_csv(table.names, tables, target, dialect, escape)
+
+
+def _copy(path: Path, file: Path) -> None:
+    with private_file(file) as target, path.open("rb") as source:
+        shutil.copyfileobj(source, target, 1 << 24)

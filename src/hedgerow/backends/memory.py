@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from ..columns.column import Column, ValueCounts
+from ..columns.column import Column
 from ..columns.table import Table
 from ..columns.to_parquet import is_database
 from ..errors import InputError, ParameterError, UnsupportedError
@@ -19,12 +18,24 @@ from ..io.file_sets import format_of, is_many, parts_of
 from ..io.frames import ArrowSource
 from ..io.parquet_reader import Scan
 from ..io.read import read
+from ..io.write import in_parts, write_parts, write_table
 from ..kernels.threads import side_by_side
 from ..key import Key
-from ..plan import Plan
+from ..measures import Classes, Persons, disclosure, group
+from ..measures.classes import by_ranges, distinct_values
+from ..plan import Partition, Plan, PlanColumn
 from ..schema import Schema
 from . import column_maps, partitions, randomize
-from .base import Capabilities, Executors, Released, Transformed
+from .base import (
+    Capabilities,
+    Executors,
+    PartWork,
+    Released,
+    ReleasedTable,
+    T,
+    Transformed,
+    sensitive_column,
+)
 from .release_order import ReleasedCodes
 
 EXECUTORS = Executors()
@@ -84,11 +95,6 @@ def _joined(path: Path) -> Table:
     return Table(whole, ArrowSource(whole, file=True), FileFormat(), path)
 
 
-def value_counts(table: Table, name: str) -> ValueCounts:
-    """The distinct values of a column, and how often each occurs."""
-    return table.column(name).value_counts
-
-
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     """Some columns as codes into sorted dictionaries."""
     return {name: table.column(name) for name in names}
@@ -119,12 +125,42 @@ def release(
     drop: Iterable[str] = (),
     keep_order: bool = False,
     parts: bool = False,
-) -> tuple[Any, NDArray[Any] | None]:
-    """The kind of frame that came in, in the order of its content."""
+) -> ReleasedTable:
+    """Return the kind of frame that came in, in the order of its content."""
     arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
-    return table.release(arrays, drop=drop, keep_order=keep_order)
+    return ReleasedTable(*table.release(arrays, drop=drop, keep_order=keep_order))
 
 
-def read_back(released: Any) -> Table:
-    """A released frame as a table."""
-    return read(released)
+def write(
+    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
+) -> None:
+    """Write a table in the format of the file's ending, or as a folder of Parquet files."""
+    if parts:
+        write_parts(in_parts(table.arrow), file)
+    else:
+        write_table(table.arrow, file, like=like, escape=escape)
+
+
+def over_parts(
+    table: Table,
+    work: PartWork[T],
+    names: Sequence[str],
+    *,
+    groups: Partition | None = None,
+    redrawn: Table | None = None,
+) -> Iterator[T]:
+    """Yield the result of `work` on the table, which is one part."""
+    yield work(table, None)
+
+
+def classes(
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[PlanColumn],
+    persons: Persons | None = None,
+) -> Classes:
+    """Return the classes of equal cells, measured a range of classes at a time."""
+    groups = group([table.equality_codes(name) for name in quasi], table.n_rows)
+    table.spill()
+    columns = [sensitive_column(column, table) for column in sensitive]
+    return by_ranges(groups, columns, [disclosure.column_disclosure, distinct_values], persons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from ..errors import UnsupportedError
 from ..io.file_sets import is_many
 from ..io.read import read
 from ..schema import Schema
-from .base import engine
+from .base import RemoteEngine, engine
 
 _CELL, _BYTE = 24, 6
 """Bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text."""
@@ -106,6 +106,20 @@ def is_frame(source: Any) -> bool:
     """Whether something is a table of Spark, found out without loading Spark."""
     kind = type(source)
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
+
+
+def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
+    """Return the engine that holds the rows of a source on other machines, None where none does.
+
+    `name` is the engine that was asked for: one that is remote takes any source.
+    """
+    if isinstance(source, Table):
+        name = source.engine
+    elif is_frame(source):
+        name = "spark"
+    if name == "auto" or engine(name).capabilities.positions:
+        return None
+    return cast(RemoteEngine, engine(name))
 
 
 def too_large(source: Any, memory: Any = None) -> str | None:

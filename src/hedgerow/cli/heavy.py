@@ -10,11 +10,11 @@ from ..io.write import write_table as write_table
 from ..methods.mart import MART as MART
 from ..release import Release as Release
 from ..release import apply_plan as apply_plan
-from ..release.evidence import evidence as evidence
-from ..release.write import PARTS_MARKS as PARTS_MARKS
-from ..release.write import PUBLIC_MARKS as PUBLIC_MARKS
-from ..release.write import check_apart as check_apart
-from ..release.write import check_target as check_target
+from ..release.folder import PARTS_MARKS as PARTS_MARKS
+from ..release.folder import PUBLIC_MARKS as PUBLIC_MARKS
+from ..release.folder import check_apart as check_apart
+from ..release.folder import check_target as check_target
+from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
 from ..workflow.inspection import beforehand as beforehand
 from ..workflow.outcome import outcome as outcome

@@ -74,7 +74,7 @@ def protect(options: Options, source: str | None = None) -> None:
     measured: dict[str, bool] = {}
     if options.get("report", True) and not to_stream:
         measured = _measures(options, profile, profile is not None and heavy.needs_attacks(profile))
-    if session.table.engine != "memory":
+    if not session.table.is_loaded:
         heavy.refuse_whole([name for name, is_asked in measured.items() if is_asked], options.get("sample"))
     explain_engine(session.table)
     for text in warnings:

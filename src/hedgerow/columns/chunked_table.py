@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -108,6 +109,7 @@ class ChunkedTable(Table):
     """
 
     engine: ClassVar[str] = "duckdb"
+    is_loaded: ClassVar[bool] = False
     is_relation = False
     """Whether it came as a relation of DuckDB, as which it is given back."""
 
@@ -166,6 +168,21 @@ class ChunkedTable(Table):
         if n := kinds.get("release"):
             parts += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
         return ", ".join(parts) or None
+
+    def relation(self) -> Any:
+        """Return the table as a relation of DuckDB, whose files last as long as it or the table."""
+        relation = self.scan.relation()
+        weakref.finalize(relation, type(self).release_memory, self)  # holds the table until then
+        return relation
+
+    def reordered(self, rows: NDArray[Any]) -> Table:
+        """Return the table with its rows in another order."""
+        return ReorderedTable(self, rows)
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes of memory that work on it may take."""
+        return self.workspace.memory
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row: in a file where there is much of it."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import InputError, SchemaError
+from ..errors import InputError, SchemaError, UnsupportedError
 from ..io.file_format import FileFormat
 from ..io.frames import ArrowSource, Source
 from ..plan import PlanColumn
@@ -89,6 +89,8 @@ class Table:
 
     engine: ClassVar[str] = "memory"
     """The engine that holds it (`hedgerow.backends`)."""
+    is_loaded: ClassVar[bool] = True
+    """Whether its rows are in memory, as `arrow`."""
     engine_reason: str | None = None
     """Why the engine was chosen, where nobody named one and it is not the one in memory."""
     record_source: Any = None
@@ -113,6 +115,28 @@ class Table:
     def resumed_from(self) -> str | None:
         """Describe the files of a killed run that are used again; None where there are none."""
         return None
+
+    @property
+    def memory_limit(self) -> int | None:
+        """Bytes of memory that work on it may take, where it is read a few rows at a time."""
+        return None
+
+    def relation(self) -> Any:
+        """Return the table as a relation of DuckDB.
+
+        Raises
+        ------
+        UnsupportedError
+            Its rows do not lie in files of our own.
+        """
+        raise UnsupportedError(
+            "the rows of this table do not lie in files that DuckDB reads",
+            hint='protect with engine="duckdb" (--engine duckdb), or take release.table',
+        )
+
+    def reordered(self, rows: NDArray[Any]) -> Table:
+        """Return the table with its rows in another order."""
+        return Table(self.arrow.take(pa.array(rows)), layout=self.layout)
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Room for an array with an element a row."""

@@ -77,7 +77,7 @@ def read(
     Table(2 rows, 2 columns)
     """
     if isinstance(source, Table):
-        if schema is None or source.engine != "memory":  # what streams was opened by its schema
+        if schema is None or not source.is_loaded:  # what streams was opened by its schema
             return source
         return as_declared(source, schema)
     if isinstance(source, (str, Path)):
@@ -164,7 +164,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
     Codes that are declared missing become missing, and a column of its own says why, as in every
     column of numbers.
     """
-    labels, arrow = table.layout.labels, table.arrow if table.engine == "memory" else None
+    labels, arrow = table.layout.labels, table.arrow if table.is_loaded else None
     names = [n for n, v in labels.variables.items() if v.coded and kinds.get(n) == "numeric"]
     if arrow is None or not names:
         return table

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..backends import Transformed
-from ..backends.row_ids import Rows, sequence, words_of
+from ..backends.randomize import Rows, sequence, words_of
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from ..backends import Transformed
-from ..backends.row_ids import Rows, words_of
+from ..backends.randomize import Rows, words_of
 from ..columns.column import Column
 from ..columns.numbers import numeric_matrix, released_column
 from ..columns.table import Table

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.row_ids import normal, sequence
+from ..backends.randomize import normal, sequence
 from ..columns.table import Table
 from ..errors import ParameterError
 from ..kernels.masking_loops import normalise_blocks, place_back, trace_back

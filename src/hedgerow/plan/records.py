@@ -437,7 +437,7 @@ class Plan:
         PlanError
             Cells are not covered, or quasi-identifiers of the plan are missing.
         """
-        return facade.apply_plan(self, people, keep_order=keep_order, unseen=unseen).frame
+        return facade.apply_plan(self, people, keep_order=keep_order, unseen=unseen).table
 
     @takes(table=TEXT, dialect=TEXT, create=TEXT, name=TEXT)
     def to_sql(

@@ -4,38 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..backends import ENGINES, transform
+from ..backends import ENGINES, ReleasedTable, transform
 from ..backends import engine as computing
 from ..backends.select import opened
-from ..backends.spark.spark_table import SparkTable
-from ..columns.chunked_table import ChunkedTable
 from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..errors import PlanError, did_you_mean
-from ..io.read import read
-from ..io.write import in_parts, write_parts, write_table
 from ..key import Key
 from ..plan import Plan
 from ..progress import caution
 from ..schema import READING, Schema
 from ..validation import check_one_of
-from .spark_release import write_collected
-from .streamed_release import lasting, write_streamed
-from .write import PARTS_MARKS, write_folder
+from .folder import PARTS_MARKS, write_folder
 
 UNSEEN = ("error", "suppress", "count")
 
 
 @dataclass(frozen=True)
 class Applied:
-    """What a plan made of other people.
+    """Other people as a plan recodes them.
 
     Parameters
     ----------
-    table : the kind of frame that came in (a pyarrow table for a path, or one that is not loaded)
+    output : ReleasedTable
     outside : int
         Cells whose value lies outside what the released cell says.
     source : Table
@@ -44,23 +39,18 @@ class Applied:
         Columns left out: identifiers, and columns that nobody declared.
     parts : bool
         Whether `write` writes a folder of Parquet files.
-    on_cluster : SparkTable, optional
-        What `table` is the Spark DataFrame of.
     """
 
-    table: Any
+    output: ReleasedTable
     outside: int
     source: Table
     dropped: tuple[str, ...] = ()
     parts: bool = False
-    on_cluster: SparkTable | None = None
 
     @property
-    def frame(self) -> Any:
-        """The kind of frame that came in; a relation of DuckDB holds its files while it is held."""
-        if isinstance(self.source, ChunkedTable) and self.source.is_relation:
-            return lasting(self.table)
-        return self.table
+    def table(self) -> Any:
+        """The kind of frame that came in (a pyarrow table for a path, or one that is not loaded)."""
+        return self.output.frame
 
     @property
     def n_rows(self) -> int:
@@ -72,22 +62,12 @@ class Applied:
 
         In parts it is a folder that appears whole or not at all; `force` replaces an earlier one.
         """
+        write = partial(computing(self.source.engine).write, self.output.table, like=self.source)
         if self.parts:
-            write_folder(Path(file), self._fill, force=force, marks=PARTS_MARKS)
-        elif self.on_cluster is not None:
-            write_collected(self.on_cluster, Path(file), self.source, escape)
-        elif isinstance(self.table, ChunkedTable):
-            write_streamed(self.table, Path(file), self.source, escape)
+            fill = partial(write, parts=True)
+            write_folder(Path(file), fill, force=force, marks=PARTS_MARKS)
         else:
-            write_table(self.table, file, like=self.source, escape=escape)
-
-    def _fill(self, folder: Path) -> None:
-        if self.on_cluster is not None:
-            write_collected(self.on_cluster, folder, self.source, False, parts=True)
-        elif isinstance(self.table, ChunkedTable):
-            write_streamed(self.table, folder, self.source, False, parts=True)
-        else:
-            write_parts(in_parts(read(self.table).arrow), folder)
+            write(Path(file), escape=escape)
 
 
 def apply_plan(
@@ -181,12 +161,10 @@ def apply_plan(
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
     columns = made.without_outside() if unseen == "suppress" else made.columns
-    frame, _ = computing(table.engine).release(
+    output = computing(table.engine).release(
         table, columns, drop=dropped, keep_order=keep_order, parts=parts
     )
-    if isinstance(frame, SparkTable):
-        return Applied(frame.given, made.outside, table, tuple(dropped), parts, frame)
-    return Applied(frame, made.outside, table, tuple(dropped), parts)
+    return Applied(output, made.outside, table, tuple(dropped), parts)
 
 
 def check_columns(plan: Plan, table: Table) -> None:

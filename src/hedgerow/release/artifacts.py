@@ -13,14 +13,12 @@ from ..io.read import read
 from ..io.write import columns_to_escape, write_table
 from ..plan.records import pieces
 from ..progress import Tell
-from .audit_record import Measured, record
-from .evidence import EVIDENCE, evidence
 from .expected_rows import ExpectedRows
-from .mapping import MAPPING, RowMap
+from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, Measured
 from .recipient import apostrophes, recipient
+from .records import RowMap, evidence, record
 from .verify import require, verify_file
 from .warnings import one_pseudonym
-from .write import AUDIT, PLAN, RECIPIENT, REPORT
 
 
 class Contents:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..backends import engine
 from ..columns.arrays import storage, value_class
 from ..columns.numbers import one_zero
 from ..columns.row_hashes import RowHasher, RowSums
@@ -24,11 +26,12 @@ from ..errors import UnsupportedError
 from ..kernels.threads import streamed
 from ..key import Key
 from ..measures.guarantees import Check
-from ..plan import Recoding
+from ..plan import Partition, Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
-from ..progress import Tell
+from ..progress import Tell, telling
 from .rederive import Recipe, plainly
-from .rederive.partitions import PartitionRecipe
+from .rederive.map_recipes import MapsRecipe
+from .rederive.partition_recipes import PartitionRecipe
 
 WINDOW = 1 << 16
 _STREAM = 1 << 17
@@ -72,14 +75,14 @@ class ExpectedRows:
             for name, a, b in zip(self.classes, self.sums.columns, found.columns, strict=True)
             if a != b
         ]
-        made = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
-        changed = [name for name in odd if name not in made]
-        unmapped = [name for name in odd if name in made]
+        recoded = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
+        changed = [name for name in odd if name not in recoded]
+        unmapped = [name for name in odd if name in recoded]
         same = self.sums.whole == found.whole
         checks = [
             Check.none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
         ]
-        if made:
+        if recoded:
             words = f"columns with cells that the plan does not make: {_list(unmapped)}"
             checks.append(Check.none("mapped", len(unmapped), words))
         moved = "each column holds the right values, but not in the right rows"
@@ -92,14 +95,14 @@ def compare(
     original: Table,
     released: Table,
     relations: Mapping[str, str],
-    rows: NDArray[np.int64] | None,
-    tell: Tell,
+    rows: NDArray[np.int64] | None = None,
+    tell: Tell | None = None,
     more: Sequence[Recipe] = (),
 ) -> tuple[ExpectedRows, list[Check]]:
-    """Hold a released table against its original and what was done to it.
+    """Hold a released table against its original and what was done to it, wherever the rows are.
 
-    What chance gives is expected to be what stands in the released table; every other cell is
-    derived from the original.
+    Chance is expected to give what stands in the released table (on a cluster it is drawn again);
+    every other cell is derived from the original.
 
     Parameters
     ----------
@@ -109,94 +112,150 @@ def compare(
         The released columns in order, and how each relates to its original.
     rows : int64 array of shape (n_rows,), or None
         The original row behind each released one; None where their order is the same.
-    tell : callable
-        Told how far it is.
+    tell : callable, optional
+        Told the part that is done.
     more : sequence of Recipe
-        What makes other columns than the recoded ones.
-    """
-    expected = Expected.of(recoding, original, released.types, relations, more)
-    hasher = expected.rows.hasher()
-    asked = [n for n in expected.asked if relations.get(n) != RANDOM]
-
-    def work(part: Window) -> tuple[RowSums, RowSums, Mapping[str, int]]:
-        mine = part.rows if rows is None else rows[part.rows]
-        after = {name: part.cells[name] for name in relations}
-        window = Window(mine, {name: original.take(name, mine) for name in asked})
-        before, outside = expected.cells(window, after)
-        return (*hasher.add_both(before, list(after.values())), outside)
-
-    wanted = found = hasher.zero()
-    for one, other, outside in streamed(work, released.windows(list(relations), WINDOW)):
-        wanted, found = wanted + one, found + other
-        expected.uncovered.update(outside)
-        original.spill()
-        tell("verifying", wanted.n_rows / original.n_rows)
-    made = replace(expected.rows, sums=wanted)
-    return made, [*made.checks(found, expected.own_checks())]
-
-
-def derive(
-    recoding: Recoding,
-    original: Table,
-    types: pa.Schema,
-    relations: Mapping[str, str],
-    tell: Tell,
-    more: Sequence[Recipe] = (),
-) -> tuple[ExpectedRows, list[Check]]:
-    """The rows that a release must have, from its original alone, which streams past.
-
-    Parameters
-    ----------
-    recoding : Recoding
-        Nothing in it may be left to chance.
-    original : Table
-    types : pyarrow.Schema
-        Of the released table.
-    relations, tell, more
-        As `compare` takes them.
+        Makes other columns than the recoded ones.
 
     Returns
     -------
     expected : ExpectedRows
     checks : list of Check
-        What the plan says of its own cells: that they cover their originals, and tell true means.
     """
-    expected = Expected.of(recoding, original, types, relations, more)
-    hasher = expected.rows.hasher()
+    backend, tell = engine(original.engine), tell or telling(None)
+    derivation = Derivation(recoding, original, released.types, relations, more, tell)
+    expected, can = derivation.expected, backend.capabilities
+    drawn = not {RANDOM, LEFT_OUT}.isdisjoint(relations.values())
+    if can.positions and (drawn or not can.streams):
+        # one pass over both: cells that are the same memory are hashed once
+        derived, found = _side_by_side(expected, original, released, rows, tell)
+    else:
+        derived = sum(
+            backend.over_parts(
+                original,
+                derivation,
+                original.names,
+                groups=recoding if isinstance(recoding, Partition) and expected.is_centred else None,
+                redrawn=released if RANDOM in relations.values() else None,
+            ),
+            Derived(expected.rows.hasher().zero()),
+        )
+        found = summed(expected.rows, released)
+    wanted = replace(expected.rows, sums=derived.sums)
+    return wanted, wanted.checks(found, expected.own_checks(derived))
 
-    def work(window: Window) -> tuple[RowSums, Mapping[str, int]]:
-        before, outside = expected.cells(window)
-        return hasher.add(before), outside
 
-    wanted = hasher.zero()
-    for one, outside in streamed(work, original.windows(expected.asked, _STREAM)):
-        wanted += one
-        expected.uncovered.update(outside)
-        tell("verifying", wanted.n_rows / original.n_rows)
-    return replace(expected.rows, sums=wanted), expected.own_checks()
+def _side_by_side(
+    expected: Expected, original: Table, released: Table, rows: NDArray[np.int64] | None, tell: Tell
+) -> tuple[Derived, RowSums]:
+    """Return what is derived of an original, and the sums of its release, in the release's order."""
+    relations, hasher = expected.rows.relations, expected.rows.hasher()
+    names = [n for n in expected.names if relations.get(n) != RANDOM]
+
+    def work(part: Window) -> tuple[Derived, RowSums]:
+        mine = part.rows if rows is None else rows[part.rows]
+        after = {name: part.cells[name] for name in relations}
+        window = Window(mine, {name: original.take(name, mine) for name in names})
+        before, outside = expected.cells(window, after)
+        sums, found = hasher.add_both(before, list(after.values()))
+        return Derived(sums, Counter(outside)), found
+
+    derived, total = Derived(hasher.zero()), hasher.zero()
+    for one, found in streamed(work, released.windows(list(relations), WINDOW)):
+        derived, total = derived + one, total + found
+        original.spill()
+        tell("verifying", derived.sums.n_rows / original.n_rows)
+    return replace(derived, untrue=expected.untrue()), total
 
 
 def summed(expected: ExpectedRows, released: Table) -> RowSums:
-    """The rows of a released table, which streams past."""
-    hasher, sums = expected.hasher(), expected.hasher().zero()
-    names = list(expected.classes)
-    windowed = released.windows(names, _STREAM)
-    for one in streamed(lambda w: hasher.add([w.cells[n] for n in names]), windowed):
-        sums += one
-    return sums
+    """Return the sums of the rows of a released table, wherever they are."""
+    hasher, names = expected.hasher(), list(expected.classes)
+
+    def work(part: Table, _: Mapping[str, pa.Array] | None) -> RowSums:
+        windows = part.windows(names, _STREAM)
+        return sum(streamed(lambda w: hasher.add([w.cells[n] for n in names]), windows), hasher.zero())
+
+    return sum(engine(released.engine).over_parts(released, work, names), hasher.zero())
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a second recoding of some rows gave.
+
+    Parameters
+    ----------
+    sums : RowSums
+        Of the rows that the release must have.
+    outside : Counter
+        By column the cells that do not cover their original.
+    untrue : Counter
+        By column the cells that do not tell what their group holds.
+    """
+
+    sums: RowSums
+    outside: Counter[str] = field(default_factory=Counter)
+    untrue: Counter[str] = field(default_factory=Counter)
+
+    def __add__(self, other: Derived) -> Derived:
+        return Derived(
+            self.sums + other.sums, self.outside + other.outside, self.untrue + other.untrue
+        )
+
+
+class Derivation:
+    """The second recoding of a table, by parts; executors of a cluster get it without key and rows."""
+
+    def __init__(
+        self,
+        recoding: Recoding,
+        original: Table,
+        types: pa.Schema,
+        relations: Mapping[str, str],
+        more: Sequence[Recipe],
+        tell: Tell,
+    ) -> None:
+        self._plan = recoding, types, relations
+        self._original, self._more, self._tell = original, more, tell
+        self.expected = Expected.from_plan(recoding, original, types, relations, more)
+        self._hasher = self.expected.rows.hasher()  # derived from the key, which is not in it
+        main = self.expected.main
+        self._same = main.same if isinstance(main, MapsRecipe) else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        here = dict.fromkeys(("expected", "_original", "_tell"))
+        return vars(self) | here | {"_more": ()}
+
+    def __call__(self, part: Table, drawn: Mapping[str, pa.Array] | None) -> Derived:
+        """Return what is derived of a part; `drawn` are its released columns that chance made."""
+        recoding, types, relations = self._plan
+        expected = self.expected
+        if part is not self._original:
+            expected = Expected.from_plan(recoding, part, types, relations, self._more, self._same)
+
+        def work(window: Window) -> Derived:
+            after = None if drawn is None else {n: c[window.rows] for n, c in drawn.items()}
+            before, outside = expected.cells(window, after)
+            return Derived(self._hasher.add(before), Counter(outside))
+
+        derived = Derived(self._hasher.zero())
+        for one in streamed(work, part.windows(expected.names, _STREAM)):
+            derived += one
+            if self._tell is not None:
+                self._tell("verifying", derived.sums.n_rows / part.n_rows)
+        return replace(derived, untrue=expected.untrue())
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What makes the rows of a release from those of its original."""
+    """The rows that a release must have, with the recipes that make them from the original."""
 
     rows: ExpectedRows
     recipes: Sequence[Recipe]
     main: Recipe | None
-    uncovered: Counter[str]
 
     @classmethod
-    def of(
+    def from_plan(
         cls,
         recoding: Recoding,
         original: Table,
@@ -216,11 +275,11 @@ class Expected:
             for name, relation in relations.items()
         }
         rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
-        return cls(rows, recipes, main, Counter())
+        return cls(rows, recipes, main)
 
     @property
-    def asked(self) -> list[str]:
-        """The columns of the original whose cells are looked at."""
+    def names(self) -> list[str]:
+        """The columns of the original whose cells are read."""
         made = {name for recipe in self.recipes for name in recipe.classes}
         read = {name for recipe in self.recipes for name in recipe.asked}
         return list(dict.fromkeys([*(n for n in self.rows.relations if n not in made), *read]))
@@ -251,29 +310,34 @@ class Expected:
                 before.append(window.cells[name])
         return before, outside
 
-    def own_checks(self) -> list[Check]:
-        """What the plan's cells say of their originals, when all rows have been looked at."""
+    def own_checks(self, derived: Derived) -> list[Check]:
+        """Return checks that the plan's cells cover their originals, and tell true means and shares."""
         checks = []
         if COVERS in self.rows.relations.values():
-            told = ", ".join(f"{count:,} in {name}" for name, count in self.uncovered.items())
-            words = f"cells that do not cover their original: {told}"
-            checks.append(Check.none("covered", sum(self.uncovered.values()), words))
-        if (untrue := self.untrue()) is not None:
-            checks.append(means_and_shares(untrue))
+            words = f"cells that do not cover their original: {_counts(derived.outside)}"
+            checks.append(Check.none("covered", derived.outside.total(), words))
+        if self.is_centred:
+            words = (
+                "cells that are not the mean, median or shares of their group: "
+                f"{_counts(derived.untrue)}"
+            )
+            checks.append(Check.none("means and shares", derived.untrue.total(), words))
         return checks
 
-    def untrue(self) -> Mapping[str, int] | None:
-        """By column the cells that do not tell what their group holds; None where none tells it."""
+    @property
+    def is_centred(self) -> bool:
+        """Whether cells tell what their whole group holds."""
+        return isinstance(self.main, PartitionRecipe) and self.main.centred
+
+    def untrue(self) -> Counter[str]:
+        """Return by column the cells that do not tell what their group holds."""
         if isinstance(self.main, PartitionRecipe) and self.main.centred:
-            return self.main.untrue()
-        return None
+            return Counter(self.main.untrue())
+        return Counter()
 
 
-def means_and_shares(untrue: Mapping[str, int]) -> Check:
-    """That cells tell true means, medians and shares; `untrue` by column."""
-    told = ", ".join(f"{count:,} in {name}" for name, count in untrue.items())
-    words = f"cells that are not the mean, median or shares of their group: {told}"
-    return Check.none("means and shares", sum(untrue.values()), words)
+def _counts(columns: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} in {name}" for name, count in columns.items())
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:

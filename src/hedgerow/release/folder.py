@@ -4,16 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ..backends import engine
 from ..columns.table import Table
-from ..errors import HedgerowError, InputError
-from ..io.file_sets import parts_of
+from ..errors import HedgerowError, InputError, OutputError
+from ..files import (
+    OLD,
+    PART,
+    SUFFIXES,
+    abandoned,
+    private_folder,
+    same_file,
+    sweep,
+    synced,
+    unwritable,
+)
+from ..io.file_sets import PART as PART_NAME
+from ..io.file_sets import parts_of, would_join
 from ..io.write import PART_FILE
 from ..schema import Schema
+from ..validation import PATH, check
 
 
 def released_file(folder: Path, name: str = "release") -> Path:
@@ -85,3 +101,183 @@ def altered(folder: Path, record: str) -> str | None:
                 "missing, or was altered since it was verified"
             )
     return None
+
+
+class Measured(Protocol):
+    """What `Release.write` asks of an `Audit`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON data."""
+
+    def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
+        """Write the report."""
+
+
+def hand_out(
+    inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **told: Any
+) -> None:
+    """Copy what may leave the steward; the recipient's report is written anew.
+
+    `told` is what a report is told of a release: its plan, its checks, the name of its file.
+    """
+    for name in published:
+        copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
+        copy(inside / name, out / name)
+    if measured is not None:
+        drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
+        measured.report(out / REPORT, audience="recipient", drawings=drawings, **told)
+
+
+PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
+EVIDENCE, MAPPING = "evidence.json", "mapping.json"
+
+
+MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
+"""The files by which a release folder, and one that was handed out, are known again."""
+PARTS_MARKS = frozenset({PART_FILE.format(0)})
+"""The file by which a folder that is a table in parts is known again."""
+OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
+OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
+"""Every name that a release folder may hold: a folder with others is its owner's."""
+
+
+def write_folder(
+    folder: Path,
+    fill: Callable[[Path], None],
+    *,
+    force: bool = False,
+    marks: frozenset[str] = MARKS,
+) -> Path:
+    """Fill a hidden folder, and only then give it its name.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; its parent must exist.
+    fill : callable
+        Writes the files into the folder it is given; what it raises removes them all.
+    force : bool
+        Replace an earlier release.
+    marks : set of str
+        The files that an earlier one holds.
+    """
+    check_target(folder, force, marks)
+    try:
+        with private_folder(folder, PART) as hidden:
+            fill(hidden)
+            synced(hidden)
+            _put(hidden, folder, force, marks)
+            synced(folder.parent)
+    except OSError as error:
+        raise unwritable(folder, error) from None
+    return folder
+
+
+def recover(folder: Path) -> None:
+    """Give a folder its name again that was being replaced when its process was killed."""
+    with suppress(OSError):  # whatever is wrong there is told by who writes
+        prefix = f".{folder.name}."
+        for aside in abandoned(folder.parent, prefix, OLD):
+            if (aside / "old").is_dir() and not folder.exists():
+                os.rename(aside / "old", folder)
+            shutil.rmtree(aside, ignore_errors=True)
+        sweep(folder.parent, prefix)
+
+
+def check_target(
+    folder: Path,
+    force: bool = False,
+    marks: frozenset[str] = MARKS,
+    inputs: Iterable[str | Path | None] = (),
+) -> None:
+    """Raise OutputError when a release cannot go there; called before long work as well."""
+    check("the folder of a release", folder, PATH)
+    recover(folder)
+    try:
+        folder.exists()
+    except OSError as error:  # no name that the system takes
+        raise unwritable(folder, error) from None
+    for path in inputs:
+        if path is None:
+            continue
+        if folder.is_dir() and _holds(folder, path):
+            raise OutputError(
+                f"{folder} holds {Path(path).name}, which is an input", hint="choose another name"
+            )
+        check_apart(path, folder)
+    if not folder.name:
+        raise OutputError(f"{str(folder)!r} is no name for a release folder")
+    if not folder.parent.is_dir():
+        raise OutputError(
+            f"there is no folder {folder.parent} to write the release {folder.name} in",
+            hint="make it first, or choose another --out",
+        )
+    if not os.access(folder.parent, os.W_OK):
+        raise OutputError(
+            f"the folder {folder.parent} cannot be written to, so no release can be made in it",
+            hint="choose another --out, or have somebody allow it",
+        )
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise OutputError(f"{folder} exists and is not a folder", hint="choose another name")
+    if folder.exists():
+        if not force:
+            raise OutputError(
+                f"{folder} exists already", hint="choose another name, or replace it with --force"
+            )
+        # --force replaces a release, never a folder that happens to have the name
+        inside = {entry.name for entry in folder.iterdir()}
+        if marks == PUBLIC_MARKS and MARKS & inside:
+            raise OutputError(
+                f"{folder} holds a private release, so nothing to hand out replaces it",
+                hint="choose another name, or remove it yourself",
+            )
+        if inside and not marks <= inside:
+            raise OutputError(
+                f"{folder} is not a release folder, so it is not replaced",
+                hint="choose another name, or remove it yourself",
+            )
+        foreign = sorted(e.name for e in folder.iterdir() if not _ours(e, marks))
+        if foreign:
+            raise OutputError(
+                f"{folder} holds what no release wrote ({', '.join(foreign[:3])}), so it is not "
+                "replaced",
+                hint="choose another name, or move it away yourself",
+            )
+
+
+def check_apart(source: str | Path, target: Path) -> None:
+    """Raise OutputError where what is written would lie among the parts of a table that is read."""
+    if would_join(source, target):
+        raise OutputError(
+            f"{target} would lie among the parts of {source}, and be read with them from then on",
+            hint="choose a place outside of it",
+        )
+
+
+def _holds(folder: Path, path: str | Path) -> bool:
+    """Whether a file, or the folder or pattern of a table in parts, lies in a folder."""
+    linked = any(same_file(path, entry) for entry in folder.iterdir())
+    return linked or folder.resolve() in (Path(path).resolve(), *Path(path).resolve().parents)
+
+
+def _ours(entry: Path, marks: frozenset[str]) -> bool:
+    """Whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
+    if marks == PARTS_MARKS:
+        return not entry.is_dir() and PART_NAME.fullmatch(entry.name) is not None
+    if entry.is_dir():
+        return entry.name == "release" and all(_ours(e, PARTS_MARKS) for e in entry.iterdir())
+    return entry.name in OURS
+
+
+def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:
+    if not folder.exists():
+        os.rename(hidden, folder)
+        return
+    check_target(folder, force, marks)
+    with private_folder(folder, OLD) as aside:
+        os.rename(folder, aside / "old")
+        try:
+            os.rename(hidden, folder)
+        except BaseException:
+            os.rename(aside / "old", folder)
+            raise

@@ -18,7 +18,6 @@ from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
 from .pseudonyms import pseudonyms
 from .release import Release
-from .spark_release import kind
 
 
 def make_release(
@@ -79,7 +78,7 @@ def _protected(
     table.release_memory()
     method.check_kinds()
     memory = method.memory_estimate(table.n_rows, len(schema.sensitive))
-    if table.engine != "memory":
+    if not table.is_loaded:
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_memory(len(named), memory)
@@ -126,7 +125,7 @@ def _protected(
     linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
-    frame, rows = computing(table.engine).release(
+    output = computing(table.engine).release(
         table,
         replaced,
         drop=[n for n in plan.left_out if n not in linked],
@@ -134,13 +133,12 @@ def _protected(
         parts=parts,
     )
     table.release_memory()
-    release = kind(table)(
+    release = Release(
         plan=plan,
         schema=schema,
         method=fitted,
         original=table,
-        table=frame,
-        rows=rows,
+        output=output,
         pseudonyms=linked,
         secret=secret,
         warned=tuple(warnings),

@@ -24,8 +24,7 @@ from ..plan import Plan, Randomize, Randomized
 from ..plan.records import parsed
 from ..progress import caution
 from ..validation import MAPPING, NAMES, NUMBER, TEXT, check_one_of, takes
-from .folder import altered, is_table, released_file, whole
-from .write import AUDIT
+from .folder import AUDIT, altered, is_table, released_file, whole
 
 Floats = NDArray[np.float64]
 Estimator = Literal["em", "projection", "inversion"]

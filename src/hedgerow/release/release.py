@@ -12,11 +12,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .. import facade
+from ..backends import ReleasedTable, engine
 from ..columns.table import Table
 from ..columns.workspace import give_back
-from ..errors import OutputError, PromiseError
+from ..errors import OutputError, PromiseError, UnsupportedError
 from ..io.read import read
-from ..io.write import in_parts, write_parts, write_table
 from ..key import Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
@@ -27,13 +27,12 @@ from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
 from .artifacts import Contents
-from .audit_record import Measured
-from .expected_rows import same_rows
+from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
+from .folder import PUBLIC_MARKS, Measured, check_target, hand_out, write_folder
 from .notebook import release_face
 from .verify import Verified, classes, require, verify
 from .warnings import extremes, extremes_in_words, not_bounded, of_release
-from .write import PUBLIC_MARKS, check_target, hand_out, write_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +55,9 @@ class Release:
 
     Attributes
     ----------
-    table : the kind of frame that came in (a pyarrow table for a path)
+    table : the kind of frame that came in
+        A pyarrow table for a path; on "duckdb" the verified file as the engine holds it, or a
+        relation where one came in; on "spark" a DataFrame.
     plan : Plan
         How it was made. Private: it holds thresholds taken from the data.
     checks : list of Check
@@ -72,15 +73,14 @@ class Release:
         schema: Schema,
         method: Method,
         original: Table,
-        table: Any,
+        output: ReleasedTable,
         pseudonyms: tuple[str, ...] = (),
         secret: Secret | None = None,
         warned: tuple[str, ...] = (),
-        rows: IntArray | None = None,
         bounds: tuple[Bound, ...] = (),
         parts: bool = False,
     ) -> None:
-        self.table = table
+        self.table = output.frame
         self.parts = parts
         self.plan = plan
         self.schema = schema
@@ -89,18 +89,14 @@ class Release:
         self.pseudonyms = pseudonyms
         self._secret = secret
         self._warned = warned
-        self.released = read(table)
-        self._made = self._as_made()
+        self._output, self._rows = output, output.rows
+        self.released = output.table
+        self._arrow = self.released.arrow if output.files is None else None
         self.bounds = bounds
-        self._rows = rows
         self._found = Verified([])
         self._verified: Any = None
         self._summary: dict[str, Any] | None = None
         self.checks: list[Check] = []
-
-    def _as_made(self) -> Any:
-        """What tells later whether the released table is as it was made."""
-        return self.table, self.released.arrow
 
     def __repr__(self) -> str:
         return (
@@ -122,10 +118,15 @@ class Release:
         ------
         PromiseError
             `table` is no longer as `protect` made it, so nobody knows any more.
+        UnsupportedError
+            Rows of a cluster have no numbers.
         """
-        made, arrow = self._made
-        kept = self.table is made and isinstance(made, pa.Table)  # which nobody can change
-        if not kept and not same_rows(read(self.table).arrow, arrow):
+        if not engine(self.original.engine).capabilities.positions:
+            raise UnsupportedError(
+                "rows of a cluster have no numbers, so Hedgerow cannot say which row came from whom",
+                hint="let a column that stays tell it (other=, --other), on a copy that is not released",
+            )
+        if self._is_changed():
             raise PromiseError(
                 "the released table was changed or put in another order since it was made, so "
                 "which row came from whom is no longer known",
@@ -135,6 +136,21 @@ class Release:
         if self._rows is None:  # the order of the input was kept
             return np.arange(self.original.n_rows, dtype=np.int64)
         return self._rows
+
+    def _is_changed(self) -> bool:
+        """Whether `table` is another one than was made; files of our own stay as they are."""
+        if self._arrow is None:
+            return False
+        if self.table is self._output.frame and isinstance(self.table, pa.Table):  # immutable
+            return False
+        return not same_rows(read(self.table).arrow, self._arrow)
+
+    def relation(self) -> Any:
+        """Return the released table as a DuckDB relation, where its rows lie in files of our own.
+
+        Their files last as long as the relation or the release.
+        """
+        return self.released.relation()
 
     @takes(progress=PROGRESS)
     def verify(self, progress: Progress | None = None) -> list[Check]:
@@ -155,7 +171,10 @@ class Release:
         PromiseError
             A check does not hold.
         """
-        self._look_again()
+        self.original.release_memory()
+        if self._arrow is not None:
+            self.released = read(self.table)
+            self.released.reuse_codes(self.original)
         self._summary, self._verified = None, None
         self._found = verify(
             self.plan,
@@ -176,14 +195,38 @@ class Release:
 
     def _check_again(self) -> None:
         """Hold what the frame says now against what was verified: it can be changed in place."""
-        if not isinstance(self.table, (pa.Table, Table)):
+        if self._arrow is not None and not isinstance(self.table, pa.Table):
             self.released = read(self.table)
             require(self._own_checks())
 
-    def _look_again(self) -> None:
-        """Take the released table as it stands now."""
-        self.released = read(self.table)
-        self.released.reuse_codes(self.original)
+    def verify_written(self, table: Any) -> list[Check]:
+        """Hold a table that was written from `table`, and read again, against this release.
+
+        Parameters
+        ----------
+        table : the kind of frame that `table` is
+            On a cluster such as ``spark.read.parquet(...)`` of what ``release.table.write`` made.
+
+        Returns
+        -------
+        list of Check
+
+        Raises
+        ------
+        PromiseError
+            It does not hold the rows that were verified.
+        """
+        expected = self._found.expected
+        assert expected is not None
+        written = engine(self.original.engine).open(table)
+        names, wanted = written.names, list(expected.classes)
+        if names != wanted:
+            checks = [Check("columns", len(wanted), len(names), False, "other names or order")]
+            return require(checks, "the written table")
+        sums = summed(expected, written)
+        n = expected.sums.n_rows
+        checks = [Check("rows", n, sums.n_rows, n == sums.n_rows), *expected.checks(sums)]
+        return require(checks, "the written table")
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
         """Add a check that the release must pass from now on; the plan records its parameters.
@@ -202,7 +245,7 @@ class Release:
         """The original, with its rows in the order of the release where its method asks for it."""
         if self._rows is None or not self.method.pairs:
             return self.original
-        return Table(self.original.arrow.take(pa.array(self._rows)), layout=self.original.layout)
+        return self.original.reordered(self._rows)
 
     def _own_checks(self) -> list[Check]:
         """What the method holds the release against, both tables where it releases two."""
@@ -415,7 +458,13 @@ class Release:
         """Write every file; the names of those that may be handed out."""
         step("writing")
         give_back()
-        self._write_table(folder / self.file_name, escape)
+        engine(self.original.engine).write(
+            self.released,
+            folder / self.file_name,
+            like=self.original,
+            escape=escape,
+            parts=self.parts,
+        )
         step("reading back")
         contents = Contents(self, self._paired(), folder, escape)
         assert self._found.expected is not None
@@ -426,9 +475,3 @@ class Release:
     def file_name(self) -> str:
         """What the table is called in its folder: a file, or a folder of parts."""
         return "release" if self.parts else f"release{self.original.suffix}"
-
-    def _write_table(self, file: Path, escape: bool) -> None:
-        if self.parts:
-            write_parts(in_parts(self.released.arrow), file)
-        else:
-            write_table(self.released.arrow, file, like=self.original, escape=escape)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.spark.spark_table import SparkTable
+from ..backends import engine
 from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
@@ -18,17 +18,14 @@ from ..errors import PromiseError
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Secret
-from ..measures import Classes, Persons, disclosure, group
-from ..measures.classes import by_ranges, distinct_values
+from ..measures import Classes, Persons, group
 from ..measures.guarantees import Check, from_promise
 from ..plan import Plan
-from ..plan.records import LEFT_OUT, MAPPED, RANDOM, UNCHANGED
-from ..progress import Tell, telling
-from . import on_cluster
-from .expected_rows import ExpectedRows, compare, derive, summed
+from ..plan.records import MAPPED, UNCHANGED
+from ..progress import Tell
+from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
-from .on_cluster import sensitive_column
-from .rederive.keyed import PseudonymRecipe
+from .rederive.map_recipes import PseudonymRecipe
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +97,7 @@ def verify(
     before, after = (plain_types(table.types) for table in (original, released))
     same = {name: before[name] for name in kept if relations[name] == UNCHANGED}
     checks.append(_types(same, after))
-    tell = tell or telling(None)
-    by_chance = {RANDOM, LEFT_OUT} & set(relations.values())
-    if isinstance(original, SparkTable) and isinstance(released, SparkTable):
-        expected, own = on_cluster.derive(plan.recoding, original, released, relations)
-        found = expected.checks(on_cluster.summed(expected, released), own)
-    elif original.engine == "memory" or by_chance:
-        expected, found = compare(plan.recoding, original, released, relations, rows, tell, keyed)
-    else:
-        expected, own = derive(plan.recoding, original, released.types, relations, tell, keyed)
-        found = expected.checks(summed(expected, released), own)
+    expected, found = compare(plan.recoding, original, released, relations, rows, tell, keyed)
     checks += found
     if replaced:
         odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
@@ -198,16 +186,9 @@ def classes(
 
     `persons` are those of the original, `rows` the original row behind each released one.
     """
-    if isinstance(released, SparkTable):
-        return on_cluster.classes(plan, released)
-    found = group([released.equality_codes(n) for n in plan.names("quasi")], released.n_rows)
-    released.spill()
-    return by_ranges(
-        found,
-        [sensitive_column(c, released) for c in plan.columns if c.role == "sensitive"],
-        [disclosure.column_disclosure, distinct_values],
-        None if persons is None else persons.subset(rows),
-    )
+    sensitive = [column for column in plan.columns if column.role == "sensitive"]
+    paired = None if persons is None else persons.subset(rows)
+    return engine(released.engine).classes(released, plan.names("quasi"), sensitive, paired)
 
 
 def _short(*values: Any) -> list[str]:

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..backends import engine
 from ..backends.partitions import route
-from ..backends.spark.spark_table import SparkTable
-from ..backends.spark.writing import rows_of_leaves
 from ..columns.arrays import is_text
 from ..columns.column import Column
 from ..columns.cover import Cover
@@ -438,11 +437,13 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
     centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
     if not centred:
         return {}
-    if isinstance(original, SparkTable):
-        rows = rows_of_leaves(recoding, original)
-    else:
-        leaf = route(recoding, [original.like(c) for c in recoding.columns])
-        rows = np.bincount(leaf, minlength=recoding.n_leaves)
+
+    def count(part: Table, _: Any) -> NDArray[np.int64]:
+        leaf = route(recoding, [part.like(c) for c in recoding.columns])
+        return np.bincount(leaf, minlength=recoding.n_leaves)
+
+    names = [c.name for c in recoding.columns]
+    rows = sum(engine(original.engine).over_parts(original, count, names))
     return {
         recoding.columns[j].name: np.bincount(
             np.asarray(recoding.leaf_cells[j]), rows, len(recoding.columns[j].cells)

@@ -385,7 +385,7 @@ def knows_method(
     )
     schema, original = pair.schema, pair.original
     same = all(set(plan.names(r)) == set(getattr(schema, r)) for r in ("quasi", "sensitive"))
-    if cap is None or not summed or not same or pair.persons or original.engine != "memory":
+    if cap is None or not summed or not same or pair.persons or not original.is_loaded:
         return None
     refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
     columns = [original.declared_column(schema, name) for name in schema.sensitive]

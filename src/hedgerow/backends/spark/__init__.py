@@ -6,27 +6,28 @@ nodes, and what each group holds (`engines/base` tells the costs).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
-from ...columns.column import Column, ValueCounts
+from ...columns.column import Column
 from ...columns.table import Table
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from ...key import Key
-from ...plan import Maps, Partition, Randomize
+from ...measures import Classes, Persons
+from ...plan import Maps, Partition, PlanColumn, Randomize
 from ...schema import Schema
-from ..base import Capabilities, Executors, Released, Transformed
+from ..base import Capabilities, Executors, PartWork, Released, ReleasedTable, T, Transformed
 from ..select import is_frame
-from .file_tables import from_files, is_held
 from .growing import SparkRows
+from .joint_counts import paired, same_rows
 from .recode import by_draws, by_leaves, by_maps
+from .spark_files import classes as _classes
+from .spark_files import copied_here, from_files, is_held, over_parts_of, write
+from .spark_files import released as _released
 from .spark_table import SparkTable
-from .writing import released as _released
 
 _executors = Executors()
 execute = _executors.execute
@@ -68,11 +69,6 @@ def open(
     table.memory = memory
     table.record_source = partial(SparkRows.of, table)
     return table
-
-
-def value_counts(table: Table, name: str) -> ValueCounts:
-    """The distinct values of a column, and how often each occurs."""
-    return table.column(name).value_counts
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
@@ -120,17 +116,57 @@ def release(
     drop: Iterable[str] = (),
     keep_order: bool = False,
     parts: bool = False,
-) -> tuple[SparkTable, NDArray[Any] | None]:
-    """The release as a table on the cluster, in the order of its content.
+) -> ReleasedTable:
+    """Return the release as a table on the cluster, in the order of its content.
 
-    Which row of the input stands behind a released one is not told: rows of a cluster have no
-    numbers.
+    Its rows have no numbers, so nothing tells the row of the input behind each.
     """
     assert isinstance(table, SparkTable)
-    return _released(table, columns, list(drop), keep_order), None
+    released = _released(table, columns, list(drop), keep_order)
+    return ReleasedTable(released.given, None, released)
 
 
-def read_back(released: Any) -> Table:
-    """The released table."""
-    assert isinstance(released, SparkTable)
-    return released
+def over_parts(
+    table: Table,
+    work: PartWork[T],
+    names: Sequence[str],
+    *,
+    groups: Partition | None = None,
+    redrawn: Table | None = None,
+) -> Iterator[T]:
+    """Yield the results of `work` on the parts of a table, run by executors."""
+    assert isinstance(table, SparkTable)
+    assert redrawn is None or isinstance(redrawn, SparkTable)
+    return over_parts_of(table, work, names, groups, redrawn)
+
+
+def classes(
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[PlanColumn],
+    persons: Persons | None = None,
+) -> Classes:
+    """Return the classes of a released table, counted on the cluster; persons have no rows here."""
+    assert isinstance(table, SparkTable)
+    return _classes(table, quasi, sensitive)
+
+
+def as_table(source: Any) -> SparkTable:
+    """Return a Spark DataFrame as a table."""
+    return source if isinstance(source, SparkTable) else SparkTable(source)
+
+
+__all__ = [
+    "as_table",
+    "capabilities",
+    "classes",
+    "copied_here",
+    "encode",
+    "execute",
+    "open",
+    "over_parts",
+    "paired",
+    "release",
+    "same_rows",
+    "write",
+]

@@ -16,10 +16,15 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ... import errors
-from ...errors import HedgerowError, InputError, UnsupportedError
+from ...columns.numbers import one_zero
+from ...columns.table import Table, check_names
+from ...errors import HedgerowError, InputError, SchemaError, UnsupportedError
 from ...files import temporary_folder
 
 AT_ONCE = 1 << 20
@@ -212,3 +217,133 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
 def binaries(pieces: Sequence[bytes]) -> pa.Array:
     """Pieces of memory as cells."""
     return pa.array(pieces, pa.binary())
+
+
+_BINARY = "UTF8_BINARY"
+"""The collation by which texts are equal where their bytes are."""
+
+
+def columns_of(frame: Any, where: str) -> pa.Schema:
+    """Names and types of a frame whose rows can be counted.
+
+    Raises
+    ------
+    InputError
+        Its session has ended, it is a stream, or its columns have no names of their own.
+    UnsupportedError
+        Spark does not hand over the values of a column.
+    """
+    if has_ended(frame.sparkSession):
+        raise InputError(
+            "the Spark session of this table has ended, and its rows with it",
+            hint="read the table again in a session that runs",
+        )
+    if frame.isStreaming:
+        raise InputError(
+            "the table is a stream, which never ends",
+            hint="write what came so far into a table, and give that: spark.read.parquet(...)",
+        )
+    names = list(frame.columns)
+    check_names(names, where)
+    made = frame.toDF(*map(place, range(len(names))))
+    try:
+        types = collected(made.limit(0)).schema.types
+    except HedgerowError:
+        odd = [
+            f"{name!r} ({frame.schema[i].dataType.simpleString()})"
+            for i, name in enumerate(names)
+            if not _is_given(made.select(place(i)))
+        ]
+        if not odd or len(odd) == len(names) > 1:
+            raise
+        raise UnsupportedError(
+            f"Spark does not hand over the types of these columns: {', '.join(odd)}",
+            hint="leave them out of the table, or cast them to text or numbers",
+        ) from None
+    return pa.schema(list(zip(names, types, strict=True)))
+
+
+def placed(frame: Any) -> Any:
+    """A frame under names that no query takes for a path, with text that is equal byte for byte."""
+    from pyspark.sql import functions as f
+
+    made = frame.toDF(*map(place, range(len(frame.columns))))
+    for entry in made.schema:
+        if getattr(entry.dataType, "collation", _BINARY) not in (None, _BINARY):
+            made = made.withColumn(entry.name, f.collate(entry.name, _BINARY))
+    return made
+
+
+def moments_as_numbers(frame: Any) -> Any:
+    """A frame with days and microseconds since 1970 in place of dates and times.
+
+    Settings of Spark say in which calendar and type it writes those to files; times without a zone
+    are always written as they are.
+    """
+    from pyspark.sql import functions as f
+
+    made = {"date": f.unix_date, "timestamp": f.unix_micros}
+    columns = [
+        made.get(entry.dataType.typeName(), f.col)(entry.name).alias(entry.name)
+        for entry in frame.schema
+    ]
+    return frame.select(*columns)
+
+
+def place(number: int) -> str:
+    """The name of a column inside, for names may hold dots and quotes, or differ in case alone."""
+    return f"c{number}"
+
+
+def _is_given(column: Any) -> bool:
+    try:
+        collected(column.limit(0))
+    except HedgerowError:
+        return False
+    return True
+
+
+def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
+    """What gives rows of `SparkTable.frame` the table's own names and types."""
+    places = [(place(types.names.index(n)), types.field(n)) for n in names]
+
+    def read(part: pa.Table) -> pa.Table:
+        columns = [part.column(place).cast(entry.type) for place, entry in places]
+        return pa.Table.from_arrays(columns, schema=pa.schema([entry for _, entry in places]))
+
+    return read
+
+
+def codes_of(
+    cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None
+) -> NDArray[np.int64]:
+    """The place of each cell among the distinct values of its column.
+
+    `unknown` stands for a value that is not among them; by default there is none.
+    """
+    given = cells.combine_chunks()
+    try:
+        given = given.cast(entries.type)
+    except pa.ArrowException:
+        if unknown is None:
+            raise
+        return np.full(len(given), unknown, np.int64)
+    found = pc.index_in(one_zero(given), value_set=one_zero(entries))
+    if found.null_count and unknown is not None:
+        found = found.fill_null(unknown)
+    elif found.null_count:
+        raise InputError(
+            f"column {name!r} gives other values each time it is computed",
+            hint="persist the table, or write it down first",
+        )
+    return found.to_numpy().astype(np.int64)
+
+
+def in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
+    """The natural order of distinct values; by their text where they have none."""
+    try:
+        codes = Table(pa.table({name: values})).column(name).codes
+    except SchemaError:
+        texts = [repr(v) for v in values.to_pylist()]
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+    return np.argsort(codes, kind="stable").astype(np.int64)

@@ -9,9 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .cell_values import codes_of, reading
-from .joint_codes import check_room, combined, ordered
-from .packing import Packing
+from ...columns.table import Table
+from ...plan import Plan
+from ..base import transform
+from .cluster import codes_of, reading
+from .packing import Packing, check_room, combined, ordered
 from .recode import Maker
 from .spark_table import Gathered, SparkTable
 
@@ -20,9 +22,9 @@ _ORIGINAL, _RELEASED = "original ", "released "
 
 
 def paired(
-    original: SparkTable,
-    released: SparkTable,
-    maker: Maker | None,
+    original: Table,
+    released: Table,
+    plan: Plan | None,
     names: Sequence[str],
     *,
     besides: int = 0,
@@ -35,8 +37,8 @@ def paired(
     Parameters
     ----------
     original, released : SparkTable
-    maker : Maker, or None
-        What made the release; None where every column stays as it is.
+    plan : Plan, optional
+        Makes the release once more; without one it is made as it was before.
     names : sequence of str
         Columns; each of those that a table has.
     besides : int
@@ -54,6 +56,12 @@ def paired(
     UnsupportedError
         The codes do not fit into the memory of this process.
     """
+    assert isinstance(original, SparkTable)
+    assert isinstance(released, SparkTable)
+    maker: Maker | None = released.maker
+    if plan is not None:
+        columns = transform(plan, original).columns.values()
+        maker = next((column.maker for column in columns), None)
     made_of = maker.names if maker else ()
     before = [n for n in names if n in original.names]
     after = [n for n in names if n in released.names]
@@ -69,7 +77,7 @@ def paired(
         besides,
         "an audit",
         "ask from a larger machine; release.summary() counts groups and disclosure on the cluster",
-        memory,
+        memory or original.memory,
     )
     asked = list(dict.fromkeys([*before, *after, *made_of]))
     read = reading(original.types, asked)
@@ -97,8 +105,10 @@ def paired(
     )
 
 
-def same_rows(one: SparkTable, other: SparkTable, names: Sequence[str]) -> bool:
+def same_rows(one: Table, other: Table, names: Sequence[str]) -> bool:
     """Whether two tables hold the same rows in some columns, in whatever order."""
+    assert isinstance(one, SparkTable)
+    assert isinstance(other, SparkTable)
     if one is other or one.given is other.given:
         return True
     if one.n_rows != other.n_rows or set(names) - {*one.names} or set(names) - {*other.names}:

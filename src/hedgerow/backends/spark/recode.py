@@ -21,13 +21,20 @@ from .. import partitions
 from ..base import Transformed
 from ..column_maps import coded_maps, suppressed
 from ..memory import as_arrays
-from ..randomize import PURPOSE, bound_to, category_of_code, released_values
+from ..randomize import (
+    NUMBER,
+    PURPOSE,
+    bound_to,
+    category_of_code,
+    check_row_id,
+    numbered,
+    refuse_ids,
+    release_key,
+    released_values,
+)
 from ..release_order import TEXT
-from ..row_ids import NUMBER, check_row_id, numbered, refuse_ids, release_key
-from .cell_values import codes_of, reading
-from .cluster import AT_ONCE, binaries, collected, over_parts, run
-from .counted_columns import CountedColumn
-from .spark_table import SparkTable
+from .cluster import AT_ONCE, binaries, codes_of, collected, over_parts, reading, run
+from .spark_table import CountedColumn, SparkTable
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +16,89 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...columns.arrays import beyond_doubles
-from ...columns.column import Column
+from ...columns.column import Column, ValueCounts
 from ...columns.table import Table, Window
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
-from .cell_values import codes_of, in_order
-from .cluster import collected, over_parts, run
-from .counted_columns import CountedColumn
-from .dataframes import columns_of, place, placed
-from .joint_codes import check_room, combined
-from .packing import Packing
+from .cluster import codes_of, collected, columns_of, in_order, over_parts, place, placed, run
+from .packing import Packing, check_room, combined
+
+
+class Elsewhere:
+    """In place of the codes of rows, which are on the cluster: whoever asks for one is refused."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise UnsupportedError(
+            "this needs the rows of the table one by one, and they are on a cluster",
+            hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
+        )
+
+    __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
+
+
+class Counting(Protocol):
+    """What counts the rows of a table that are elsewhere."""
+
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """The distinct values of a column, and how many rows have each."""
+        ...
+
+    def pairs(
+        self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
+    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+        """How many rows have each level of a column, by its values, and each code of another."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountedColumn(Column):
+    """A column whose rows are on a cluster.
+
+    Parameters
+    ----------
+    lookup : unsigned integer array
+        The code of each distinct value, in the order in which the table lists them.
+    rows : int64 array
+        How many rows have each.
+    table : Counting
+        Where they are.
+    """
+
+    lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
+    rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    table: Counting | None = None
+
+    @classmethod
+    def of(cls, column: Column, table: Counting) -> CountedColumn:
+        """A column of a table's distinct values."""
+        given = {f.name: getattr(column, f.name) for f in fields(Column)}
+        rows = table.values(column.name)[1]
+        return cls(**{**given, "codes": Elsewhere()}, lookup=column.codes, rows=rows, table=table)
+
+    def __repr__(self) -> str:  # no person's value
+        return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
+
+    @cached_property
+    def value_counts(self) -> ValueCounts:
+        """The values and how often each occurs."""
+        counts = np.zeros(self.n_values + 1, np.int64)
+        np.add.at(counts, self.lookup.astype(np.int64), self.rows)
+        return self.with_counts(counts)
+
+    def crossed(
+        self, levels: NDArray[np.int64], others: Sequence[Column]
+    ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
+        """The level of each row beside its code in other columns, as pairs that were counted."""
+        assert self.table is not None
+        counted = [c for c in others if isinstance(c, CountedColumn)]
+        yield from self.table.pairs(self.name, levels[self.lookup], counted)
+
+    def with_rows(self, codes: NDArray[Any]) -> Column:
+        """The same column with some codes of rows."""
+        given = {f.name: getattr(self, f.name) for f in fields(Column)}
+        return Column(**{**given, "codes": codes})
+
 
 MOST = 1 << 24
 """Distinct values of a column that is coded: they are held here, and by every executor."""
@@ -47,6 +121,7 @@ class SparkTable(Table):
     """
 
     engine: ClassVar[str] = "spark"
+    is_loaded: ClassVar[bool] = False
     workspace: Workspace | None = None
     """Where temporary files lie, if there are any; kept as long as the table."""
     memory: str | int | None = None
@@ -119,9 +194,6 @@ class SparkTable(Table):
 
     def reuse_codes(self, other: Table) -> None:
         """Nothing: no memory is shared with executors."""
-
-    def release_memory(self) -> None:
-        """Nothing: the rows are not here."""
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """The distinct values of a column in their natural order, and how many rows have each.
@@ -215,7 +287,7 @@ class SparkTable(Table):
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
-        self.forget()
+        self.release_memory()
         self._handed = None
         packing, made = self._coded(list(dict.fromkeys(names)))
         # without this every pass would read and code the table again
@@ -316,11 +388,11 @@ class SparkTable(Table):
         return self._packed
 
     def keep(self, frame: Any) -> Any:
-        """A frame that the cluster keeps as it was made, until `forget`."""
+        """A frame that the cluster keeps as it was made, until `release_memory`."""
         self._persisted.append(frame.persist())
         return frame
 
-    def forget(self) -> None:
+    def release_memory(self) -> None:
         """Let the cluster forget the codes, and whatever was made of them."""
         self._packed = None
         while self._persisted:
@@ -336,7 +408,7 @@ class SparkTable(Table):
         """Let the cluster forget the codes, and the release that was not verified."""
         if self._handed is not None:
             self._persisted.append(self._handed)
-        self.forget()
+        self.release_memory()
 
     def changed(self) -> InputError:
         """The error where two passes saw different rows."""
@@ -361,6 +433,7 @@ class Gathered(Table):
     """
 
     engine: ClassVar[str] = "spark"
+    is_loaded: ClassVar[bool] = False
 
     def __init__(self, whole: SparkTable, codes: Mapping[str, NDArray[Any]]) -> None:
         self.whole, self.path, self.layout = whole, whole.path, whole.layout

@@ -12,8 +12,8 @@ from functools import singledispatch
 
 from ...columns.table import Table
 from ...plan import Maps, Partition, Recoding
-from .maps import MapsRecipe
-from .partitions import PartitionRecipe
+from .map_recipes import MapsRecipe
+from .partition_recipes import PartitionRecipe
 from .recipe import Made, Recipe
 
 

@@ -1,8 +1,8 @@
-"""Column maps, plainly: each value by the definition of its map."""
+"""Pseudonyms, plainly: each is made again from the identifier of its own row."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,33 @@ from numpy.typing import NDArray
 from ...columns.arrays import inexact, value_class
 from ...columns.numbers import one_zero
 from ...columns.table import Table, Window
+from ...key import Secret
 from ...notation import number
-from ...plan import ColumnMap, Maps
+from ...plan import ColumnMap, Maps, PlanColumn
 from ...plan.recodings import Released
 from .recipe import Categories, Labels, Made, Numbers
+
+
+class PseudonymRecipe:
+    """An identifier that is replaced by a pseudonym: 16 hexadecimal digits of its HMAC-SHA256."""
+
+    def __init__(self, column: PlanColumn, original: Table, secret: Secret) -> None:
+        self._source = Categories(column, original, "categorical")
+        texts = [f"{column.name}\0{text}".encode() for text in self._source.names]
+        made = [f"{int.from_bytes(secret.hmac(text)[:8], 'big'):016x}" for text in texts]
+        self._made = pa.array([*made, None], pa.string())
+        self.classes: Mapping[str, str] = {column.name: "text"}
+
+    @property
+    def asked(self) -> Sequence[str]:
+        """The identifier."""
+        return list(self.classes)
+
+    def recode(self, part: Window) -> Made:
+        """The pseudonyms of some rows; a missing identifier stays missing."""
+        codes = pa.array(self._source.of(part).astype(np.int32))
+        (name,) = self.classes
+        return Made({name: pa.DictionaryArray.from_arrays(codes, self._made)}, {})
 
 
 class MapsRecipe:

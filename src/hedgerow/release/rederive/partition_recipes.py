@@ -1,4 +1,4 @@
-"""Partitions, plainly: rows go down the tree by their values."""
+"""What cells tell of their whole group, held against it: means, medians and shares."""
 
 from __future__ import annotations
 
@@ -12,10 +12,114 @@ from ...columns.arrays import value_class
 from ...columns.cover import Cover
 from ...columns.table import Table, Window
 from ...errors import PlanError
+from ...hierarchy import TOP
 from ...kernels.walk import count_outside, descend
+from ...notation import JOIN, MISSING, WEIGHT, Cell, split_concatenation
 from ...plan import Partition, Recoded
-from .centres import untrue
 from .recipe import Categories, Labels, Made, Numbers
+
+Ints = NDArray[np.int64]
+
+CLOSE = 1e-9
+"""Part of the spread of a column by which sums of doubles may be off."""
+
+
+def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], groups: Ints) -> int:
+    """How many cells of groups are not the mean, the median or the shares of their group.
+
+    Parameters
+    ----------
+    column : Recoded
+    source : Numbers or Categories
+        Its original.
+    cells : int array of shape (n_groups,)
+        The cell of every group.
+    groups : int64 array of shape (n_rows,)
+        The group of every row of the original.
+    """
+    if isinstance(source, Numbers):
+        if column.style not in ("mean", "median"):
+            return 0
+        return _off_centre(column, source, cells, groups)
+    return _off_shares(column, source, cells, groups) if column.style == "weighted" else 0
+
+
+def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: Ints) -> int:
+    values = source.all()
+    known = np.isfinite(values)
+    power = -int(np.frexp(np.abs(values[known]).max(initial=0.0))[1])  # sums of giants are finite
+    values = np.ldexp(values, power)
+    middle = float(values[known].mean()) if known.any() else 0.0
+    n = np.bincount(groups[known], minlength=len(cells))
+    size = np.bincount(groups, minlength=len(cells))
+    away, mine = values[known] - middle, groups[known]
+    if column.style == "mean":
+        centre = np.bincount(mine, away, len(cells)) / np.maximum(n, 1)
+    else:
+        order = np.lexsort((away, mine))
+        begin, ordered = np.cumsum(n) - n, np.append(away[order], 0.0)
+        low, high = begin + np.maximum(n - 1, 0) // 2, begin + n // 2 * (n > 0)
+        centre = ordered[low] / 2 + ordered[high] / 2
+    told = np.array([_read(cell, column.unit) for cell in column.cells])[cells]
+    label, counted, absent, silent = told.T
+    # dates are told in whole units
+    half = np.ldexp(max(column.step, 1.0 if column.unit else 0.0), power - 1)
+    reach = np.abs(away).max(initial=0.0) + abs(middle)
+    off = np.abs(np.ldexp(label, power) - middle - centre) > half + CLOSE * reach
+    # counts stand beside a rounded mean where some have no value, and only there
+    uncounted = (n < size) & (column.step > 0)
+    miscounted = np.where(counted + absent > 0, (counted != n) | (absent != size - n), uncounted)
+    empty = np.isnan(label) & (n == 0)
+    return int(np.count_nonzero((size > 0) & (silent == 0) & ~empty & (off | miscounted)))
+
+
+def _read(cell: Cell, unit: str) -> tuple[float, float, float, float]:
+    """The value of a cell, how many have one and have none where it says so, whether it is `*`."""
+    label, counted, absent = cell.label, 0.0, 0.0
+    if label is None or label == TOP:
+        return np.nan, 0.0, 0.0, float(label is not None)
+    if isinstance(label, str) and MISSING in label:
+        known, _, rest = label.rpartition(JOIN)
+        label, _, first = known.rpartition(WEIGHT)
+        if first.isdigit() and rest.rpartition(WEIGHT)[2].isdigit():
+            counted, absent = float(first), float(rest.rpartition(WEIGHT)[2])
+        else:
+            label = known
+    if unit and isinstance(label, str):
+        label = float(np.datetime64(label, "D" if unit == "day" else "us").astype(np.int64))
+    return float(label), counted, absent, 0.0
+
+
+def _weights(label: Any) -> Sequence[tuple[str | None, int]]:
+    """The categories of a cell and their weights."""
+    if label is None:
+        return [(None, 1)]
+    if JOIN not in label or '"' in label:
+        return split_concatenation(label)
+    parts = [part.rpartition(WEIGHT) for part in label.split(JOIN)]
+    return [(None if name == MISSING else name, int(weight)) for name, _, weight in parts]
+
+
+def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups: Ints) -> int:
+    m = len(source.place)
+    keys, weights = [], []
+    whole, parts = np.zeros(len(column.cells), np.int64), np.zeros(len(column.cells), np.int64)
+    for at, cell in enumerate(column.cells):
+        pairs = _weights(cell.label)
+        keys += [at * m + source.place.get(name, -at * m - 1) for name, _ in pairs]
+        weights += [weight for _, weight in pairs]
+        whole[at], parts[at] = sum(weight for _, weight in pairs), len(pairs)
+    order = np.argsort(keys)
+    known, weight = np.append(np.array(keys)[order], -1), np.append(np.array(weights)[order], 0)
+    found, count = np.unique(groups * m + source.all(), return_counts=True)
+    group = found // m
+    cell = cells[group]
+    at = np.searchsorted(known[:-1], cell * m + found % m)
+    said = np.where(known[at] == cell * m + found % m, weight[at], 0)
+    n, kinds = np.bincount(group, count, len(cells)), np.bincount(group, minlength=len(cells))
+    off = np.zeros(len(cells), np.bool_)
+    off[group[count * whole[cell] != said * n[group]]] = True
+    return int(np.count_nonzero(off | ((kinds != parts[cells]) & (kinds > 0))))
 
 
 class PartitionRecipe:

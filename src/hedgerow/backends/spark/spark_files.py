@@ -1,0 +1,481 @@
+"""Files as tables on a cluster, which must read them where they lie."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ...columns.chunked_table import ChunkedTable
+from ...columns.column import Column
+from ...columns.numbers import one_zero
+from ...columns.order import cell_texts, ranks_of
+from ...columns.table import Table
+from ...columns.to_parquet import spooled
+from ...columns.workspace import Workspace, memory_of
+from ...errors import OutputError, SchemaError, UnsupportedError
+from ...files import PART, SUFFIXES, private_file, private_folder, private_handle
+from ...io.file_format import FileFormat
+from ...io.parquet_reader import Scan
+from ...io.write import ROW_GROUP, parquet_writer, write_parts
+from ...measures import Classes, Counts, group
+from ...measures.classes import SensitiveCounts
+from ...plan import Partition, PlanColumn
+from ...schema import Schema
+from .. import duckdb, partitions
+from ..base import PartWork, T, sensitive_column
+from .cluster import (
+    AT_ONCE,
+    binaries,
+    collected,
+    moments_as_numbers,
+    over_parts,
+    reading,
+    run,
+    session,
+)
+from .recode import ByDraws, Recoded
+from .spark_table import CountedColumn, SparkTable
+
+_BATCH = 1 << 17
+
+
+def from_files(
+    source: str | Path, schema: Schema | None, memory: int, unescape_formulas: bool = False
+) -> SparkTable:
+    """Parquet or CSV files; CSV is written once as Parquet into a private folder of this machine.
+
+    Raises
+    ------
+    UnsupportedError
+        Spark does not hold a column's type.
+    """
+    found = spooled(source, Workspace(memory), schema, unescape_formulas)
+    odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
+    if odd:
+        raise UnsupportedError(
+            f"Spark does not hold the types of these columns: {', '.join(odd)}",
+            hint='use engine="memory" or "duckdb" (--engine), or give them another type',
+        )
+    paths = found.scan.paths
+    if found.scan.readers:
+        paths = [_typed(found)]
+    # as the files say, and not as their folders' names do
+    frame = run(lambda: session().read.parquet(*map(str, paths)).select("*"))
+    table = SparkTable(frame, found.layout, found.path, found.types)
+    table.workspace = found.workspace
+    return table
+
+
+def _typed(found: ChunkedTable) -> Path:
+    """The table with its values in place of their texts, as one file."""
+    target = found.workspace.new_path("typed.parquet")
+    types = pa.schema([(entry.name, _value_type(entry.type)) for entry in found.types])
+
+    def windows() -> Iterator[pa.Table]:
+        for window in found.windows(found.names, _BATCH):
+            yield pa.table(dict(window.cells)).cast(types)
+
+    with private_handle(target) as file, pq.ParquetWriter(file, types) as writer:
+        for table in windows():
+            writer.write_table(table)
+    return target
+
+
+def one_file(path: Path, like: SparkTable) -> ChunkedTable:
+    """A file that was written of a table's rows, as a table that is not loaded."""
+    assert like.workspace is not None
+    return ChunkedTable(Scan.from_files([path]), like.workspace, replace(like.layout), path)
+
+
+def _value_type(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_held(kind: pa.DataType) -> bool:
+    """Whether Spark reads values of a type without losing any."""
+    if pa.types.is_dictionary(kind):
+        return not kind.ordered and is_held(kind.value_type)
+    if pa.types.is_timestamp(kind):
+        return kind.unit != "ns"
+    if pa.types.is_integer(kind):
+        return kind != pa.uint64()
+    return any(
+        test(kind)
+        for test in (
+            pa.types.is_boolean,
+            pa.types.is_float32,
+            pa.types.is_float64,
+            pa.types.is_string,
+            pa.types.is_large_string,
+            pa.types.is_binary,
+            pa.types.is_date32,
+            pa.types.is_decimal128,
+        )
+    )
+
+
+_WIDEST = 1 << 62
+"""Ranks of neighbouring columns are put into one number below it."""
+
+
+def by_group(recoding: Partition, table: SparkTable) -> Any:
+    """The rows of a table with those of a group of a partition side by side, in one part each."""
+    from pyspark.sql import types as t
+
+    read = reading(table.types, [c.name for c in recoding.columns])
+    groups, names = np.asarray(recoding.groups, np.int64), table.frame.columns
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here = Table(read(part))
+        leaf = partitions.route(recoding, [here.like(c) for c in recoding.columns])
+        at = groups[leaf] if len(groups) else leaf.astype(np.int64)
+        yield from part.append_column("group", pa.array(at)).to_batches(1 << 16)
+
+    schema = t.StructType([*table.frame.schema.fields, t.StructField("group", t.LongType())])
+    parts = max(-(-table.n_rows // AT_ONCE), 1)
+    return over_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
+
+
+def over_parts_of(
+    table: SparkTable,
+    work: PartWork[T],
+    names: Sequence[str],
+    groups: Partition | None = None,
+    redrawn: SparkTable | None = None,
+) -> Iterator[T]:
+    """Yield the results of `work`, run by executors; see `Engine.over_parts`."""
+    maker = None if redrawn is None else redrawn.maker
+    if maker is not None:
+        frame = maker.rows(table)
+    elif groups is not None:
+        frame = by_group(groups, table)
+    else:
+        frame = table.frame.select(*(table.place(name) for name in names))
+    read = reading(table.types, names)
+
+    def run(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        cells = read(part)
+        result = work(Table(cells), None if maker is None else maker.columns(cells))
+        yield pa.RecordBatch.from_arrays([binaries([pickle.dumps(result)])], ["result"])
+
+    whole = groups is not None or maker is not None
+    results = collected(over_parts(frame, run, "result binary", whole=whole)).column(0)
+    return (pickle.loads(cell.as_py()) for cell in results)
+
+
+def classes(
+    table: SparkTable, quasi: Sequence[str], sensitive: Sequence[PlanColumn]
+) -> Classes:
+    """Return the classes of a released table: whole classes are counted by one executor each."""
+    columns = [(c, sensitive_column(c, table)) for c in sensitive]
+    values = [(c, _without_rows(column)) for c, column in columns]
+    names = [*quasi, *(c.name for c in sensitive)]
+    read = reading(table.types, names)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        here = Table(read(part))
+        groups = group([here.equality_codes(n) for n in quasi], here.n_rows)
+        arrays = [groups.sizes]
+        for column, whole in values:
+            codes = sensitive_column(column, here).codes_in(whole, unknown=-1)
+            if len(codes) and codes.min() < 0:
+                raise SchemaError(f"column {column.name!r} was read in two ways")
+            counts = Counts.from_codes(groups, codes, whole.n_values + 1)
+            arrays += [counts.groups, counts.values, counts.counts]
+        cells = [binaries([a.astype(np.int64).tobytes()]) for a in arrays]
+        yield pa.RecordBatch.from_arrays(cells, fields)
+
+    fields = ["sizes", *(f"{k}{i}" for i in range(len(columns)) for k in ("g", "v", "n"))]
+    keys = [table.place(n) for n in quasi]
+    frame = table.frame.select(*(table.place(n) for n in names))
+    n_parts = max(-(-table.n_rows // AT_ONCE), 1)
+    frame = frame.repartition(n_parts, *keys) if keys else frame.coalesce(1)
+    schema = ", ".join(f"{name} binary" for name in fields)
+    parts = collected(over_parts(frame, work, schema, whole=True)).to_pylist()
+    sizes = [np.frombuffer(one["sizes"], np.int64) for one in parts]
+    first = np.cumsum([0, *map(len, sizes)])
+    counted = {}
+    for i, (c, column) in enumerate(columns):
+        groups, codes, counts = (
+            [np.frombuffer(one[f"{k}{i}"], np.int64) for one in parts] for k in ("g", "v", "n")
+        )
+        groups = [each + start for each, start in zip(groups, first, strict=False)]
+        counted[c.name] = SensitiveCounts(
+            column.name,
+            column.kind,
+            column.values,
+            Counts(
+                np.concatenate(groups),
+                np.concatenate(codes),
+                np.concatenate(counts),
+                int(first[-1]),
+                column.n_values + column.has_missing,
+            ),
+            column.exact,
+            column.events,
+        )
+    return Classes(np.concatenate(sizes), counted)
+
+
+def _without_rows(column: Column) -> Column:
+    """Return a column without rows, to be sent to executors."""
+    assert isinstance(column, CountedColumn)
+    return column.with_rows(np.zeros(0, np.uint8))
+
+
+def released(
+    table: SparkTable,
+    columns: Mapping[str, Any],
+    drop: Sequence[str] = (),
+    keep_order: bool = False,
+) -> SparkTable:
+    """The released table, kept on the cluster as it was made."""
+    from pyspark.sql import types as t
+
+    if odd := [name for name, column in columns.items() if not isinstance(column, Recoded)]:
+        raise UnsupportedError(
+            f"these columns cannot be replaced on a cluster: {', '.join(map(repr, odd))}",
+            hint='use engine="memory" (--engine memory)',
+        )
+    kept = [name for name in table.names if name not in set(drop)]
+    names = [f"r{i}" for i in range(len(kept))]
+    maker = next((column.maker for column in columns.values()), None)
+    used = [] if maker is None else maker.names
+    read = reading(table.types, used)
+    stays = {n: table.place(n) for n in kept if n not in columns}
+    order = None if keep_order else Order.of(table, columns, kept)
+
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        made = {} if maker is None else maker.columns(read(part))
+        cells = [
+            part.column(stays[n]) if n in stays else pa.chunked_array([_plain(made[n])])
+            for n in kept
+        ]
+        keys = {} if order is None else order.keys(cells)
+        whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
+        yield from whole.to_batches(1 << 16)
+
+    fields = []
+    for name, place in zip(kept, names, strict=True):
+        if name in stays:
+            kind = table.frame.schema[stays[name]].dataType
+        else:
+            kind = _spark_type(columns[name].entries.type, name, table)
+        fields.append(t.StructField(place, kind, True))
+    if order is not None:
+        kinds = {"long": t.LongType(), "string": t.StringType()}
+        fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
+    rows = table.frame if maker is None else maker.rows(table)
+    asked = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
+    whole = maker is not None and maker.whole
+    frame = over_parts(asked, work, t.StructType(fields), whole=whole)
+    if order is not None:
+        frame = frame.orderBy(*order.kinds).select(*names)
+    types = [
+        (n, table.file_types.field(n).type if n in stays else _file_type(columns[n], table))
+        for n in kept
+    ]
+    frame = table.handed(frame.toDF(*kept))
+    made = SparkTable(frame, table.layout, file_types=pa.schema(types))
+    made.workspace, made.maker, made.memory = table.workspace, maker, table.memory
+    if isinstance(maker, ByDraws):
+        made.drawn_counts = partial(maker.counted, table)
+    return made
+
+
+def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
+    """The type by which Spark holds a recoded column."""
+    from pyspark.sql import types as t
+
+    if kind == table.types.field(name).type:
+        return table.frame.schema[table.place(name)].dataType
+    if pa.types.is_date32(kind):
+        return t.DateType()
+    if pa.types.is_timestamp(kind):
+        return t.TimestampNTZType()
+    return t.StringType() if pa.types.is_string(kind) else t.DoubleType()
+
+
+def _file_type(column: Recoded, table: SparkTable) -> pa.DataType:
+    """The type of a recoded column in a file; that of Spark where the table came from none."""
+    return column.entries.type if table.workspace is None else column.kind
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+@dataclass(frozen=True)
+class Order:
+    """What decides the order of a release by its content (`table/order`), as columns to sort by.
+
+    Parameters
+    ----------
+    kinds : mapping of str to {"long", "string"}
+        The columns to sort by.
+    runs : sequence of (list of (int, entries, ranks, int))
+        For each the released columns that it stands for: their place, and where their values are
+        known, the rank of each and how many there are.
+    """
+
+    kinds: Mapping[str, str]
+    runs: Sequence[Sequence[tuple[int, pa.Array | None, NDArray[np.uint64], int]]]
+
+    @classmethod
+    def of(cls, table: SparkTable, made: Mapping[str, Recoded], kept: Sequence[str]) -> Order:
+        """Ranks where the values of a column are known, else their text."""
+        runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
+        width = _WIDEST
+        for at, name in enumerate(kept):
+            entries = made[name].entries if name in made else table.known(name)
+            if entries is None or _has_zeros(entries):
+                runs.append([(at, None, np.zeros(0, np.uint64), 0)])
+                width = _WIDEST
+                continue
+            ranks, n = ranks_of(entries)
+            if width * n >= _WIDEST:
+                runs.append([])
+                width = 1
+            runs[-1].append((at, entries, ranks, n))
+            width *= n
+        kinds = ["string" if columns[0][1] is None else "long" for columns in runs]
+        return cls({f"k{i}": kind for i, kind in enumerate(kinds)}, runs)
+
+    def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
+        """What to sort some rows by."""
+        made = {}
+        for name, columns in zip(self.kinds, self.runs, strict=True):
+            key = np.zeros(len(cells[0]), np.uint64)
+            for at, entries, ranks, n in columns:
+                held = _as_array(cells[at])
+                if entries is None:
+                    made[name] = cell_texts(held).cast(pa.string())
+                    break
+                place = pc.index_in(held.cast(entries.type), value_set=entries)
+                key = key * np.uint64(n) + ranks[place.to_numpy()]
+            else:
+                made[name] = pa.array(key.astype(np.int64))
+        return made
+
+
+def _as_array(cells: pa.ChunkedArray) -> pa.Array:
+    found = cells.combine_chunks()
+    return found if isinstance(found, pa.Array) else found.chunk(0)
+
+
+def _has_zeros(entries: pa.Array) -> bool:
+    """Whether a zero is among them, whose sign two rows may differ in: it has two texts."""
+    if not pa.types.is_floating(entries.type):
+        return False
+    return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
+
+
+def write(
+    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
+) -> None:
+    """Write a table of the cluster as one Parquet or CSV file, or as a folder of parts.
+
+    `like` is the one that came in.
+
+    Raises
+    ------
+    UnsupportedError
+        The ending asks for another format.
+    OutputError
+        Executors and this process share no folder.
+    """
+    assert isinstance(table, SparkTable)
+    suffix = SUFFIXES.get(file.suffix.lower())
+    if suffix not in (".parquet", ".csv") and not parts:
+        raise UnsupportedError(
+            f"{file.name}: a table on a cluster is written as Parquet or CSV",
+            hint="choose the ending .parquet or .csv",
+        )
+    types = table.file_types
+    with private_folder(file, PART) as folder:
+        theirs, whole = folder / "parts", folder / "whole.parquet"
+        run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
+        entries = {
+            entry.name: table.entries(entry.name).drop_null()
+            for entry in types
+            if pa.types.is_dictionary(entry.type)
+        }
+        tables = (_coded(rows, types, entries) for rows in _row_groups(theirs, table.types))
+        written = 0
+        if parts:
+            write_parts(tables, file)
+            written = sum(pq.read_metadata(path).num_rows for path in file.iterdir())
+        else:
+            target = whole if suffix == ".csv" else file
+            with private_file(target) as opened, parquet_writer(types, opened) as append:
+                for rows in tables:
+                    append(rows)
+                    written += rows.num_rows
+        if suffix == ".csv" and written == table.n_rows and not parts:
+            duckdb.write(one_file(whole, table), file, like=like, escape=escape)
+    if written != table.n_rows:
+        raise OutputError(
+            "what the cluster writes does not lie where this process reads: the executors and "
+            "this process share no folder",
+            hint="write release.table with Spark where both can read, and hold it against the "
+            "release: release.verify_written(spark.read.parquet(...))",
+        )
+
+
+def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
+    """A table of the cluster as one that streams: a copy in a private folder of this machine."""
+    workspace = Workspace(memory_of(memory))
+    path = workspace.new_path("copy.parquet")
+    write(table, path, like=table, escape=False)
+    return ChunkedTable(Scan.from_files([path]), workspace, FileFormat(), path)
+
+
+def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
+    """Some rows with the types of their file: codes into dictionaries of the whole release."""
+    columns = []
+    for entry, column in zip(types, table.columns, strict=True):
+        if entry.name in entries:
+            cells = column.combine_chunks()
+            codes = pc.index_in(cells, value_set=entries[entry.name])
+            kind = entry.type
+            coded = codes.cast(kind.index_type), entries[entry.name].cast(kind.value_type)
+            columns.append(pa.DictionaryArray.from_arrays(*coded))
+        else:
+            columns.append(column)
+    return pa.Table.from_arrays(columns, schema=types)
+
+
+def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cells that `moments_as_numbers` made numbers of, by the type of their column."""
+    if pa.types.is_timestamp(kind):
+        cells = cells.cast(pa.timestamp("us", kind.tz))
+    return cells.cast(kind)
+
+
+def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
+    """The rows of a folder of parts, so many at a time as a file has in a group."""
+    held: list[pa.Table] = []
+    n = 0
+    for path in sorted(folder.glob("part-*.parquet")):
+        with pq.ParquetFile(path, pre_buffer=False) as file:
+            for batch in file.iter_batches():
+                columns = [_moments(c, kind) for c, kind in zip(batch.columns, types.types, strict=True)]
+                table = pa.Table.from_arrays(columns, schema=types)
+                while n + table.num_rows >= ROW_GROUP:
+                    yield pa.concat_tables([*held, table.slice(0, ROW_GROUP - n)])
+                    table, held, n = table.slice(ROW_GROUP - n), [], 0
+                if table.num_rows:
+                    held.append(table)
+                    n += table.num_rows
+    if held:
+        yield pa.concat_tables(held)

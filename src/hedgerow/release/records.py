@@ -1,0 +1,193 @@
+"""audit.json: what was promised and verified, in numbers, and how the release was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, version
+from operator import index
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hedgerow
+
+from ..columns.table import Table
+from ..errors import InputError, ParameterError
+from ..plan import Plan
+from ..schema import ROLES
+from .folder import is_table, told_of
+
+AUDIT_VERSION = 1
+
+
+def record(
+    plan: Plan,
+    numbers: Mapping[str, Any],
+    file: Path,
+    pseudonyms: Sequence[str] = (),
+    measured: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The data of audit.json: `hedgerow.Audit.json_schema` describes it.
+
+    Parameters
+    ----------
+    plan : Plan
+    numbers : mapping
+        `Release.summary()`.
+    file : Path
+        The written table.
+    pseudonyms : sequence of str
+        Identifiers that were replaced.
+    measured : mapping, optional
+        `Audit.to_dict`; what was measured stands beside ``release``, which tells what was
+        promised and reached.
+    """
+    release = {
+        "hedgerow": hedgerow.__version__,
+        "libraries": {n: _version(n) for n in ("numpy", "pyarrow", "scikit-learn", "numba")},
+        "parameters": dict(plan.parameters),
+        "columns": {role: plan.names(role) for role in ROLES},
+        "pseudonyms": list(pseudonyms),
+        "file": told_of(file),
+        **numbers,
+    }
+    return {"hedgerow_audit": AUDIT_VERSION, "release": release, **(measured or {})}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+EVIDENCE_VERSION = 1
+_TOLD = ("attack", "learner", "target", "people", "success", "interval", "control",
+         "over_control", "over_control_interval", "public_best")  # fmt: skip
+
+
+def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
+    """The text of evidence.json: criteria, figures, settings, versions and hashes of the files.
+
+    Parameters
+    ----------
+    audit : mapping
+        `Audit.to_dict` of an audit with a profile.
+    files : mapping of str to Path
+        What was judged, by what it is: "released", "original"; None and what is no file is left
+        out.
+
+    Raises
+    ------
+    ParameterError
+        The audit was made without a profile.
+    """
+    if audit.get("profile") is None:
+        raise ParameterError(
+            "evidence is what a profile found", hint="audit with profile= (--profile)"
+        )
+    data = {
+        "hedgerow_evidence": EVIDENCE_VERSION,
+        "profile": audit["profile"],
+        "table": {
+            name: audit["table"][name]
+            for name in ("rows", "quasi", "sensitive", "yardstick", "paired", "released_columns")
+        },
+        "settings": audit["parameters"],
+        "attacks": [{name: attack[name] for name in _TOLD} for attack in audit["attacks"]],
+        "not_measured": audit["not_measured"],
+        "versions": audit["versions"],
+        "files": {what: told_of(p) for what, p in files.items() if p is not None and is_table(p)},
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def evidence_schema() -> dict[str, Any]:
+    """The published JSON schema of evidence.json.
+
+    Examples
+    --------
+    >>> evidence_schema()["title"]
+    'Hedgerow evidence'
+    """
+    text = resources.files(__package__).joinpath("evidence.schema.json").read_text(encoding="utf-8")
+    made: dict[str, Any] = json.loads(text)
+    return made
+
+
+MAPPING_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class RowMap:
+    """The rows behind a release, and the fingerprint of the table that they are rows of.
+
+    Parameters
+    ----------
+    rows : int64 array of shape (n_rows,)
+        For every released row the row of the original.
+    fingerprint : str
+        Of the original's quasi-identifiers and sensitive columns, in order.
+    """
+
+    rows: NDArray[np.int64]
+    fingerprint: str
+
+    @classmethod
+    def of(cls, rows: NDArray[np.int64], original: Table, plan: Plan) -> RowMap:
+        """The map of a release that was made from a table."""
+        return cls(rows, fingerprint(original, plan))
+
+    @classmethod
+    def load(cls, path: Path) -> RowMap:
+        """Read a map; InputError when the file holds none."""
+        try:
+            data = json.loads(path.read_text())
+            assert data["hedgerow_mapping"] == MAPPING_VERSION
+            rows = np.array([index(row) for row in data["rows"]], np.int64)
+            assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)
+            return cls(rows, str(data["fingerprint"]))
+        except (
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AssertionError,
+            OverflowError,
+            RecursionError,
+        ):
+            raise InputError(f"{path} is no mapping of this version") from None
+
+    def text(self) -> str:
+        """The file that `load` reads."""
+        data = {"hedgerow_mapping": MAPPING_VERSION, "fingerprint": self.fingerprint}
+        return json.dumps({**data, "rows": self.rows.tolist()}) + "\n"
+
+    def of_table(self, table: Table, plan: Plan | None) -> NDArray[np.int64]:
+        """The rows, for the table that they are rows of; InputError for any other."""
+        same = plan is None or fingerprint(table, plan) == self.fingerprint
+        if len(self.rows) != table.n_rows or not same:
+            raise InputError(
+                "the release was made from another table, or from these rows in another order",
+                hint="give the table that was protected, or a key column that both share",
+            )
+        return self.rows
+
+
+def fingerprint(table: Table, plan: Plan) -> str:
+    """What tells a table's quasi-identifiers and sensitive columns, row by row, from others'."""
+    digest = hashlib.sha256()
+    for known in plan.columns:
+        if known.role not in ("quasi", "sensitive"):
+            continue
+        column = table.column(known.name, kind=known.kind)
+        values = column.values.tolist() if column.is_number else column.values
+        digest.update(json.dumps([known.name, column.unit, values]).encode())
+        digest.update(column.codes.astype("<u4").tobytes())
+    return digest.hexdigest()
