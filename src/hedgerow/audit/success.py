@@ -280,19 +280,43 @@ def gained(success: Rate, control: Rate) -> Rate | None:
     return Rate(value, value - float(down), min(value + float(up), 1.0), success.n)
 
 
+@dataclass(frozen=True)
+class Rates:
+    """The success of an attack on several people.
+
+    Parameters
+    ----------
+    success, control, original : Rate
+        On people of the release, on people who are not in it, on the original table; None
+        where nobody is at hand to ask, or nothing to compare with.
+    controlled : bool
+        Whether the control says what the attack would have found without the release.
+    """
+
+    success: Rate
+    control: Rate | None
+    original: Rate | None
+    controlled: bool = True
+
+
+@dataclass(frozen=True)
+class PublicGuess:
+    """The success of guesses that need no attack.
+
+    Parameters
+    ----------
+    usual, best, random_row : float
+        The usual guess from public totals, the best such guess, a released row taken at random;
+        by default these are the usual guess as well.
+    """
+
+    usual: float
+    best: float | None = None
+    random_row: float | None = None
+
+
 def attack_record(
-    attack: str,
-    *,
-    learner: str,
-    target: str,
-    means: str,
-    success: Rate,
-    control: Rate | None,
-    original: Rate | None,
-    public_guess: float,
-    public_best: float | None = None,
-    random_row: float | None = None,
-    controlled: bool = True,
+    attack: str, *, learner: str, target: str, means: str, rates: Rates, public: PublicGuess
 ) -> dict[str, Any]:
     """Return an attack as plain data, under the names that every attack shares.
 
@@ -302,18 +326,13 @@ def attack_record(
         Which attack, by what means, on what.
     means : str
         What counts as a success.
-    success, control, original : Rate
-        On people of the release, on people who are not in it, on the original table; None
-        where nobody is at hand to ask, or nothing to compare with.
-    public_guess, public_best, random_row : float
-        What needs no attack: the usual guess from public totals, the best such guess,
-        a released row taken at random; by default these are the usual guess as well.
-    controlled : bool
-        Whether the control says what the attack would have found without the release.
+    rates : Rates
+    public : PublicGuess
     """
-    public_best = public_guess if public_best is None else public_best
-    random_row = public_guess if random_row is None else random_row
-    over = gained(success, control) if controlled and control is not None else None
+    success, control, original = rates.success, rates.control, rates.original
+    best = public.usual if public.best is None else public.best
+    random_row = public.usual if public.random_row is None else public.random_row
+    over = gained(success, control) if rates.controlled and control is not None else None
     return {
         "attack": attack,
         "learner": learner,
@@ -324,14 +343,14 @@ def attack_record(
         "interval": success.interval,
         "control": _value(control),
         "control_interval": _interval(control),
-        "public_guess": public_guess,
-        "public_best": public_best,
+        "public_guess": public.usual,
+        "public_best": best,
         "random_row": random_row,
         "original": _value(original),
         "original_interval": _interval(original),
         "over_control": _value(over),
         "over_control_interval": _interval(over),
-        "over_public": relative(success.value, max(public_best, random_row)),
+        "over_public": relative(success.value, max(best, random_row)),
     }
 
 

@@ -19,7 +19,7 @@ from ...measures import Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...release import Release
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
-from ..success import attack_record, rate_of
+from ..success import PublicGuess, Rates, attack_record, rate_of
 from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
 from .group_learners import entries_of
@@ -199,12 +199,16 @@ def _column(
         learner="intersection",
         target=column.name,
         means="one value is left, and it is the person's",
-        success=rate_of(together.certain),
-        control=rate_of(together.withheld),
-        original=rate_of(np.diff(distinct.starts)[same] == 1),
-        public_guess=float(column.n_values == 1),
-        public_best=max(one["certain"] for one in alone),
-        random_row=float(column.n_values == 1),
+        rates=Rates(
+            rate_of(together.certain),
+            rate_of(together.withheld),
+            rate_of(np.diff(distinct.starts)[same] == 1),
+        ),
+        public=PublicGuess(
+            float(column.n_values == 1),
+            best=max(one["certain"] for one in alone),
+            random_row=float(column.n_values == 1),
+        ),
     )
     return {"people": len(chosen), "together": together.summary(k), "alone": alone}, attack
 

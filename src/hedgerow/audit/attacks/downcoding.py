@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
 from ..released_values import ReleasedColumn
-from ..success import Rate, attack_record, wilson
+from ..success import PublicGuess, Rate, Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 from .learners import quiet
 
@@ -311,12 +311,8 @@ def _record(
         learner=learner,
         target="coarsened cells",
         means="the finer value behind the cell is named",
-        success=_rate(success, people),
-        control=_rate(control, people),
-        original=_rate(1.0, people),
-        public_guess=float(guess),
-        public_best=float(best),
-        random_row=float(random),
+        rates=Rates(_rate(success, people), _rate(control, people), _rate(1.0, people)),
+        public=PublicGuess(float(guess), best=float(best), random_row=float(random)),
     ) | {"cells": total, "columns": by_column}
 
 

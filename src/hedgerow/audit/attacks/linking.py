@@ -22,7 +22,7 @@ from ...progress import Tell
 from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
-from ..success import AttackTarget, area, attack_record, rate_of
+from ..success import AttackTarget, PublicGuess, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
 from .class_risk import best_hits, twentieths
 
@@ -71,11 +71,8 @@ def linking_attacks(
                 learner=name,
                 target="own record",
                 means="the person's own record is named",
-                success=rate_of(chance),
-                control=rate_of(agree),
-                original=rate_of(unprotected),
-                public_guess=1 / n,
-                controlled=False,
+                rates=Rates(rate_of(chance), rate_of(agree), rate_of(unprotected), controlled=False),
+                public=PublicGuess(1 / n),
             )
         )
     return out
@@ -269,10 +266,8 @@ def matching_attacks(
                 learner="two files",
                 target="both halves",
                 means="the person's two halves lead to one released record, ties shared",
-                success=success,
-                control=control,
-                original=rate_of(1 / same_quasi.sizes[same_quasi.labels[rows]]),
-                public_guess=1 / tables.n_rows,
+                rates=Rates(success, control, rate_of(1 / same_quasi.sizes[same_quasi.labels[rows]])),
+                public=PublicGuess(1 / tables.n_rows),
             )
         )
     return out, _near(mine, theirs)
@@ -291,11 +286,12 @@ def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: I
         learner="best match",
         target="own record",
         means="the nearest released record has all sensitive values of the person",
-        success=rate_of(mine.same_values),
-        control=None if theirs is None else rate_of(theirs.same_values),
-        original=rate_of(original),
-        public_guess=commonest,
-        random_row=float(mine.chance.mean()),
+        rates=Rates(
+            rate_of(mine.same_values),
+            None if theirs is None else rate_of(theirs.same_values),
+            rate_of(original),
+        ),
+        public=PublicGuess(commonest, random_row=float(mine.chance.mean())),
     )
 
 

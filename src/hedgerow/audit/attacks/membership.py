@@ -15,7 +15,7 @@ from ..non_members import Outside
 from ..pairing import same
 from ..record_distance import Reach, bound
 from ..released_values import ReleasedColumn
-from ..success import Rate, area, attack_record, wilson
+from ..success import PublicGuess, Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
@@ -323,10 +323,8 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
         learner=learner,
         target=knows,
         means="somebody in the table scores above somebody who is not",
-        success=success,
-        control=Rate(0.5, null.low, null.high, strangers),
-        original=_area_of(before),
-        public_guess=0.5,
+        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), _area_of(before)),
+        public=PublicGuess(0.5),
     ) | {
         "people": members,
         "strangers": strangers,

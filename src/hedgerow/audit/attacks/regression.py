@@ -24,7 +24,7 @@ from ..design_matrix import (
     true_values,
 )
 from ..non_members import FOLDS
-from ..success import AttackTarget, attack_record, bootstrap, rate_of
+from ..success import AttackTarget, PublicGuess, Rates, attack_record, bootstrap, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
 from .learners import LEARNERS, TRAINED, Guesses, TrainingSet, nearest_of
 
@@ -287,12 +287,12 @@ def _row(
         learner=learner,
         target=column.name,
         means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
-        success=success,
-        control=control,
-        original=before,
-        public_guess=float(base["guess"].hits[key].mean()),
-        public_best=base["best"],
-        random_row=base["random_row"],
+        rates=Rates(success, control, before),
+        public=PublicGuess(
+            float(base["guess"].hits[key].mean()),
+            best=base["best"],
+            random_row=base["random_row"],
+        ),
     )
     row["attacked_as"] = aim.attacked_as
     if aim.is_number:

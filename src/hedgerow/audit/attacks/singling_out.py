@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...measures import BoolArray, Counts, FloatArray, IntArray, group
 from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
-from ..success import Rate, attack_record, rate_of, wilson
+from ..success import PublicGuess, Rate, Rates, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
@@ -144,12 +144,16 @@ def predicate_singling_out(
                 learner=learner,
                 target="one person",
                 means="exactly one person fits, where at most one in all should",
-                success=_share(described, predicates),
-                control=_luck_of_strangers(others, learner),
-                original=_share(before, before.by(learner)),
-                public_guess=fmean(_luck(d.weight, n) for d in predicates),
-                public_best=_luck(1 / n, n),
-                random_row=random.value,
+                rates=Rates(
+                    _share(described, predicates),
+                    _luck_of_strangers(others, learner),
+                    _share(before, before.by(learner)),
+                ),
+                public=PublicGuess(
+                    fmean(_luck(d.weight, n) for d in predicates),
+                    best=_luck(1 / n, n),
+                    random_row=random.value,
+                ),
             )
         )
     return out
@@ -325,10 +329,12 @@ def singling_out(
                 learner=kind,
                 target="one person",
                 means="a description that fits one released row fits exactly one person",
-                success=rate_of(fits == 1),
-                control=exchanged(fits, theirs[0], mine.n, others[0].n) if others else None,
-                original=wilson(float(alone), alone),
-                public_guess=guess,
+                rates=Rates(
+                    rate_of(fits == 1),
+                    exchanged(fits, theirs[0], mine.n, others[0].n) if others else None,
+                    wilson(float(alone), alone),
+                ),
+                public=PublicGuess(guess),
             )
         )
     return out
