@@ -1,4 +1,4 @@
-"""From a table to predictors and responses, and from plans back to a recoding of that table."""
+"""Tables as predictors (ranks with sorted dictionaries) and responses (integers)."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Predictor:
 
     @property
     def numeric(self) -> bool:
-        """Whether the column holds numbers."""
+        """Return whether the column holds numbers."""
         return not self.labels
 
     @property
@@ -103,7 +103,7 @@ class PredictedColumn:
 
     @property
     def classes(self) -> bool:
-        """Whether the response is a class."""
+        """Return whether the response is a class."""
         return bool(self.labels)
 
     @property

@@ -122,7 +122,7 @@ class TreePatternPreserving(Method):
 
     @property
     def allows_missing(self) -> bool:
-        """Whether X may hold missing numbers: no threshold has a side for them."""
+        """Return whether X may hold missing numbers: no threshold has a side for them."""
         return False
 
     trees: Any = None
@@ -266,7 +266,7 @@ class TreePatternPreserving(Method):
 
     @property
     def by_position(self) -> bool:
-        """Whether a forest drew bootstrap rows."""
+        """Return whether a forest drew bootstrap rows."""
         return any(model.get("bootstrap", False) for model in self.model_["models"])
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:

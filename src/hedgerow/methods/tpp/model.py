@@ -1,4 +1,4 @@
-"""model.json: the published trees and what a recipient needs to rebuild them from the release."""
+"""model.json: the published trees, how they are rebuilt and compared, their picture and notes."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def plan_blocks(
 
 
 class _Planner:
-    """The search; every number in it is an integer multiple of 2**-shift, so whole stays whole."""
+    """The search for the blocks of one attribute, in whole multiples of 2**-shift."""
 
     def __init__(
         self,

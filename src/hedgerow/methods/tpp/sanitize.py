@@ -1,4 +1,4 @@
-"""The loop: grow, plan, check K and L, rebuild from the sanitized columns, compare."""
+"""Sanitizing: grow, plan, check K and L, rebuild from the sanitized columns, compare."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = "ALL"
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """How one predictor is released: rank -> group, and the groups' released values.
+    """The release of one predictor: rank -> group, and the groups' released values.
 
     A column that no tree tests has the single group 0.
     """

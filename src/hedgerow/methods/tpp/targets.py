@@ -1,4 +1,4 @@
-"""What is preserved: single trees that grow split by split, ensembles that grow tree by tree."""
+"""What is preserved: trees and ensembles of the own builder, and fitted scikit-learn trees."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class PreservedModel:
 
     @property
     def classes(self) -> bool:
-        """Whether it predicts classes."""
+        """Return whether it predicts classes."""
         return bool(self.settings.classes)
 
     @property
@@ -343,7 +343,7 @@ class SklearnTree(SingleTree):
 
     @property
     def classes(self) -> bool:
-        """Whether it predicts classes."""
+        """Return whether it predicts classes."""
         return hasattr(self.estimator, "classes_")
 
     @property

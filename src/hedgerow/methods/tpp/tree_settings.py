@@ -24,7 +24,7 @@ class ModelSettings:
 
     @property
     def classes(self) -> bool:
-        """Whether the response is a class."""
+        """Return whether the response is a class."""
         field, _, numbers = self.by_response
         return bool(getattr(self, field) != numbers)
 
@@ -149,7 +149,7 @@ class ForestSettings(ModelSettings):
 
     @property
     def classes(self) -> bool:
-        """Whether the response is a class."""
+        """Return whether the response is a class."""
         return self.tree.classes
 
     def for_response(self, classes: bool) -> Self:
