@@ -97,7 +97,7 @@ LIGHT_ROOMS = ("plan", "cli")
 def imports(
     tree: ast.AST, package: tuple[str, ...], top_only: bool = False
 ) -> Iterator[tuple[int, str]]:
-    """The (line, absolute module) of every import; with `top_only`, those run on import."""
+    """Yield the (line, absolute module) of every import; with `top_only`, those run on import."""
     for node in _statements(tree) if top_only else ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -113,7 +113,7 @@ def imports(
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.AST]:
-    """Statements that run when the module is imported (not under TYPE_CHECKING)."""
+    """Yield statements that run when the module is imported (not under TYPE_CHECKING)."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
@@ -128,9 +128,9 @@ def _statements(tree: ast.AST) -> Iterator[ast.AST]:
 
 
 def faults(source: Path) -> list[str]:
-    """Every border that a file of the package in `source` crosses, and every circle of imports."""
-    found = []
-    circle: dict[str, set[str]] = {}
+    """Return the imports of the package in `source` that cross a border, and its circles."""
+    crossings = []
+    graph: dict[str, set[str]] = {}
     modules = {_module(path.relative_to(source)): path for path in sorted(source.rglob("*.py"))}
     for module, path in modules.items():
         relative = path.relative_to(source)
@@ -140,72 +140,72 @@ def faults(source: Path) -> list[str]:
         package = (source.name, *relative.parent.parts)
         where = relative.as_posix()
         if room not in ORDER and room != "__init__":
-            found.append(
+            crossings.append(
                 f"{where}: the room {room!r} has no place in the order of docs/architecture.md"
             )
             continue
-        inner = circle.setdefault(module, set())
+        inner = graph.setdefault(module, set())
         for line, name in imports(tree, package):
             parts = name.split(".")
             if parts[0] == source.name:
-                found += _inner(where, line, room, parts)
-                target = _known(parts[1:], modules)
+                crossings += _inner(where, line, room, parts)
+                target = _reached(parts[1:], modules)
                 if room not in ("__init__", FACADE):
                     inner.add(target)
             elif room in PLAIN and parts[0] not in sys.stdlib_module_names:
-                found.append(
+                crossings.append(
                     f"{where}:{line}: {room} imports {parts[0]}; it holds to the standard library"
                 )
             elif parts[0] in ALLOWED and room not in ALLOWED[parts[0]]:
-                found.append(
+                crossings.append(
                     f"{where}:{line}: only {', '.join(sorted(ALLOWED[parts[0]]))} import {parts[0]}"
                 )
         if where in LIGHT_FILES or room in LIGHT_ROOMS:
-            found += [
+            crossings += [
                 f"{where}:{line}: {name} is heavy; import it where it is used"
                 for line, name in imports(tree, package, top_only=True)
                 if name.split(".")[0] in HEAVY
             ]
-    found += [f"imports go in a circle: {' > '.join(c)}" for c in circles(circle)]
-    return found
+    crossings += [f"imports go in a circle: {' > '.join(c)}" for c in circles(graph)]
+    return crossings
 
 
 def _module(relative: Path) -> str:
-    """A file's name as imports spell it, without the package's own."""
+    """Return a file's module name, without the package's."""
     parts = relative.with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def _known(parts: list[str], modules: Mapping[str, Path]) -> str:
-    """The module that an import reaches: a name that it holds is no module of its own."""
+def _reached(parts: list[str], modules: Mapping[str, Path]) -> str:
+    """Return the module that an import reaches, whether it names the module or a name in it."""
     while parts and ".".join(parts) not in modules:
         parts = parts[:-1]
     return ".".join(parts)
 
 
 def circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """One circle of every set of modules that import each other, late and type-only imports too."""
-    found, done = [], set[str]()
+    """Return one circle of each set of modules that import each other; late imports count."""
+    cycles, done = [], set[str]()
     for start in sorted(graph):
         if start in done:
             continue
-        way: list[str] = []
+        path_so_far: list[str] = []
         stack = [(start, iter(sorted(graph[start])))]
         while stack:
             at, rest = stack[-1]
-            if len(way) < len(stack):
-                way.append(at)
+            if len(path_so_far) < len(stack):
+                path_so_far.append(at)
             for target in rest:
-                if target in way:
-                    found.append([*way[way.index(target) :], target])
+                if target in path_so_far:
+                    cycles.append([*path_so_far[path_so_far.index(target) :], target])
                 elif target not in done and target in graph:
                     stack.append((target, iter(sorted(graph[target]))))
                     break
             else:
                 done.add(at)
-                way.pop()
+                path_so_far.pop()
                 stack.pop()
-    return found
+    return cycles
 
 
 def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
@@ -225,9 +225,9 @@ def _inner(where: str, line: int, room: str, parts: list[str]) -> list[str]:
 
 
 def main() -> int:
-    found = faults(Path(__file__).resolve().parent.parent / "src" / "hedgerow")
-    print("\n".join(found) if found else "borders: nothing imports upwards")
-    return 1 if found else 0
+    crossings = faults(Path(__file__).resolve().parent.parent / "src" / "hedgerow")
+    print("\n".join(crossings) if crossings else "borders: nothing imports upwards")
+    return 1 if crossings else 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ LOADED = {
     "track": ("src",), "use": ("href", "xlink:href"), "video": ("src", "poster"),
 }  # fmt: skip
 NOT_FETCHED = {"alternate", "author", "canonical", "help", "license", "next", "prev", "search"}
-"""What a `link` may be without being fetched."""
+"""Relations of a `link` that browsers do not fetch."""
 ELSEWHERE = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 STYLE = re.compile(r"""(?:url\(\s*|@import\s+)["']?((?:https?:)?//[^"')\s]+)""", re.IGNORECASE)
 SCRIPT = re.compile(
@@ -29,7 +29,7 @@ SCRIPT = re.compile(
 
 
 class Page(HTMLParser):
-    """What a page has names for, links to and loads."""
+    """The anchors, links and loaded addresses of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -40,16 +40,18 @@ class Page(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = {name: value or "" for name, value in attrs}
-        self.names |= {said[n] for n in ("id", "name") if said.get(n)}
+        values = {name: value or "" for name, value in attrs}
+        self.names |= {values[n] for n in ("id", "name") if values.get(n)}
         self._within = tag if tag in ("style", "script") else ""
-        self.loads += STYLE.findall(said.get("style", ""))
-        if tag == "a" and said.get("href"):
-            self.links.append(said["href"])
-        if tag == "link" and set(said.get("rel", "").split()) & NOT_FETCHED:
+        self.loads += STYLE.findall(values.get("style", ""))
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"])
+        if tag == "link" and set(values.get("rel", "").split()) & NOT_FETCHED:
             return
         for name in LOADED.get(tag, ()):
-            addresses = said.get(name, "").split(",") if name == "srcset" else [said.get(name, "")]
+            addresses = (
+                values.get(name, "").split(",") if name == "srcset" else [values.get(name, "")]
+            )
             self.loads += [a.split()[0] for a in addresses if a.strip()]
 
     def handle_endtag(self, tag: str) -> None:
@@ -61,16 +63,16 @@ class Page(HTMLParser):
 
 
 def faults(site: Path) -> list[str]:
-    """Every link that does not arrive, and everything that comes from elsewhere."""
+    """Return every broken link, and every address that is loaded from another site."""
     site = site.resolve()
     written = [p for p in sorted(site.rglob("*.html")) if "_static" not in p.parts]
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in written}
-    found = [] if pages else [f"{site}: no pages"]
+    problems = [] if pages else [f"{site}: no pages"]
     for path, page in pages.items():
         where = path.relative_to(site)
         for address in page.loads:
             if ELSEWHERE.match(address):
-                found.append(f"{where}: loads {address}")
+                problems.append(f"{where}: loads {address}")
         for address in [*page.links, *page.loads]:
             parts = urlsplit(address)
             if parts.scheme or ELSEWHERE.match(address):
@@ -79,20 +81,24 @@ def faults(site: Path) -> list[str]:
             target = target / "index.html" if target.is_dir() else target
             fragment = unquote(parts.fragment)
             if not target.is_file() or not target.is_relative_to(site):
-                found.append(f"{where}: {address} leads nowhere")
+                problems.append(f"{where}: {address} leads nowhere")
             elif fragment and target in pages and fragment not in pages[target].names:
-                found.append(f"{where}: {address} names no place of that page")
+                problems.append(f"{where}: {address} names no place of that page")
     for path in (p for p in sorted(site.rglob("*")) if p.suffix in (".css", ".js", ".svg")):
         text = path.read_text(encoding="utf-8")
         for address in (STYLE if path.suffix != ".js" else SCRIPT).findall(text):
-            found.append(f"{path.relative_to(site)}: loads {address}")
-    return found
+            problems.append(f"{path.relative_to(site)}: loads {address}")
+    return problems
 
 
 def main() -> int:
-    found = faults(Path(sys.argv[1]))
-    print("\n".join(found) if found else "site: every link arrives, nothing comes from elsewhere")
-    return 1 if found else 0
+    problems = faults(Path(sys.argv[1]))
+    print(
+        "\n".join(problems)
+        if problems
+        else "site: every link arrives, nothing comes from elsewhere"
+    )
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -20,25 +20,25 @@ PLACES = ("src", "docs", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.
 
 
 def faults(root: Path) -> list[str]:
-    """Every line that says what it must not."""
-    found = []
+    """Return every line with forbidden words."""
+    lines = []
     for place in PLACES:
         path = root / place
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         for file in (f for f in files if f.suffix in (".py", ".md", ".html") and f.is_file()):
             for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
-                found += [
+                lines += [
                     f"{file.relative_to(root)}:{number}: {why}"
                     for pattern, why in FORBIDDEN.items()
                     if pattern.search(line)
                 ]
-    return found
+    return lines
 
 
 def main() -> int:
-    found = faults(Path(__file__).resolve().parent.parent)
-    print("\n".join(found) if found else "words: nothing promises more than was measured")
-    return 1 if found else 0
+    lines = faults(Path(__file__).resolve().parent.parent)
+    print("\n".join(lines) if lines else "words: nothing promises more than was measured")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def digest(data: bytes | str) -> str:
 def released(
     source: Path, schema: hr.Schema, method: Any, engine: str, attacks: bool
 ) -> dict[str, str]:
-    """Protect, write and audit; the hash of everything that comes out."""
+    """Protect, write and audit; return the hash of every result."""
     out: dict[str, str] = {}
     try:
         release = hr.protect(source, schema, method, engine=engine)
@@ -273,7 +273,7 @@ def record(to: Path, engines: list[str], only: str) -> None:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print what differs; how many things do."""
+    """Print the differences and return their number."""
     one, two = (json.loads(path.read_text()) for path in (before, after))
     differ = 0
     for name in sorted({*one, *two}):

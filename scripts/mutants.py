@@ -30,9 +30,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path("src", "hedgerow")
 COPIED = ("src", "tests", "scripts", "pyproject.toml")
 MOST = 3
-"""So many may survive."""
+"""Mutants that may survive."""
 LONGEST = 900
-"""Seconds after which tests give no answer."""
+"""Seconds after which tests are stopped."""
 KILLED, SURVIVED, FAULT = "killed", "SURVIVED", "FAULT"
 
 
@@ -43,17 +43,17 @@ class Mutant:
     Parameters
     ----------
     name : str
-        What is wrong then.
+        The fault that it makes.
     file : str
         Below the package.
     old, new : str
-        The text that occurs once in the file, and what stands there instead.
+        A text that occurs once in the file, and its replacement.
     tests : str
-        What must notice, below `tests` and apart by spaces.
+        The tests that must fail, below `tests`, separated by spaces.
     also : tuple of (file, old, new)
-        Further changes that belong to it.
+        Further changes.
     reason : str
-        Why no test can notice, where that is so.
+        The reason, where no test can notice.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Mutant:
 
     @property
     def edits(self) -> tuple[tuple[str, str, str], ...]:
-        """All changes."""
+        """Return all changes."""
         return ((self.file, self.old, self.new), *self.also)
 
 
@@ -557,31 +557,31 @@ MUTANTS = (
 
 
 def stale(mutants: Iterable[Mutant], root: Path) -> list[str]:
-    """What of a table no longer fits the tree: texts that do not occur once, tests that are gone."""
-    found = []
+    """Return what no longer fits: texts that do not occur once, tests that do not exist."""
+    faults = []
     for mutant in mutants:
         for file, old, new in mutant.edits:
             path = root / PACKAGE / file
             times = path.read_text(encoding="utf-8").count(old) if path.is_file() else 0
             if times != 1 or old == new:
-                found.append(f"{mutant.name}: its text occurs {times} times in {file}")
+                faults.append(f"{mutant.name}: its text occurs {times} times in {file}")
         for test in mutant.tests.partition(" -k ")[0].split():
             name, _, function = test.partition("::")
             path = root / "tests" / name
             text = path.read_text(encoding="utf-8") if path.is_file() else ""
             if not text or (function and f"def {function.partition('[')[0]}(" not in text):
-                found.append(f"{mutant.name}: there is no test {test}")
-    return found
+                faults.append(f"{mutant.name}: there is no test {test}")
+    return faults
 
 
 @dataclass(frozen=True)
 class Result:
-    """What the tests said of one mutant."""
+    """The verdict of the tests on one mutant."""
 
     mutant: Mutant
     verdict: str
     seconds: float
-    told: str = ""
+    output: str = ""
 
 
 class Worker:
@@ -598,7 +598,7 @@ class Worker:
                 shutil.copy2(root / name, self.tree / name)
 
     def tested(self, tests: str) -> tuple[int, str]:
-        """The code of pytest and the end of what it said."""
+        """Run tests; return the code of pytest and its last line."""
         named, _, words = tests.partition(" -k ")
         places = [str(Path("tests", test)) for test in named.split()]
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *places]
@@ -624,7 +624,7 @@ class Worker:
         return done.returncode, (failed or lines or [done.stderr[-300:]])[-1]
 
     def _forget(self, changed: set[str]) -> None:
-        """Remove what was compiled from changed files, and from those that have their loops inside.
+        """Remove compiled code of changed files, and of files that include their loops.
 
         Compiled code is looked up by the file of the loop that is called, which did not change.
         """
@@ -633,17 +633,17 @@ class Worker:
             text = path.read_text(encoding="utf-8")
             if "compiled import" in text:  # files of one name in two rooms are taken for one
                 kernels[path.stem] = kernels.get(path.stem, "") + text
-        todo = gone = changed & set(kernels)
+        todo = stale_files = changed & set(kernels)
         while todo:
             words = re.compile(rf"\b({'|'.join(todo)}) import\b|\bimport\b.*\b({'|'.join(todo)})\b")
-            todo = {stem for stem, text in kernels.items() if words.search(text)} - gone
-            gone = gone | todo
+            todo = {stem for stem, text in kernels.items() if words.search(text)} - stale_files
+            stale_files = stale_files | todo
         for path in self.kernels.rglob("*.nb?"):
-            if path.name.partition(".")[0] in gone:
+            if path.name.partition(".")[0] in stale_files:
                 path.unlink()
 
     def result(self, mutant: Mutant) -> Result:
-        """Apply a mutant, ask its tests, and take it back."""
+        """Apply a mutant, run its tests, and undo it."""
         begin, before = time.monotonic(), {}
         changed = {Path(file).stem for file, _, _ in mutant.edits}
         try:
@@ -653,21 +653,21 @@ class Worker:
                 before.setdefault(path, (text, path.stat()))
                 path.write_text(text.replace(old, new), encoding="utf-8")
             self._forget(changed)
-            code, told = self.tested(mutant.tests)
+            code, output = self.tested(mutant.tests)
         finally:
             self._forget(changed)
             for path, (text, stamp) in before.items():
                 path.write_text(text, encoding="utf-8")
                 os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
         verdict = {0: SURVIVED, 1: KILLED}.get(code, FAULT)
-        return Result(mutant, verdict, time.monotonic() - begin, "" if code == 0 else told)
+        return Result(mutant, verdict, time.monotonic() - begin, "" if code == 0 else output)
 
     def results(self, tests: str, mutants: Sequence[Mutant]) -> Iterable[Result]:
-        """What some tests say of some mutants, once they pass without any."""
-        code, told = self.tested(tests)
+        """Yield the results of mutants with the same tests, which must pass without a mutant."""
+        code, output = self.tested(tests)
         for mutant in mutants:
             if code:
-                yield Result(mutant, FAULT, 0.0, f"its tests do not pass as it is: {told}")
+                yield Result(mutant, FAULT, 0.0, f"its tests do not pass as it is: {output}")
             else:
                 yield self.result(mutant)
 
@@ -675,11 +675,11 @@ class Worker:
 def run(
     mutants: Sequence[Mutant], root: Path, jobs: int, tell: Callable[[Result], None]
 ) -> list[Result]:
-    """Try every mutant, those of the same tests one after the other in one copy."""
+    """Run every mutant, those of the same tests one after the other in one copy."""
     groups: dict[str, list[Mutant]] = {}
     for mutant in mutants:
         groups.setdefault(mutant.tests, []).append(mutant)
-    found: list[Result] = []
+    results: list[Result] = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         free: SimpleQueue[Worker] = SimpleQueue()
         for job in range(min(jobs, len(groups))):
@@ -689,18 +689,18 @@ def run(
             worker = free.get()
             try:
                 for result in worker.results(tests, groups[tests]):
-                    found.append(result)
+                    results.append(result)
                     tell(result)
             finally:
                 free.put(worker)
 
         with ThreadPoolExecutor(max(1, min(jobs, len(groups)))) as pool:
             list(pool.map(work, groups))
-    return found
+    return results
 
 
 def code_of(results: Sequence[Result]) -> int:
-    """0 where few survive, each with a reason; 1 where others do; 2 where the table is at fault."""
+    """Return 0 where few survive, each with a reason; 1 where others do; 2 for a faulty table."""
     if any(result.verdict == FAULT for result in results):
         return 2
     alive = [result.mutant for result in results if result.verdict == SURVIVED]
@@ -713,28 +713,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--only", default="", metavar="PATTERN", help="names or files that match")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="copies at work at once")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     faults = stale(MUTANTS, ROOT)
     if faults:
         print("the table of mutants is out of date:", *faults, sep="\n  ")
         return 2
-    pattern = re.compile(asked.only, re.IGNORECASE)
+    pattern = re.compile(options.only, re.IGNORECASE)
     chosen = [m for m in MUTANTS if pattern.search(m.name) or pattern.search(m.file)]
     if not chosen:
-        parser.error(f"no mutant has {asked.only!r} in its name or file")
+        parser.error(f"no mutant has {options.only!r} in its name or file")
 
     def tell(result: Result) -> None:
-        mutant, told = result.mutant, result.told
+        mutant = result.mutant
         print(
             f"{result.verdict:8} {result.seconds:6.1f} s  {mutant.file}: {mutant.name}", flush=True
         )
         if result.verdict != KILLED:
             print(
-                f"{'':19}{mutant.reason or told or 'no test noticed: ' + mutant.tests}", flush=True
+                f"{'':19}{mutant.reason or result.output or 'no test noticed: ' + mutant.tests}", flush=True
             )
 
     begin = time.monotonic()
-    results = run(chosen, ROOT, max(1, asked.jobs), tell)
+    results = run(chosen, ROOT, max(1, options.jobs), tell)
     count = {
         verdict: sum(r.verdict == verdict for r in results) for verdict in (KILLED, SURVIVED, FAULT)
     }

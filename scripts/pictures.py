@@ -24,7 +24,7 @@ import hedgerow as hr
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 SIZE = (1280, 760)
 SCHEMES = {"dark": 0, "light": 1}
-"""How chromium counts what a reader's screen prefers."""
+"""Chromium's numbers of the preferred colour schemes."""
 WIDTHS = {"wide": (1280, 960), "narrow": (390, 844)}
 """Windows of a desk and of a telephone."""
 QUASI, NUMBERS = ["age", "sex", "job", "marital"], ["age", "hours_per_week", "years_schooling"]
@@ -59,11 +59,11 @@ METHODS: dict[str, tuple[Callable[[], Any], list[str], str]] = {
 }
 """By its name on the command line: the method, the quasi-identifiers, the sensitive column."""
 SHOWN = (0, 2, 4)
-"""Of the five records that a report shows, those of the README."""
+"""The records of a report that the README shows."""
 
 
 def example() -> tuple[object, hr.Schema, hr.Release]:
-    """Made people, what is said of their columns, and a release."""
+    """Return made people, their schema and a release."""
     people = hr.datasets.make_people(5_000, seed=1)
     schema = hr.Schema(quasi=["age", "sex", "job"], sensitive=["income"], identifiers=["person_id"])
     with warnings.catch_warnings():
@@ -72,7 +72,7 @@ def example() -> tuple[object, hr.Schema, hr.Release]:
 
 
 def rows(found: hr.Audit) -> str:
-    """Three records before and after, as a table in Markdown."""
+    """Return three records before and after, as a table in Markdown."""
     shown = found.shown
     assert shown is not None
     lines = ["| | " + " | ".join(shown.names) + " |", "|---" * (len(shown.names) + 1) + "|"]
@@ -85,7 +85,7 @@ def rows(found: hr.Audit) -> str:
 def render(
     page: Path, picture: Path, scheme: int, chromium: str, size: tuple[int, int] = SIZE
 ) -> None:
-    """What a browser shows of a page, without scrolling.
+    """Take a picture of a page as a browser shows it, without scrolling.
 
     Its window is never narrower than 500 pixels, so a narrow page stands in a frame of its own.
     """
@@ -111,7 +111,7 @@ def render(
 
 
 def _framed(page: Path, width: int, height: int, folder: Path) -> str:
-    """Where a browser finds the page, in a frame if it is narrow."""
+    """Return the address of the page, in a frame if it is narrow."""
     if width >= 500:
         return page.resolve().as_uri()
     frame = folder / "frame.html"
@@ -124,7 +124,7 @@ def _framed(page: Path, width: int, height: int, folder: Path) -> str:
 
 
 def smaller(picture: Path, colours: int = 128, width: int | None = None) -> None:
-    """The same picture with few colours, and nothing right of a width."""
+    """Reduce the colours of a picture, and crop it to a width."""
     from PIL import Image
 
     drawn = Image.open(picture).convert("RGB")
@@ -134,7 +134,7 @@ def smaller(picture: Path, colours: int = 128, width: int | None = None) -> None
 
 
 def methods(names: Sequence[str], chromium: str) -> None:
-    """The first screen of the report of every method, on a desk and a telephone, light and dark."""
+    """Take the first screen of the report of every method, on a desk and a telephone, light and dark."""
     (FOLDER / "methods").mkdir(parents=True, exist_ok=True)
     people = hr.datasets.make_people(3_000, seed=1)
     for name in names or METHODS:

@@ -53,7 +53,7 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
     found = mutants.run(table, tmp_path, 1, heard.append)
     assert [result.verdict for result in found] == ["killed", "SURVIVED", "FAULT"]
     assert heard == found
-    assert "do not pass as it is" in found[2].told
+    assert "do not pass as it is" in found[2].output
     assert (package / "sums.py").read_text().endswith("n >= k\n")
 
 

@@ -1,4 +1,4 @@
-"""What every engine must do alike: one suite of odd tables, held against the engine in memory.
+"""One suite of odd tables for every engine, compared with the engine in memory.
 
 from tests.contracts.engine_suite import check_engine
 check_engine("duckdb")
@@ -42,7 +42,7 @@ _PLAIN = Schema(quasi=_QUASI, sensitive=_PAY)
 
 @dataclass(frozen=True, eq=False)
 class OddTable:
-    """A table that people really hand over, and the roles of its columns."""
+    """An odd table as users bring it, and the roles of its columns."""
 
     columns: Mapping[str, Any]
     schema: Schema = _PLAIN
@@ -50,12 +50,12 @@ class OddTable:
 
 def _people(n: int = _ROWS, **columns: Any) -> dict[str, Any]:
     i = np.arange(n)
-    made = {
+    columns_by_name = {
         "age": 18 + i * 7 % 60,
         "job": [("clerk", "cook", "nurse")[j % 3] for j in i],
         "pay": np.round(1000 + i * 37 % 501 + i / 7, 2),
     }
-    return made | columns
+    return columns_by_name | columns
 
 
 def _cycle(*values: Any) -> list[Any]:
@@ -177,7 +177,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         _people(who=[f"P{i}" for i in range(_ROWS)], extra=1 + np.arange(_ROWS)),
         Schema(quasi=_QUASI, sensitive=_PAY, identifiers=["who"]),
     ),
-    # every odd cell at once: an engine that starts slowly is asked these two (tests/backends)
+    # every odd cell at once: a slow engine is tested on these two alone (tests/backends)
     "missing, zeros and booleans at once": lambda: OddTable(
         _people(
             zero=_cycle(0.0, -0.0, float("nan"), None, 2.0),
@@ -197,7 +197,7 @@ ODD_TABLES: dict[str, Callable[[], OddTable]] = {
         Schema(quasi=["age", "job", "rate"], sensitive=_PAY, other=["note"]),
     ),
 }
-"""By name, what makes each table."""
+"""Makers of the tables, by name."""
 
 METHODS: dict[str, Callable[[], Method]] = {
     "MART": lambda: MART(3),
@@ -208,25 +208,25 @@ METHODS: dict[str, Callable[[], Method]] = {
     "RandomizedResponse": lambda: RandomizedResponse(12, relax="halfway", bins=3, random_state=1),
     "TreePatternPreserving": lambda: TreePatternPreserving(k=3, response="pay"),
 }
-"""The methods that an engine is asked to run, where they run there."""
+"""The methods that are tried on an engine, where they run there."""
 
 
 def engine_checks(
     name: str, methods: Sequence[str] = tuple(METHODS)
 ) -> Iterator[tuple[str, Callable[[Path], None]]]:
-    """The checks of an engine, each to be called with an empty folder.
+    """Yield the checks of an engine, each to be called with an empty folder.
 
     Parameters
     ----------
     name : str
     methods : sequence of str
-        Those of `METHODS` that are tried.
+        Keys of `METHODS`.
 
     Yields
     ------
     title : str
     check : callable
-        Raises PromiseError where the engine does not do as the one in memory.
+        Raises PromiseError where the engine differs from the one in memory.
     """
     for title, make in ODD_TABLES.items():
 
@@ -237,14 +237,14 @@ def engine_checks(
 
 
 def check_engine(name: str, methods: Sequence[str] = tuple(METHODS)) -> int:
-    """Hold an engine against the one in memory on every odd table; how many there were.
+    """Compare an engine with the one in memory on every odd table; return the number of tables.
 
-    What an engine declares that it cannot do (`Capabilities`) it must refuse before work starts.
+    An engine must refuse, before work starts, what its `Capabilities` exclude.
 
     Raises
     ------
     PromiseError
-        It gives another table, plan or file, or another kind of error.
+        Its table, plan or file differs, or the kind of its error.
     """
     count = 0
     for _, check in engine_checks(name, methods):
@@ -266,31 +266,31 @@ def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence
             raise PromiseError(f"the engine {name!r} differs on the table {title!r}: {what}")
 
     refused = _is_refused(engine(name).capabilities, table.schema, odd.schema)
-    held = not any(pa.types.is_nested(kind) for kind in table.schema.types)
-    held &= all(map(engine(name).capabilities.holds, table.schema.types))
-    if table.num_rows and held:
+    is_readable = not any(pa.types.is_nested(kind) for kind in table.schema.types)
+    is_readable &= all(map(engine(name).capabilities.holds, table.schema.types))
+    if table.num_rows and is_readable:
         _check_columns(name, folder / "people.parquet", equal)
     for method, make in METHODS.items():
         if method not in methods or name not in make().runs_on:
             continue
-        # how a table is cut into files is no matter of the method
+        # one method is enough to test a table in several files
         for source in (folder / "people.parquet", folder / "parts")[: 2 if method == "MART" else 1]:
-            found, begun = _outcome(name, source, odd.schema, make(), folder / "found")
-            if refused and isinstance(found, UnsupportedError) and not begun:
+            result, is_begun = _outcome(name, source, odd.schema, make(), folder / "result")
+            if refused and isinstance(result, UnsupportedError) and not is_begun:
                 continue
-            wanted, _ = _outcome("memory", source, odd.schema, make(), folder / "wanted")
-            if isinstance(wanted, dict) and not engine(name).capabilities.positions:
-                del wanted["rows"]
-            for what in wanted if isinstance(wanted, dict) else ("error",):
+            expected, _ = _outcome("memory", source, odd.schema, make(), folder / "expected")
+            if isinstance(expected, dict) and not engine(name).capabilities.positions:
+                del expected["rows"]
+            for what in expected if isinstance(expected, dict) else ("error",):
                 one, other = (
                     each[what] if isinstance(each, dict) else (type(each), str(each))
-                    for each in (wanted, found)
+                    for each in (expected, result)
                 )
                 equal(f"{what} of {method} from {source.name}", one, other)
 
 
 def _is_refused(can: Capabilities, types: pa.Schema, schema: Schema) -> bool:
-    """Whether an engine declares that it cannot work on such a table."""
+    """Return whether an engine declares that it cannot work on such a table."""
     nested = any(pa.types.is_nested(kind) for kind in types.types)
     held = all(pa.types.is_nested(kind) or can.holds(kind) for kind in types.types)
     units = any(each is not None for each in (schema.person, schema.household, schema.weight))
@@ -318,20 +318,20 @@ def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]
 def _outcome(
     name: str, source: Path, schema: Schema, method: Method, out: Path
 ) -> tuple[dict[str, Any] | HedgerowError, bool]:
-    """What an engine makes: its plan, rows and files, or the error; and whether it began to fit."""
+    """Return plan, rows and files of a release, or the error; and whether fitting began."""
     steps: set[str] = set()
 
     def progress(step: str, share: float | None) -> None:
         steps.add(step)
 
     try:
-        with cautions() as heard:
+        with cautions() as warned:
             release = protect(source, schema, method, engine=name, progress=progress)
             release.write(out, force=True)
     except HedgerowError as error:
         return error, "fitting" in steps
     files = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in sorted(out.iterdir())}
-    made = {"plan": dumps(release.plan), "cautions": heard, "files": files}
+    result = {"plan": dumps(release.plan), "cautions": warned, "files": files}
     if engine(name).capabilities.positions:
-        made["rows"] = np.asarray(release.rows).tolist()
-    return made, True
+        result["rows"] = np.asarray(release.rows).tolist()
+    return result, True

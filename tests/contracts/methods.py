@@ -17,19 +17,17 @@ class Case:
     ----------
     name : str
     make : callable
-        Gives a new unfitted method.
+        Returns a new unfitted method.
     words : str
-        The same on the command line.
+        The same method on the command line.
     k : int
-        Fewest records of a released group; 0 when the method promises none.
+        Fewest records of a released group; 0 when the method promises nothing of them.
     table : str
         The table of `tables.TABLES` that it must release.
-    changes_all : bool
-        No released quasi-identifier need be one that the plan makes or covers.
     domain_public : bool
-        Its readers must know the categories of every column.
+        Whether readers must know the categories of every column.
     responds : bool
-        It needs the name of a response, the schema's first sensitive column.
+        Whether it needs a response: the schema's first sensitive column.
     """
 
     name: str
@@ -41,11 +39,11 @@ class Case:
     responds: bool = False
 
     def method(self, schema: hr.Schema) -> Any:
-        """A new unfitted method for tables of a schema."""
-        made = self.make()
+        """Return a new unfitted method for tables of a schema."""
+        method = self.make()
         if self.responds and schema.sensitive:
-            made.set_params(response=schema.sensitive[0])
-        return made
+            method.set_params(response=schema.sensitive[0])
+        return method
 
 
 CASES = [

@@ -1,4 +1,4 @@
-"""Odd tables: what people really hand over."""
+"""Odd tables, as users bring them."""
 
 from __future__ import annotations
 

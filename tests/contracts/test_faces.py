@@ -1,4 +1,4 @@
-"""What any release shows of itself: a line, a table, a picture, each column before and after."""
+"""Every release has its text, table, picture and comparison of columns for notebooks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def shows_itself(release: hr.Release) -> None:
         assert_silent(release.plan._repr_html_() + release.method._repr_html_())
         assert "released rows" in release._repr_html_()
         for name in release.released.names:
-            told = release.compare(name)
-            shares = [row[1:] for row in told.rows if told.kind == "categories"]
+            comparison = release.compare(name)
+            shares = [row[1:] for row in comparison.rows if comparison.kind == "categories"]
             assert all(0 <= share <= 1 + 1e-9 for pair in shares for share in pair)
-            assert escape(name) in told._repr_html_()
+            assert escape(name) in comparison._repr_html_()
         assert release.plot().has_data()
         plt.close("all")
 
@@ -45,5 +45,5 @@ def test_odd_tables_show_themselves(kind: str) -> None:
     try:
         release = hr.protect(table, schema, hr.Mondrian(3))
     except hr.HedgerowError:
-        return  # what cannot be released is told by other tests
+        return  # other tests check refusals
     shows_itself(release)

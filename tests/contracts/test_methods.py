@@ -46,7 +46,7 @@ RELEASED = {"quasi", "sensitive", "other"}
 
 
 def outcome(case: Case, table: Any, schema: Schema) -> Any:
-    """The release, or the error; any other exception fails the test."""
+    """Return the release, or the error; any other exception fails the test."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
@@ -73,7 +73,7 @@ def sorted_rows(table: Any) -> list[str]:
 
 
 def own(case: Case) -> tuple[Any, Schema]:
-    """A table that the method must release."""
+    """Return a table that the method must release, and its schema."""
     return TABLES[case.table]()
 
 
@@ -84,7 +84,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a method makes of a table: a release, or an error."""
+    """The outcome of a method on a table: a release, or an error."""
 
     case: Case
     kind: str
@@ -99,7 +99,7 @@ PAIRS = [(case, kind) for case in CASES for kind in TABLES]
 
 @pytest.fixture(scope="module", params=PAIRS, ids=lambda pair: f"{pair[0].name}-{pair[1]}")
 def tried(request: pytest.FixtureRequest) -> Tried:
-    """Made once for all tests that ask for it."""
+    """Protect each table once for all tests."""
     case, kind = request.param
     table, schema = TABLES[kind]()
     before = copy.deepcopy(table)

@@ -43,7 +43,7 @@ SIGNS = {
 
 
 def mixed() -> tuple[Any, Schema]:
-    """Numbers, dates, booleans, texts with signs in them, and missing values."""
+    """Return numbers, dates, booleans, texts with signs in them, and missing values."""
     rng = np.random.default_rng(3)
     n = 60
     job = np.array(["baker", "cook", "dentist", "a+b", "x:1", "*", "[1-2]", None], object)
@@ -61,7 +61,7 @@ def mixed() -> tuple[Any, Schema]:
 
 
 def unexplained(folder: Path, before: Table, recoded: list[str]) -> set[str]:
-    """The signs in a written table that its RECIPIENT.md does not explain."""
+    """Return the signs in a written table that its RECIPIENT.md does not explain."""
     (file,) = folder.glob("release.*")
     written, text = read(file, unescape_formulas=True), (folder / "RECIPIENT.md").read_text()
     text = " ".join(text.split())
@@ -104,7 +104,7 @@ def test_every_sign_in_the_table_is_explained(case: Case, tmp_path: Path) -> Non
 
 
 def test_letters_are_not_told_as_an_order(tmp_path: Path) -> None:
-    """Only alphabet stands behind {baker..cook}; a declared order is one."""
+    """{baker..cook} is alphabetical unless an order was declared."""
     jobs = ["cook", "nurse", "baker", "driver", "clerk", "tailor", "smith", "joiner"] * 4
     people = pd.DataFrame({"job": jobs, "pay": range(32)})
     schema = Schema(quasi=["job"], sensitive=["pay"])
@@ -132,7 +132,7 @@ def test_tpp_tells_of_diversity_where_it_was_asked_for_and_in_plain_words(tmp_pa
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_an_apostrophe_that_was_put_before_cells_is_explained(case: Case, tmp_path: Path) -> None:
-    """A column called unchanged then has one more sign in the file than in the table that came."""
+    """A column called unchanged then has a sign in the file that its source lacks."""
     table, schema = TABLES[case.table]()
     schema = schema.replace(other=[*schema.other, "note"])
     told = []

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks on every method, with what does not apply and why."""
+"""scikit-learn's own checks on every method; exemptions have their reasons."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_pipelines_searches_and_column_transformers() -> None:
 
 
 def test_masked_numbers_in_cross_validation() -> None:
-    """Bounds are for anybody; what depends on the whole table says so and how it is done."""
+    """Fixed bounds mask any rows; methods that need the whole table refuse with a hint."""
     X, y = people()
     X = X[["age"]]
     coded = make_pipeline(hr.TopBottomCoding(top_share=0.2), LinearRegression())

@@ -18,7 +18,7 @@ BINS, STEPS, ROUNDS, SETTLED = 16, 40, 5, 1e-4
 
 
 def binned(column, categories=None):
-    """The bin of each cell of a column, and how many bins there are."""
+    """Return the bin of each cell of a column, and the number of bins."""
     if categories is not None:
         return [categories.index(v) if v is not None else len(categories) for v in column], (
             len(categories) + 1
@@ -31,7 +31,7 @@ def binned(column, categories=None):
 
 
 def group_counts(columns, groups, published, values):
-    """The chance of each value for each record.
+    """Return the chance of each value for each record.
 
     Parameters
     ----------

@@ -60,12 +60,12 @@ class Column:
 
     @cached_property
     def codes(self) -> list[int]:
-        """Ranks of the values; a missing one has the last."""
+        """Return the ranks of the values; a missing one has the last."""
         distinct = list(self.order) or sorted({v for v in self.values if v is not None})
         return [len(distinct) if v is None else distinct.index(v) for v in self.values]
 
     def centred(self, widest: int | None = None) -> Centred:
-        """The column's vectors: the number itself, or one indicator a category."""
+        """Return the column's vectors: the number itself, or one indicator a category."""
         if self.kind == "number":
             known = [Fraction(v) for v in self.values if v is not None]
             mean = sum(known, Fraction(0)) / max(len(known), 1)
@@ -103,18 +103,18 @@ class Centred:
         return tuple(map(sum, zip(*known, strict=True))) if known else (0,) * self.width
 
     def explained(self, members: Members) -> Fraction:
-        """|sum over the members|^2 / their number, where the whole sum of squares is 1."""
+        """Return |sum over the members|^2 / their number, where the whole sum of squares is 1."""
         rows = [self.rows[i] for i in members]
         n = sum(v is not None for v in rows)
         return Fraction(sum(s * s for s in self._sum(rows)), n * self.sst) if n else Fraction(0)
 
     def means(self, members: Members) -> list[Fraction]:
-        """Of every entry; what is missing counts as the mean of the table, 0."""
+        """Return the mean of every entry; a missing one counts as the mean of the table, 0."""
         return [Fraction(s, len(members)) for s in self._sum([self.rows[i] for i in members])]
 
 
 class Likeness:
-    """What a group explains of the sensitive columns (By) and of the quasi-identifiers (Bx)."""
+    """The part of the sensitive columns (By) and quasi-identifiers (Bx) that a group explains."""
 
     def __init__(self, quasi: Sequence[Column], sensitive: Sequence[Column]) -> None:
         self.z = [c for c in (s.centred() for s in sensitive) if c.sst]
@@ -128,11 +128,11 @@ class Likeness:
         ]
         numbers = [q.centred() for q in quasi if q.kind == "number"]
         self.keys = [*self.z, *(c for c in numbers if c.sst)]
-        """What categories are put in order by."""
+        """Return the vectors by which categories are ordered."""
         self._known: dict[tuple[Members, int], Fraction] = {}
 
     def __call__(self, members: Members, weight: int) -> Fraction:
-        """By + weight Bx."""
+        """Return By + weight Bx."""
         if (members, weight) not in self._known:
             by, bx = (
                 sum((c.explained(members) for c in (*of, *flags)), Fraction(0)) / max(len(of), 1)
@@ -142,7 +142,7 @@ class Likeness:
         return self._known[members, weight]
 
     def lost(self, a: Members, b: Members, weight: int) -> Fraction:
-        """What one group explains less than two."""
+        """Return how much less one group explains than two."""
         return self(a, weight) + self(b, weight) - self(tuple(sorted(a + b)), weight)
 
 
@@ -150,7 +150,7 @@ class Likeness:
 
 
 def candidates(column: Column, members: Members, like: Likeness) -> Iterator[set[int]]:
-    """Sets of codes that may stand on one side of a split."""
+    """Yield sets of codes that may stand on one side of a split."""
     present = sorted({column.codes[i] for i in members})
     if column.kind != "category":
         missing = [max(column.codes)] if None in column.values else []
@@ -173,7 +173,7 @@ def candidates(column: Column, members: Members, like: Likeness) -> Iterator[set
 def split(
     members: Members, quasi: Sequence[Column], like: Likeness, k: int
 ) -> tuple[Members, Members] | None:
-    """The two sides of the best split, the one that is numbered first in front."""
+    """Return the two sides of the best split, in the order of their numbers."""
     best, sides = Fraction(0), None
     for column in quasi:
         tried: set[frozenset[int]] = set()
@@ -194,7 +194,7 @@ def split(
 
 
 def cells(quasi: Sequence[Column], like: Likeness, k: int) -> list[Members]:
-    """The leaves of the tree that is grown under k alone, depth first."""
+    """Return the leaves of the tree grown under k alone, depth first."""
 
     def leaves(members: Members) -> list[Members]:
         sides = split(members, quasi, like, k)
@@ -204,12 +204,12 @@ def cells(quasi: Sequence[Column], like: Likeness, k: int) -> list[Members]:
 
 
 def sizes(n: int, like: Likeness, k: int) -> list[int]:
-    """How many people cells are tried with."""
+    """Return the numbers of people a cell that are tried."""
     return [m * k for m in SIZES if m == 1 or (like.z and 2 * m * k <= n)]
 
 
 def beyond_chance(made: Sequence[Sequence[Members]], like: Likeness) -> list[Fraction]:
-    """What cells of every size, the smallest first, tell beyond twice what chance does."""
+    """Return what cells explain beyond twice chance, by size, the smallest first."""
     told = [sum((like(c, 0) for c in of), Fraction(0)) for of in made]
     n = sum(map(len, made[0]))
     chance = (1 - told[0]) / max(n - len(made[0]), 1)
@@ -262,7 +262,7 @@ def joined(
     cap: Fraction | None,
     promises: Sequence[Promise] = (),
 ) -> list[Members]:
-    """Groups joined, worst first, until every promise is kept."""
+    """Join groups, worst first, until every promise is kept."""
     groups: dict[int, Members] = dict(enumerate(cells))
 
     def keeps(members: Members, disclosure: Fraction) -> bool:
@@ -294,7 +294,7 @@ def joined(
 
 
 def step(values: Sequence[Any]) -> Fraction | None:
-    """The largest of 1, 2, 5 x 10^m not above a quarter of the standard deviation."""
+    """Return the largest of 1, 2, 5 x 10^m not above a quarter of the standard deviation."""
     known = [Fraction(v) for v in values if v is not None]
     mean = sum(known, Fraction(0)) / max(len(known), 1)
     most = sum(((v - mean) ** 2 for v in known), Fraction(0)) / max(len(known), 1) / 16
@@ -309,7 +309,7 @@ def step(values: Sequence[Any]) -> Fraction | None:
 
 
 def cell(column: Column, members: Members, k: int) -> Hashable:
-    """What a group's cell says: (mean, known, missing), counts only where some are missing;
+    """Return a group's cell: (mean, known, missing), counts only where some are missing;
     "*"; or the categories with their counts, counts only where there are several."""
     values = [column.values[i] for i in members]
     known = [v for v in values if v is not None]
@@ -325,10 +325,10 @@ def cell(column: Column, members: Members, k: int) -> Hashable:
     return (mean, len(known), missing) if missing else mean
 
 
-def told_alike(
+def merged_by_cell(
     groups: Sequence[Members], quasi: Sequence[Column], k: int
 ) -> dict[tuple[Hashable, ...], Members]:
-    """Groups by their released cells; those of equal cells are one."""
+    """Return groups by their released cells; those of equal cells are one."""
     while True:
         found: dict[tuple[Hashable, ...], Members] = {}
         for members in groups:
@@ -347,7 +347,7 @@ def hedge(
     cap: Fraction | None,
     promises: Sequence[Promise] = (),
 ) -> dict[tuple[Hashable, ...], Members]:
-    """The released cells of every group, and its members' row numbers; cells of k people."""
+    """Return the released cells of every group, and its members' row numbers; cells of k people."""
     like = Likeness(quasi, sensitive)
     groups = joined(cells(quasi, like, k), like, Told(sensitive), cap, promises)
-    return told_alike(groups, quasi, k)
+    return merged_by_cell(groups, quasi, k)

@@ -26,9 +26,9 @@ from .hedge import (
     cells,
     hedge,
     joined,
+    merged_by_cell,
     sizes,
     step,
-    told_alike,
 )
 
 X = Column("number", [0, 0, 1, 1, 10, 10, 11, 11])
@@ -110,7 +110,7 @@ def test_every_group_keeps_k_and_the_cap(seed: int) -> None:
 
 
 def in_units(columns: list[Column], secrets: list[Column]) -> Likeness:
-    """Likeness of numbers in units of 2^-30 of their range; a missing one is the rounded mean."""
+    """Return the likeness of numbers in units of 2^-30 of their range; a missing one is the rounded mean."""
 
     def filled(column: Column) -> Column:
         if column.kind != "number":
@@ -128,7 +128,7 @@ def in_units(columns: list[Column], secrets: list[Column]) -> Likeness:
 
 
 def members(method: hr.Hedge) -> list[Members]:
-    """The rows of every cell."""
+    """Return the rows of every cell."""
     leaf = method.tree_.leaf_of_rows()
     return [tuple(np.flatnonzero(leaf == c).tolist()) for c in range(leaf.max() + 1)]
 
@@ -171,7 +171,7 @@ def test_the_package_makes_the_same_cells_and_joins(part: int) -> None:
         assert float(explained[0]) == pytest.approx(float(explained[1]), rel=1e-7), seed
         limit = None if cap is None else Fraction(repr(cap))
         groups = joined(ours, like, Told(secrets), limit)
-        told = told_alike(groups, columns, k)
+        told = merged_by_cell(groups, columns, k)
         group = method.group_of_cell_[leaf]
         mine = [tuple(np.flatnonzero(group == g).tolist()) for g in range(group.max() + 1)]
         assert sorted(told.values()) == sorted(mine), seed

@@ -301,8 +301,9 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
         return None
     t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
     cells, rounds = risk.largest(risk.ratios(t), WORKING_SET), 0
-    for rounds in range(1, _MOST_ROUNDS + 1):
+    while rounds < _MOST_ROUNDS:
         t = _solve(risk, cells, t, free)
+        rounds += 1
         ratios = risk.ratios(t)
         if max(float(r.max()) for r in ratios) <= 1 + 1e-7:
             break
