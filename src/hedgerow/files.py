@@ -55,7 +55,7 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
         sweep(target.parent, ".hedgerow-")
         while True:
             handle, name = tempfile.mkstemp(prefix=".hedgerow-", suffix=PART, dir=target.parent)
-            if _held(handle, name):
+            if _lock_new(handle, name):
                 break
             os.close(handle)
         try:
@@ -78,7 +78,7 @@ def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
     folder, handle = Path(), None
     while handle is None:
         folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
-        handle = _hold(folder)
+        handle = _lock_folder(folder)
         if fcntl is None:
             break
     try:
@@ -153,7 +153,7 @@ def locked(path: Path) -> int:
     return handle
 
 
-def _hold(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """A handle that says, for as long as this process lives, that a folder is being written.
 
     None where another process took it for what a killed one left; and where there are no locks.
@@ -164,13 +164,13 @@ def _hold(folder: Path) -> int | None:
         handle = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
         return None
-    if _held(handle, folder):
+    if _lock_new(handle, folder):
         return handle
     os.close(handle)
     return None
 
 
-def _held(handle: int, path: str | Path) -> bool:
+def _lock_new(handle: int, path: str | Path) -> bool:
     """Hold what was made just now; False where another process removes it, or did."""
     if fcntl is None:
         return True

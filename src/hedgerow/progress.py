@@ -70,7 +70,7 @@ _COMPILING: ContextVar[Callable[[], None] | None] = ContextVar("compiling", defa
 
 
 @contextmanager
-def hearing_compiling(notify: Callable[[], None]) -> Iterator[None]:
+def compiling_noticed(notify: Callable[[], None]) -> Iterator[None]:
     """Whatever this thread's work has to compile first is told, once a function."""
     token = _COMPILING.set(notify)
     try:
@@ -126,7 +126,7 @@ def cautions(collected: list[str] | None = None) -> Iterator[list[str]]:
         _HEARD.reset(token)
 
 
-def carried(work: Callable[[I], T]) -> Callable[[I], T]:
+def with_context(work: Callable[[I], T]) -> Callable[[I], T]:
     """The work for other threads: what it warns of reaches whoever collects it here."""
     context = copy_context()
     return lambda item: context.copy().run(work, item)

@@ -30,7 +30,7 @@ from ..measures.guarantees import Disclosure
 from ..methods.estimator import TRIED, moved
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
-from ..progress import Progress, carried, telling
+from ..progress import Progress, telling, with_context
 from ..schema import SCHEMA, Schema
 from ..validation import (
     AXES,
@@ -956,7 +956,7 @@ def _results(
 
     pool = ThreadPoolExecutor(threads)
     try:
-        return list(pool.map(carried(one), every))
+        return list(pool.map(with_context(one), every))
     except Cancelled as error:
         raise (why or [error])[0] from None
     finally:  # also on Ctrl-C: what has begun ends at its next step, nothing else begins

@@ -16,11 +16,11 @@ from ..columns.roles import (
     FREE,
     NAMES,
     ColumnProfile,
-    plain,
+    names_quasi,
+    names_sensitive,
     profile,
-    says_known,
-    says_sensitive,
     tokens,
+    unaccented,
 )
 from ..columns.table import Table
 from ..notation import JOIN, MISSING, parse_dates, parse_range
@@ -186,7 +186,7 @@ def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
         if words & _BIRTH and any(_born_long_ago(cell, year) for cell in cells):
             found.setdefault("dates", f"years of birth that mean ages over {OLDEST}")
         unsure: dict[str, str] = {}
-        if not found and not says_sensitive(words):  # an amount looks like any number
+        if not found and not names_sensitive(words):  # an amount looks like any number
             for kind, why, sure in numbers_like(cells):
                 if sure or kind != "geography" or not words & _MEASURES:
                     (found if sure else unsure)[kind] = why
@@ -290,9 +290,9 @@ def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
         return "free text, in which anything may stand" if spelled else ""
     if all(part.lower() in _PLAIN for text in spelled for part in _parts_of(text)):
         return ""
-    ends = plain(name).rstrip("0123456789_ .-")
+    ends = unaccented(name).rstrip("0123456789_ .-")
     of_people = any(ends.endswith(word) for word in words & _PEOPLE) and "of" not in words
-    explained = not of_people and (says_known(words - _PEOPLE) or says_sensitive(words))
+    explained = not of_people and (names_quasi(words - _PEOPLE) or names_sensitive(words))
     return "" if explained else "text that no rule explains"
 
 

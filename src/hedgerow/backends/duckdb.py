@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..columns.chunked_table import ChunkedTable
 from ..columns.column import Column
 from ..columns.table import Table
-from ..columns.to_parquet import read_by, spooled
+from ..columns.to_parquet import open_chunked, reading_digest
 from ..columns.workspace import Workspace, memory_of, remove_checkpoint
 from ..errors import UnsupportedError
 from ..files import SUFFIXES, private_file, private_handle
@@ -65,10 +65,10 @@ def open(
     """
     if isinstance(source, ChunkedTable):
         return source
-    job = None if resume is None else read_by(source, schema, unescape_formulas)
+    job = None if resume is None else reading_digest(source, schema, unescape_formulas)
     if job is not None and not resume:
         remove_checkpoint(Path(tempfile.gettempdir()), job)
-    return spooled(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
+    return open_chunked(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:

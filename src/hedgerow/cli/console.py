@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..display import aligned, wrapped
-from ..progress import Progress, hearing_compiling
+from ..progress import Progress, compiling_noticed
 
 if TYPE_CHECKING:
     from ..columns.table import Table
@@ -107,7 +107,7 @@ def working(text: str) -> Iterator[Progress]:
         with _bar(text) as report:
             yield report
     else:
-        with _Lines(text) as lines, hearing_compiling(lines.compiling):
+        with _Lines(text) as lines, compiling_noticed(lines.compiling):
             yield lines.report
 
 
@@ -140,7 +140,7 @@ def _bar(text: str) -> Iterator[Progress]:
         def compiling() -> None:
             bar.update(task, description="compiling, once on this machine")
 
-        with hearing_compiling(compiling):
+        with compiling_noticed(compiling):
             yield report
 
 

@@ -72,7 +72,7 @@ def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:24]
 
 
-def _held(cells: pa.Array) -> pa.Array:
+def _distinct_cells(cells: pa.Array) -> pa.Array:
     """The distinct cells of some rows."""
     if not pa.types.is_dictionary(cells.type):
         return cells.unique()
@@ -326,7 +326,7 @@ class ChunkedTable(Table):
         length, merged = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
 
         def work(window: Window) -> dict[str, pa.Array]:
-            return {name: _held(cells) for name, cells in window.cells.items()}
+            return {name: _distinct_cells(cells) for name, cells in window.cells.items()}
 
         def merge(name: str) -> None:
             lists[name] = [pa.concat_arrays(lists[name]).unique()]

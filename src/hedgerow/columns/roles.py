@@ -371,9 +371,9 @@ def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role
         t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
     ):
         yield "identifier", "by its name, a key of people or groups"
-    if says_known(words) and not (text and share > _UNIQUE):
+    if names_quasi(words) and not (text and share > _UNIQUE):
         yield "quasi", "others may know it (by its name)"
-    if says_sensitive(words) and not (text and share > _UNIQUE):
+    if names_sensitive(words) and not (text and share > _UNIQUE):
         yield "sensitive", "it may be private (by its name)"
 
 
@@ -516,7 +516,7 @@ CODES = _listed(
 )
 
 
-def plain(text: str) -> str:
+def unaccented(text: str) -> str:
     """Text in lower case without accents.
 
     Examples
@@ -537,11 +537,11 @@ def tokens(name: str) -> set[str]:
     (['birth', 'birthdate', 'date'], ['code', 'codepostal', 'postal'])
     """
     spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name)
-    words = [w.rstrip("0123456789") or w for w in re.split(r"[\W_]+", plain(spaced)) if w]
+    words = [w.rstrip("0123456789") or w for w in re.split(r"[\W_]+", unaccented(spaced)) if w]
     return {*words, *(a + b for a, b in pairwise(words))}
 
 
-def says_sensitive(words: set[str]) -> bool:
+def names_sensitive(words: set[str]) -> bool:
     """Return whether the words of a name mean what a person may want to keep private."""
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in SENSITIVE_STEMS) or word.endswith(SENSITIVE_ENDS)
@@ -549,7 +549,7 @@ def says_sensitive(words: set[str]) -> bool:
     )
 
 
-def says_known(words: set[str]) -> bool:
+def names_quasi(words: set[str]) -> bool:
     """Return whether the words of a name mean what others may know of a person."""
     return bool(words & QUASI) or any(stem in word for word in words for stem in QUASI_STEMS)
 
@@ -575,7 +575,7 @@ def check_weights(table: Table, name: str) -> Column:
     return column
 
 
-def strata_disclosure(table: Table, name: str, columns: Sequence[str]) -> str | None:
+def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | None:
     """Describe the strata that a weight of few values discloses.
 
     Parameters

@@ -43,7 +43,7 @@ _COPY = "people.parquet"
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
-def spooled(
+def open_chunked(
     source: Any,
     workspace: Workspace,
     schema: Schema | None = None,
@@ -70,7 +70,7 @@ def spooled(
     """
     if is_relation(source):
         message = "the DuckDB relation cannot be read"
-        table = _copied(source, workspace, lambda: InputError(message))
+        table = _copy_relation(source, workspace, lambda: InputError(message))
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
@@ -80,21 +80,21 @@ def spooled(
         )
     if is_database(source):
         file, _, name = str(source).partition("::")
-        return _of_database(Path(file), name, workspace)
+        return _open_database(Path(file), name, workspace)
     path = Path(source)
     parts = parts_of(path)
     layout = format_of(parts)
     if layout.suffix == ".parquet":
         return ChunkedTable(Scan.from_files(parts), workspace, layout, path, keeps=True)
     if layout.suffix == ".csv":
-        return _of_text(path, parts, workspace, schema or Schema(), unescape_formulas)
+        return _open_text(path, parts, workspace, schema or Schema(), unescape_formulas)
     raise UnsupportedError(
         f"{path.name} is a {layout.suffix} file, which is read whole",
         hint="convert it to Parquet, or use the engine that works in memory",
     )
 
 
-def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
+def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
     """A digest of the files of a source and of how they are read; None where it is no file."""
     if not isinstance(source, (str, Path)):
         return None
@@ -103,11 +103,11 @@ def read_by(source: Any, schema: Schema | None, unescape_formulas: bool) -> str 
     declared = schema or Schema()
     options = declared.kinds, declared.categories, declared.missing, declared.decimal, declared.encoding
     with suppress(OSError):  # whoever opens it says what is wrong
-        return job_digest(parts, name, *map(_plainly, options), unescape_formulas)
+        return job_digest(parts, name, *map(_sorted_option, options), unescape_formulas)
     return None
 
 
-def _plainly(option: Any) -> Any:
+def _sorted_option(option: Any) -> Any:
     return sorted(option.items()) if isinstance(option, Mapping) else option
 
 
@@ -125,7 +125,7 @@ def is_database(source: Any) -> bool:
     return Path(file).suffix.lower() in _DATABASES and not os.path.isdir(file)
 
 
-def _of_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
+def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
     import duckdb
 
     check_there(path)
@@ -170,10 +170,10 @@ def _of_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             relation = connection.table(tables[name])
         except duckdb.Error:
             raise fault() from None
-        return _copied(relation, workspace, fault)
+        return _copy_relation(relation, workspace, fault)
 
 
-def _copied(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
+def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     import duckdb
 
     try:
@@ -218,7 +218,7 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
     return n_rows
 
 
-def _of_text(
+def _open_text(
     path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
 ) -> ChunkedTable:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""

@@ -68,7 +68,7 @@ class Workspace:
     memory : int
         Bytes.
     job : str, optional
-        What the work is (`kept.job_of`): finished files then stand in a folder of their own, which
+        What the work is (`job_digest`): finished files then stand in a folder of their own, which
         a killed process leaves for the same work to go on from.
     """
 
@@ -319,7 +319,7 @@ class Checkpoint:
 
     def _is_whole(self, path: Path) -> bool:
         """Return whether it is a finished file of this user, with its hash."""
-        return not path.name.startswith(_SUM) and _own(path) and _own(self._sum(path.name))
+        return not path.name.startswith(_SUM) and _is_private(path) and _is_private(self._sum(path.name))
 
     def unfinished(self, name: str) -> Path:
         """Return the path to write the file of that name to; an unfinished one is removed."""
@@ -341,7 +341,7 @@ class Checkpoint:
         return self.folder / name
 
 
-def _own(path: Path) -> bool:
+def _is_private(path: Path) -> bool:
     """Return whether a path is a file of this user alone, under one name."""
     try:
         about = path.lstat()

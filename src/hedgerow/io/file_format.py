@@ -13,7 +13,7 @@ UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 
 
 @dataclass(frozen=True)
-class Variable:
+class VariableLabels:
     """The metadata of a column of a statistical file.
 
     Parameters
@@ -65,7 +65,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Labels:
+class FileLabels:
     """The metadata of a statistical file.
 
     Parameters
@@ -79,7 +79,7 @@ class Labels:
         Of a SAS transport file: 5 or 8; 0 elsewhere.
     """
 
-    variables: Mapping[str, Variable] = field(default_factory=dict)
+    variables: Mapping[str, VariableLabels] = field(default_factory=dict)
     whys: Mapping[str, str] = field(default_factory=dict)
     title: str = ""
     version: int = 0
@@ -209,5 +209,5 @@ class FileFormat:
     suffix: str = ".parquet"
     dialect: Dialect = Dialect()
     unescaped: bool = False
-    labels: Labels = field(default_factory=Labels)
+    labels: FileLabels = field(default_factory=FileLabels)
     sheet: str = ""

@@ -206,13 +206,13 @@ class FrameSource:
             frame = frame.with_columns(*new_columns.iter_columns())
         if rows is not None:
             frame = narwhals.maybe_reset_index(frame[rows])
-            frame = frame.with_columns(*_categories_anew(frame))
+            frame = frame.with_columns(*_unused_categories_dropped(frame))
         if self.query and not self.query.is_spark_like():
             return frame.lazy(backend=self.query).to_native()
         return frame.to_native()
 
 
-def _categories_anew(frame: Any) -> list[Any]:
+def _unused_categories_dropped(frame: Any) -> list[Any]:
     """The columns with categories, which then have no category without a row."""
     import narwhals
 
@@ -415,7 +415,7 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     column = pa.chunked_array([one_piece(column)])
     kind = column.type
     if pa.types.is_nested(kind):
-        return pa.chunked_array([pa.array(_anew(column.to_pylist()), _without_notes(kind))])
+        return pa.chunked_array([pa.array(_copy_nested(column.to_pylist()), _without_notes(kind))])
     if not pa.types.is_dictionary(kind):
         column = _one_nan(column)
         # a missing cell may have its value left beneath it, which taking does not copy
@@ -450,12 +450,12 @@ def _one_nan(array: Any) -> Any:
     return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)
 
 
-def _anew(value: Any) -> Any:
+def _copy_nested(value: Any) -> Any:
     """A nested value without what its arrays hold beside it."""
     if isinstance(value, (list, tuple)):
-        return type(value)(map(_anew, value))
+        return type(value)(map(_copy_nested, value))
     if isinstance(value, dict):
-        return {name: _anew(part) for name, part in value.items()}
+        return {name: _copy_nested(part) for name, part in value.items()}
     return math.nan if isinstance(value, float) and value != value else value
 
 

@@ -25,7 +25,7 @@ from .file_sets import check_path, damaged, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
 from .parquet_reader import read_parquet
-from .statistical import STATISTICAL, codes_again, read_statistical, values_from_codes
+from .statistical import STATISTICAL, codes_of_labels, read_statistical, values_from_codes
 from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_cells
 from .workbook import parted, read_workbook
 
@@ -155,7 +155,7 @@ def as_declared(table: Table, schema: Schema) -> Table:
         since it was read.
     """
     categories, kinds = declared_texts(schema)
-    return as_spelled(_as_numbers(_as_told(table, schema), kinds), kinds, categories)
+    return as_spelled(_as_numbers(_with_declared_words(table, schema), kinds), kinds, categories)
 
 
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
@@ -170,7 +170,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
         return table
     key = ("numbers", *names)
     if key not in table.spelled:
-        codes = {n: codes_again(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
+        codes = {n: codes_of_labels(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
         cells = {name: column_codes for name, column_codes in codes.items() if column_codes is not None}
         columns, orders, new_labels = values_from_codes(cells, labels, numbers=cells)
         for name in columns.column_names:
@@ -187,7 +187,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
     return table.spelled[key] or table
 
 
-def _as_told(table: Table, schema: Schema) -> Table:
+def _with_declared_words(table: Table, schema: Schema) -> Table:
     """The table of a CSV file, read with what a schema says of its words and numbers."""
     missing, decimal = schema.missing, schema.decimal
     if table.suffix != ".csv":  # a workbook has been read without them

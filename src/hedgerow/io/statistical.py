@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ..columns.arrays import decoded, indexed, is_text, value_class
 from ..errors import InputError, needed
 from ..files import temporary_folder
-from .file_format import Code, Dialect, Labels, Variable
+from .file_format import Code, Dialect, FileLabels, VariableLabels
 from .text_cells import cell_text
 
 WHY = "_missing"
@@ -68,7 +68,7 @@ class StatisticalColumn:
 
     name: str
     cells: list[Any]
-    variable: Variable
+    variable: VariableLabels
 
 
 _SPSS = StatisticalFormat(
@@ -158,7 +158,7 @@ def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
 
 def read_statistical(
     path: Path, suffix: str
-) -> tuple[pa.Table, Mapping[str, Sequence[str]], Labels]:
+) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
     """A file as Arrow, the order of its categories, and what stands beside its cells.
 
     Raises
@@ -193,7 +193,7 @@ def read_statistical(
     variables = {name: _variable(name, about, suffix) for name in cells}
     old = suffix == ".xpt" and b"LIBRARY" in path.open("rb").read(_OLD_NAME * 6)
     version = {True: 5, False: 8}[old] if suffix == ".xpt" else 0
-    return values_from_codes(cells, Labels(variables, title=about.file_label or "", version=version))
+    return values_from_codes(cells, FileLabels(variables, title=about.file_label or "", version=version))
 
 
 def _dated(cells: Sequence[Any]) -> bool:
@@ -206,14 +206,14 @@ def _cells(column: Sequence[Any]) -> list[Any]:
     return [None if cell is None or cell == "" or cell != cell else cell for cell in listed]
 
 
-def _variable(name: str, about: Any, suffix: str) -> Variable:
+def _variable(name: str, about: Any, suffix: str) -> VariableLabels:
     """Return the metadata of a column."""
     if suffix in (".sav", ".zsav"):
         ranges = tuple((each["lo"], each["hi"]) for each in about.missing_ranges.get(name, ()))
     else:
         ranges = ()
     measure = about.variable_measure.get(name) or ""
-    return Variable(
+    return VariableLabels(
         label=about.column_names_to_labels.get(name) or "",
         values=dict(about.variable_value_labels.get(name, {})),
         missing=ranges,
@@ -224,7 +224,7 @@ def _variable(name: str, about: Any, suffix: str) -> Variable:
     )
 
 
-def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Labels) -> None:
+def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: FileLabels) -> None:
     """Write a table as SPSS, Stata or SAS transport file, the same bytes whenever it is written.
 
     Raises
@@ -304,7 +304,7 @@ def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
     return tags
 
 
-def _version(columns: Sequence[StatisticalColumn], labels: Labels) -> int:
+def _version(columns: Sequence[StatisticalColumn], labels: FileLabels) -> int:
     """The version of a SAS transport file: the old one where it came in that, and holds all."""
     long = any(
         len(column.name.encode()) > _OLD_NAME
@@ -329,8 +329,8 @@ def _copy(path: Path, file: IO[bytes]) -> None:
 
 
 def values_from_codes(
-    columns: Mapping[str, Sequence[Any]], labels: Labels, numbers: Collection[str] = ()
-) -> tuple[pa.Table, Mapping[str, Sequence[str]], Labels]:
+    columns: Mapping[str, Sequence[Any]], labels: FileLabels, numbers: Collection[str] = ()
+) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
     """The columns of a file as Arrow, the order of their categories, and what is to be written again.
 
     Parameters
@@ -345,7 +345,7 @@ def values_from_codes(
     orders: dict[str, Sequence[str]] = {}
     variables, whys = dict(labels.variables), dict[str, str]()
     for name, cells in columns.items():
-        variable = variables[name] = _with_sort(variables.get(name, Variable()), cells)
+        variable = variables[name] = _with_sort(variables.get(name, VariableLabels()), cells)
         there = sorted({cell for cell in cells if _is_code(cell)}, key=_place)
         labelled = name not in numbers and variable.sort in ("number", "text")
         if labelled and there and variable.categorical(there):
@@ -363,12 +363,12 @@ def values_from_codes(
         if missing:
             why = _unused_name(f"{name}{WHY}", [*columns, *arrays])
             whys[why] = name
-            arrays[why] = _categories([texts.get(cell) for cell in cells], texts, Variable())
+            arrays[why] = _categories([texts.get(cell) for cell in cells], texts, VariableLabels())
             orders[why] = list(texts.values())
     return pa.table(arrays), orders, replace(labels, variables=variables, whys=whys)
 
 
-def codes_from_values(table: pa.Table, labels: Labels, form: StatisticalFormat) -> list[StatisticalColumn]:
+def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalFormat) -> list[StatisticalColumn]:
     """The columns of a table as they stand in a file, each with what stands beside it.
 
     Labels of codes that no cell has are left out. What a format cannot hold stands as text.
@@ -376,7 +376,7 @@ def codes_from_values(table: pa.Table, labels: Labels, form: StatisticalFormat) 
     written: dict[str, StatisticalColumn] = {}
     for name in table.column_names:
         variable = labels.variables.get(name)
-        before = replace(variable or Variable(), label=labels.label(name))
+        before = replace(variable or VariableLabels(), label=labels.label(name))
         written[name] = _codes_of_column(name, decoded(table.column(name)), before, variable is not None, form)
     for why, name in labels.whys.items():
         if why in written and name in written:
@@ -387,7 +387,7 @@ def codes_from_values(table: pa.Table, labels: Labels, form: StatisticalFormat) 
     return list(written.values())
 
 
-def codes_again(cells: pa.ChunkedArray, variable: Variable) -> list[Code | None] | None:
+def codes_of_labels(cells: pa.ChunkedArray, variable: VariableLabels) -> list[Code | None] | None:
     """The codes of categories, where these are numbers and letters; None where they are text."""
     if not variable.coded or variable.sort != "number":
         return None
@@ -403,7 +403,7 @@ def _place(code: Code) -> tuple[bool, Any]:
     return isinstance(code, str), code
 
 
-def _with_sort(variable: Variable, cells: Sequence[Any]) -> Variable:
+def _with_sort(variable: VariableLabels, cells: Sequence[Any]) -> VariableLabels:
     """A variable that knows what its cells are."""
     first = next((cell for cell in cells if cell is not None and not isinstance(cell, str)), None)
     kinds = ((dt.datetime, "moment"), (dt.date, "date"), (dt.time, "time"), ((int, float), "number"))
@@ -415,14 +415,14 @@ def _with_sort(variable: Variable, cells: Sequence[Any]) -> Variable:
 def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
     """Return the label of each code, in the order of the codes; a label of two codes gets the code added."""
     ordered = {code: labels[code].strip() for code in sorted(labels, key=_place)}
-    unique = {code: text or _plainly(code) for code, text in ordered.items()}
+    unique = {code: text or _code_text(code) for code, text in ordered.items()}
     while len(set(unique.values())) < len(unique):
         uses = Counter(unique.values())
-        unique = {c: f"{t} ({_plainly(c)})" if uses[t] > 1 else t for c, t in unique.items()}
+        unique = {c: f"{t} ({_code_text(c)})" if uses[t] > 1 else t for c, t in unique.items()}
     return unique
 
 
-def _plainly(code: Code) -> str:
+def _code_text(code: Code) -> str:
     """A code as text."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
@@ -437,7 +437,7 @@ def _unused_name(name: str, names: Iterable[str]) -> str:
 
 
 def _categories(
-    cells: Sequence[str | None], texts: Mapping[Code, str], variable: Variable
+    cells: Sequence[str | None], texts: Mapping[Code, str], variable: VariableLabels
 ) -> pa.ChunkedArray:
     places = {text: place for place, text in enumerate(texts.values())}
     codes = pa.array([None if cell is None else places[cell] for cell in cells], pa.int32())
@@ -447,7 +447,7 @@ def _categories(
     return pa.chunked_array([coded])
 
 
-def _plain_column(cells: Sequence[Any], variable: Variable) -> pa.ChunkedArray:
+def _plain_column(cells: Sequence[Any], variable: VariableLabels) -> pa.ChunkedArray:
     if variable.sort == "text":
         return pa.chunked_array([pa.array(cells, pa.string())])
     if variable.sort != "number":
@@ -461,7 +461,7 @@ def _plain_column(cells: Sequence[Any], variable: Variable) -> pa.ChunkedArray:
 
 
 def _codes_of_column(
-    name: str, column: pa.ChunkedArray, before: Variable, is_known: bool, form: StatisticalFormat
+    name: str, column: pa.ChunkedArray, before: VariableLabels, is_known: bool, form: StatisticalFormat
 ) -> StatisticalColumn:
     """A column of values as cells; `before` is what its file said of it, if it was `known`."""
     sort = value_class(column.type)
@@ -478,7 +478,7 @@ def _codes_of_column(
             return StatisticalColumn(name, *moments)
     if sort == "missing":
         empty = {"text": "", "number": 0.0}
-        reduced = before if before.sort in empty else Variable(label=before.label)
+        reduced = before if before.sort in empty else VariableLabels(label=before.label)
         return StatisticalColumn(name, [None] * len(column), replace(reduced, values={}, missing=()))
     texts = column if is_text(column.type) else _as_text(column)
     if before.coded or (before.sort != "text" and (is_known or name.endswith(WHY))):
@@ -497,11 +497,11 @@ def _numbers(column: pa.ChunkedArray) -> list[Any] | None:
     return [None if cell is None or cell != cell else cell for cell in column.to_pylist()]
 
 
-def _of_numbers(cells: Sequence[Any], before: Variable) -> Variable:
+def _of_numbers(cells: Sequence[Any], before: VariableLabels) -> VariableLabels:
     """Return the metadata that stays true of a variable with these numbers."""
     there = {cell for cell in cells if cell is not None}
     if before.sort != "number":
-        return Variable(label=before.label, measure="scale")
+        return VariableLabels(label=before.label, measure="scale")
     variable = replace(before, values={c: t for c, t in before.values.items() if c in there})
     if any(variable.declared_missing(cell) for cell in there):
         variable = replace(variable, missing=())
@@ -515,8 +515,8 @@ def _of_numbers(cells: Sequence[Any], before: Variable) -> Variable:
 
 
 def _moments(
-    column: pa.ChunkedArray, before: Variable, form: StatisticalFormat
-) -> tuple[list[Any], Variable] | None:
+    column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat
+) -> tuple[list[Any], VariableLabels] | None:
     """Dates, moments and times as numbers; None where these do not hold them."""
     kind, start = column.type, (form.epoch - _EPOCH).days
     if pa.types.is_date(kind):
@@ -544,10 +544,10 @@ def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([cell_text(chunk, Dialect()) for chunk in column.chunks], pa.large_string())
 
 
-def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: StatisticalFormat) -> StatisticalColumn:
+def _coded(name: str, column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat) -> StatisticalColumn:
     """Texts as codes with labels; as text where the format has no room for that."""
     if before.sort not in ("number", "text"):
-        before = Variable(label=before.label)
+        before = VariableLabels(label=before.label)
     index, entries = indexed(column)
     texts = entries.to_pylist()
     fits = all(len(text.encode()) <= form.label for text in texts if text is not None)
@@ -582,10 +582,10 @@ def _coded(name: str, column: pa.ChunkedArray, before: Variable, form: Statistic
     return StatisticalColumn(name, [None if i < 0 else by_place[i] for i in index.tolist()], variable)
 
 
-def _in_text(name: str, cells: list[Any], before: Variable) -> StatisticalColumn:
+def _in_text(name: str, cells: list[Any], before: VariableLabels) -> StatisticalColumn:
     plain = before.sort == "text" and not before.coded
     there = set(cells) - {None}
-    variable = Variable(
+    variable = VariableLabels(
         label=before.label,
         values={code: text for code, text in before.values.items() if plain and code in there},
         missing=tuple(pair for pair in before.missing if plain and pair[0] not in there),
@@ -604,7 +604,7 @@ def _natural(text: str) -> list[tuple[bool, Any]]:
 
 
 def _together(
-    numbers: StatisticalColumn, whys: StatisticalColumn, before: Variable, form: StatisticalFormat
+    numbers: StatisticalColumn, whys: StatisticalColumn, before: VariableLabels, form: StatisticalFormat
 ) -> StatisticalColumn | None:
     """Numbers with the codes of what is missing; None where these cannot stand among them."""
     codes = {text: code for code, text in before.values.items() if before.declared_missing(code)}

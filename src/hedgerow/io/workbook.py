@@ -300,10 +300,10 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
     for kind, arrow_type in ((bool, pa.bool_()), (dt.time, pa.time64("us")), (str, pa.string())):
         if kinds == {kind}:
             return pa.chunked_array([pa.array(values, arrow_type)])
-    return pa.chunked_array([pa.array([None if v is None else _said(v) for v in values])])
+    return pa.chunked_array([pa.array([None if v is None else _mixed_cell_text(v) for v in values])])
 
 
-def _said(value: Any) -> str:
+def _mixed_cell_text(value: Any) -> str:
     """A cell among others of another type."""
     if isinstance(value, bool):
         return str(value).lower()

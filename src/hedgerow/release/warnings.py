@@ -18,7 +18,7 @@ from ..backends.partitions import route
 from ..columns.arrays import is_text
 from ..columns.column import Column
 from ..columns.cover import Cover
-from ..columns.roles import strata_disclosure
+from ..columns.roles import describe_strata
 from ..columns.table import Table
 from ..hierarchy import TOP
 from ..io.text_cells import ISO_DATE, LOOKS_LIKE_DATE, all_match
@@ -76,7 +76,7 @@ def of_release(
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None:
-        told = strata_disclosure(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        told = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
         if told is not None and schema.weight in plan.names("other"):
             yield told
         elif schema.weight in plan.names("other"):

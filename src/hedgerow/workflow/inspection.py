@@ -10,7 +10,7 @@ from typing import Any
 
 from ..backends import ENGINES
 from ..backends.select import opened
-from ..columns.roles import LONG, ColumnProfile, longest_text, profile, proposal, strata_disclosure
+from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal
 from ..columns.table import Table
 from ..display import face, fitted, wrapped
 from ..schema import Schema
@@ -202,7 +202,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
 def _strata(table: Table, schema: Schema) -> Iterator[str]:
     """Yield that a released weight gives strata away, where it does."""
     if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
-        text = strata_disclosure(table, str(schema.weight), schema.quasi)
+        text = describe_strata(table, str(schema.weight), schema.quasi)
         if text is not None:
             yield text
 
