@@ -20,7 +20,7 @@ from ...columns.column import Column
 from ...columns.numbers import one_zero
 from ...columns.order import cell_texts, ranks_of
 from ...columns.table import Table
-from ...columns.to_parquet import spooled
+from ...columns.to_parquet import open_chunked
 from ...columns.workspace import Workspace, memory_of
 from ...errors import OutputError, SchemaError, UnsupportedError
 from ...files import PART, SUFFIXES, private_file, private_folder, private_handle
@@ -59,7 +59,7 @@ def from_files(
     UnsupportedError
         Spark does not hold a column's type.
     """
-    found = spooled(source, Workspace(memory), schema, unescape_formulas)
+    found = open_chunked(source, Workspace(memory), schema, unescape_formulas)
     odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
     if odd:
         raise UnsupportedError(
