@@ -211,6 +211,11 @@ def _text(value: Any, share: bool) -> str:
     )
 
 
+def moved_share(shape: Mapping[str, Any]) -> float:
+    """Return the share of the records that would have to move to make both distributions the same."""
+    return float(sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2)
+
+
 def compare(release: Release, name: str) -> Comparison:
     """A column of a release beside the original.
 
@@ -240,11 +245,11 @@ def compare(release: Release, name: str) -> Comparison:
         )
     column = _column(release, subject, name)
     shape = histogram(column)
-    told = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2
+    moved = moved_share(shape)
     if not column.is_number:
         rows = tuple(zip(shape["labels"], shape["before"], shape["after"], strict=True))
-        return Comparison(name, "categories", rows, told, shape)
-    return Comparison(name, "numbers", (*_quantile_rows(column), _missing_row(column)), told, shape)
+        return Comparison(name, "categories", rows, moved, shape)
+    return Comparison(name, "numbers", (*_quantile_rows(column), _missing_row(column)), moved, shape)
 
 
 def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:

@@ -26,7 +26,7 @@ from ..io.read import read
 from ..measures import Classes
 from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
-from ..measures.guarantees import Disclosure
+from ..measures.guarantees import cap_of
 from ..methods.estimator import TRIED, moved
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
@@ -261,14 +261,10 @@ class Trial:
         self, method: Any, share: float | None, floor_ratio: float | None
     ) -> dict[str, float | None]:
         """How near a release comes to what no other with its cap, or its k, goes beyond."""
-        caps = [
-            p["maximum"]
-            for p in method.plan_.promises
-            if p["kind"] == Disclosure.kind and not p.get("columns")
-        ]
+        cap = cap_of(method.plan_.promises)
         most = loss = least = reached = None
-        if caps and share is not None and floor_ratio is not None:
-            most = min(min(caps) * floor_ratio, 1.0)
+        if cap is not None and share is not None and floor_ratio is not None:
+            most = min(cap * floor_ratio, 1.0)
             reached = share / most
         elif lost := method.loss_and_least(self.table, self.schema):
             loss, least = lost
@@ -851,7 +847,6 @@ def frontier(
     0.3
     """
     chosen = methods_by_name(methods)
-    altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     check_one_of("utility", utility, UTILITIES)

@@ -768,16 +768,11 @@ def _check(
     suda: int | None,
     sample: int | None,
 ) -> None:
-    if suda is not None and suda < 1:
-        raise ParameterError(f"suda must be at least 1, not {suda}")
-    if sample is not None and sample < 1:
-        raise ParameterError(f"sample must be at least 1, not {sample}")
-    if k is not None and k < 1:
-        raise ParameterError(f"k must be at least 1, not {k}")
+    for name, value in (("suda", suda), ("sample", sample), ("k", k), ("people", people)):
+        if value is not None and value < 1:
+            raise ParameterError(f"{name} must be at least 1, not {value}")
     if not 0 < threshold <= 1:
         raise ParameterError(f"threshold must lie in (0, 1], not {threshold}")
-    if people < 1:
-        raise ParameterError(f"people must be at least 1, not {people}")
     if learners:
         check_learners(learners)
 

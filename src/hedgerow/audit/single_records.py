@@ -272,13 +272,18 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
 
 def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
     """First and last value of each cell, and whether it may be missing."""
-    values = released.original.values
-    known = np.isfinite(released.lo)
-    lo = np.searchsorted(values, np.where(known, released.lo, np.inf), "left")
-    hi = np.searchsorted(values, np.where(known, released.hi, -np.inf), "right") - 1
+    lo, hi = _code_ranges(released)
     free = released.anything | released.stands_in
     lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
     return np.stack([lo, hi, released.missing | free], axis=1).astype(int).tolist()
+
+
+def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
+    """Return the codes of the first and last original value of each cell; an empty range for none."""
+    values, known = released.original.values, np.isfinite(released.lo)
+    first = np.searchsorted(values, np.where(known, released.lo, np.inf), "left")
+    last = np.searchsorted(values, np.where(known, released.hi, -np.inf), "right") - 1
+    return first, last
 
 
 def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
@@ -437,10 +442,7 @@ def _covers(column: ReleasedColumn, code: float) -> BoolArray:
     if code == m:
         return column.missing | free
     if column.is_number:
-        values = column.original.values
-        known = np.isfinite(column.lo)
-        lo = np.searchsorted(values, np.where(known, column.lo, np.inf), "left")
-        hi = np.searchsorted(values, np.where(known, column.hi, -np.inf), "right") - 1
+        lo, hi = _code_ranges(column)
         return np.asarray(free | ((lo <= code) & (code <= hi)))
     held = [bool((members == code).any()) for members in column.members]
     return np.asarray(column.anything | np.array(held, np.bool_))

@@ -510,8 +510,8 @@ def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
     return risk_model == "classes" or several
 
 
-def cap_of(promises: Iterable[Mapping[str, Any]], name: str) -> float | None:
-    """Return the most that is promised of what a group gives away of a column; None without a cap."""
+def cap_of(promises: Iterable[Mapping[str, Any]], name: str | None = None) -> float | None:
+    """Return the cap on what a group gives away of a column, or of every column; None without one."""
     caps = (p for p in promises if p["kind"] == Disclosure.kind)
     return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
 

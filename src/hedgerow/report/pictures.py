@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..audit.column_comparison import scatter
+from ..audit.column_comparison import moved_share, scatter
 from ..errors import InputError
 from ..measures import disclosure
 from ..measures.guarantees import cap_of
 from ..notation import cut, percent
-from .svg import UNNAMED, parameters_in_short
+from .figures import blind_guess
+from .svg import UNNAMED, LabelSpace, parameters_in_short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -271,11 +272,10 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
             alpha=0.35,
             solid_capstyle="butt",
         )
-        public = max(attack["public_best"], attack["random_row"])
         for value, colour, marker, label in (
             (attack["original"], ORIGINAL, "s", "original table"),
             (attack["control"], _ink(axes, CONTROL), "D", "control"),
-            (public, _ink(axes, PUBLIC), "|", "public totals"),
+            (blind_guess(attack), _ink(axes, PUBLIC), "|", "public totals"),
             (attack["success"], _ink(axes, RELEASE), "o", "release"),
         ):
             # the control of a pair's linking answers another question; it stands in the table
@@ -327,15 +327,9 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
         draw_column(axes, shape)
     return Picture(
         canvas.svg,
-        f"Distribution of {name} before and after; {percent(moved(shape), 0)} of the records "
+        f"Distribution of {name} before and after; {percent(moved_share(shape), 0)} of the records "
         "would have to move to make both the same.",
     )
-
-
-def moved(shape: Mapping[str, Any]) -> float:
-    """The share of the records that would have to move to make both distributions the same."""
-    told: float = sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True))
-    return told / 2
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
@@ -647,7 +641,6 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*lines, f"and for {more_reasons} further reasons"] if more_reasons > 0 else lines
 
 
-Box = tuple[float, float, float, float]
 
 
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
@@ -656,15 +649,20 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points])
     places = places * 72 / inch
     frame, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
-    frame_box = tuple(v * 72 / inch for v in (frame.x0, frame.y0, frame.x1, frame.y1))
-    taken: list[Box] = [tuple(v * 72 / inch for v in (legend.x0, legend.y0, legend.x1, legend.y1))]
-    taken += [(x - 3, y - 3, x + 3, y + 3) for x, y in places]
+    in_frame, over_legend = (
+        (box.x0 * 72 / inch, box.y0 * 72 / inch, box.x1 * 72 / inch, box.y1 * 72 / inch)
+        for box in (frame, legend)
+    )
+    space = LabelSpace(in_frame)
+    space.boxes.append(over_legend)
+    for x, y in places:
+        space.block(x, y, 3)
     front = sorted(tuple(xy) for p, xy in zip(points, places, strict=True) if not p["dominated"])
     for (x, y), (to_x, to_y) in pairwise(front):
         steps = 1 + int(max(abs(to_x - x), abs(to_y - y)) / 2)
         for s in range(steps):  # the line, as dots
             at_x, at_y = x + (to_x - x) * s / steps, y + (to_y - y) * s / steps
-            taken.append((at_x - 0.5, at_y - 0.5, at_x + 0.5, at_y + 0.5))
+            space.block(at_x, at_y, 0.5)
     for point, (x, y) in zip(points, places, strict=True):
         text = parameters_in_short(point["parameters"])
         if point["dominated"] or not text:
@@ -680,8 +678,7 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
             (4, -4 - _LINE, "left"),
             (-4 - wide, -4 - _LINE, "right"),
         ):
-            box = (x + dx, y + dy, x + dx + wide, y + dy + _LINE)
-            if _inside(box, frame_box) and not any(_overlap(box, other) for other in taken):
+            if space.claim((x + dx, y + dy, x + dx + wide, y + dy + _LINE)):
                 shift = {"left": dx, "right": dx + wide, "center": 0}[aside]
                 axes.annotate(
                     text,
@@ -692,16 +689,7 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
                     fontsize=7.5,
                     parse_math=False,
                 )
-                taken.append(box)
                 break
-
-
-def _inside(box: Box, frame: Sequence[float]) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name}

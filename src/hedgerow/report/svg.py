@@ -8,6 +8,7 @@ from typing import Any
 
 from ..notation import figure, percent
 
+Box = tuple[float, float, float, float]
 _BARS_WIDTH = 440
 UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
@@ -42,12 +43,12 @@ def shares_by_group(
     ]
     parts.append(f'<path d="M{left} {base}H{left + wide}" class="axis"/>')
     for at, anchor, words in ((0, "start", ends[0]), (1, "end", ends[1])):
-        parts.append(_bar_text(left + at * wide, base + 16, words, anchor))
+        parts.append(_text(left + at * wide, base + 16, words, anchor))
     if cap is not None:
         x = left + cap * wide
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
-        parts.append(_bar_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
+        parts.append(_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
     return _svg(base + 24, parts, alt)
 
 
@@ -72,7 +73,7 @@ def bars(
     """
     wide, parts, y = _BARS_WIDTH - 48, list[str](), 12.0
     for name, before, after, mark in rows:
-        parts.append(_bar_text(0, y, name, "start"))
+        parts.append(_text(0, y, name, "start"))
         top = y + 5
         line = wide * mark / most if mark is not None and 0 < mark <= most else -1.0
         for value, kind in ((before, "grey"), (after, "leaf2")):
@@ -84,24 +85,20 @@ def bars(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )
             drawn = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_bar_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
+            parts.append(_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19
-    parts.append(_bar_text(0, y + 4, note, "start"))
+    parts.append(_text(0, y + 4, note, "start"))
     return _svg(y + 10, parts, alt)
 
 
-def _svg(height: float, parts: Sequence[str], alt: str) -> str:
+def _svg(height: float, parts: Sequence[str], alt: str, width: int = _BARS_WIDTH) -> str:
     return (
-        f'<svg viewBox="0 0 {_BARS_WIDTH} {height:g}" role="img" aria-label="{escape(alt)}">'
+        f'<svg viewBox="0 0 {width} {height:g}" role="img" aria-label="{escape(alt)}">'
         + "".join(parts)
         + "</svg>"
     )
-
-
-def _bar_text(x: float, y: float, words: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>'
 
 
 def parameters_in_short(parameters: Mapping[str, Any]) -> str:
@@ -139,7 +136,7 @@ def choices(
     k: int | None,
     guess: Mapping[str, float] | None = None,
 ) -> str:
-    """Points of a frontier: to the right more use, upwards more told.
+    """Points of a frontier: to the right more use, upwards more alt.
 
     Those of the chosen method stand out, and those with the chosen k are joined by a line; of the
     others one sees that they are there. Each point has the class ``point`` and its number as
@@ -186,7 +183,7 @@ def choices(
     if len(line) > 1:
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
         parts.append(f'<polyline points="{way}" class="way"/>')
-    labels = _Labels()
+    labels = LabelSpace((_LEFT, 0, WIDTH, _BASE))
     strong = [i for i in mine if k is None or points[i]["parameters"].get("k") == k]
     order = [*(i for i in range(len(points)) if i not in strong), *strong]
     marks = []
@@ -195,36 +192,32 @@ def choices(
             continue
         x, y = place(points[i])
         kind = "own" if i in strong else "faint" if i in mine else "other"
-        labels.taken.append((x - 7, y - 7, x + 7, y + 7))
+        labels.block(x, y, 7)
         marks.append(_mark(i, x, y, kind, points[i]))
     if chosen is not None:
         x, y = place(points[chosen])
-        labels.taken.append((x - 9, y - 9, x + 9, y + 9))
+        labels.block(x, y, 9)
         marks.append(_mark(chosen, x, y, "chosen", points[chosen]))
     if guess is not None:
         x, y = place(guess)
-        labels.taken.append((x - 9, y - 9, x + 9, y + 9))
+        labels.block(x, y, 9)
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" class="point guess"/>')
-        marks += labels.beside(x, y, "about here", True)
+        marks += _label(labels, x, y, "about here", True)
     parts += marks
     first = [] if chosen is None else [chosen]
     for i in [*first, *(i for i in strong if i != chosen)]:
-        parts += labels.beside(*place(points[i]), _said(points[i], i == chosen), i == chosen)
-    told = f"{len(points)} settings by use and by what they tell. "
+        parts += _label(labels, *place(points[i]), _point_label(points[i], i == chosen), i == chosen)
+    alt = f"{len(points)} settings by use and by what they tell. "
     if chosen is not None:
-        told += f"Chosen: {_named(points[chosen])}."
+        alt += f"Chosen: {_named(points[chosen])}."
     elif guess is not None:
-        told += (
+        alt += (
             "The chosen one is not among them yet: "
             f"about use {figure(guess['utility'], 2)}, tells {figure(guess['disclosure'], 2)}."
         )
     else:
-        told += "The chosen one is not among them yet."
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(told)}">'
-        + "".join(parts)
-        + "</svg>"
-    )
+        alt += "The chosen one is not among them yet."
+    return _svg(HEIGHT, parts, alt, WIDTH)
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
@@ -232,7 +225,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if high - low > 1e-3 else (low - 0.05, high + 0.05)
 
 
-def _said(point: Mapping[str, Any], chosen: bool) -> str:
+def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
     """The label of a point of the line; its k goes without saying but where it is chosen."""
     given = point["parameters"]
     if chosen or not set(given) <= {"k", "max_disclosure"}:
@@ -259,24 +252,37 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
     return f'<text x="{x:.1f}" y="{y:g}" text-anchor="{anchor}"{more}>{escape(words)}</text>'
 
 
-class _Labels:
-    """Places for words, beside their points and over nothing else."""
+class LabelSpace:
+    """The space for labels in a frame: none may cover another one, or a mark.
 
-    def __init__(self) -> None:
-        self.taken: list[tuple[float, float, float, float]] = []
+    Boxes are left, top (or bottom), right and bottom (or top), the smaller number first.
+    """
 
-    def beside(self, x: float, y: float, words: str, strong: bool) -> list[str]:
-        """The label where there is room, or none."""
-        wide = 6.6 * len(words)
-        for dx, dy, anchor in ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle")):
-            left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
-            box = (left, y + dy - 11, left + wide, y + dy + 3)
-            inside = box[0] >= _LEFT and box[2] <= WIDTH and box[1] >= 0 and box[3] <= _BASE
-            if inside and not any(_overlap(box, other) for other in self.taken):
-                self.taken.append(box)
-                return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]
-        return []
+    def __init__(self, frame: Box) -> None:
+        self.frame = frame
+        self.boxes: list[Box] = []
+
+    def block(self, x: float, y: float, reach: float) -> None:
+        """Keep labels off a mark."""
+        self.boxes.append((x - reach, y - reach, x + reach, y + reach))
+
+    def claim(self, box: Box) -> bool:
+        """Return whether a box lies inside the frame and covers nothing; it is then occupied."""
+        left, top, right, bottom = self.frame
+        free = box[0] >= left and box[1] >= top and box[2] <= right and box[3] <= bottom
+        free = free and not any(
+            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in self.boxes
+        )
+        if free:
+            self.boxes.append(box)
+        return free
 
 
-def _overlap(a: Sequence[float], b: Sequence[float]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> list[str]:
+    """Return the label of a point, where there is space for one."""
+    wide = 6.6 * len(words)
+    for dx, dy, anchor in ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle")):
+        left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
+        if space.claim((left, y + dy - 11, left + wide, y + dy + 3)):
+            return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]
+    return []

@@ -35,9 +35,9 @@ class Verdict:
 def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
     altered = plan is not None and plan.recoding.risk_model == "linkage"
-    kept = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
-    said = [*unbounded((), {}, records=0, unchanged=kept), *audit.get("unbounded", ())]
-    return list(dict.fromkeys(said))
+    unchanged = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
+    sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
+    return list(dict.fromkeys(sentences))
 
 
 def verdict(
@@ -51,7 +51,7 @@ def verdict(
     return overall(verdicts(audit, plan, checks, **thresholds), loud)
 
 
-def overall(found: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
+def overall(verdicts: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
     """Weigh thresholds and what no promise bounds: the one verdict of terminal, report and studio.
 
     Returns
@@ -60,9 +60,9 @@ def overall(found: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
         ``says``: one sentence; ``kept``: whether all thresholds are met and nothing is left to say;
         ``thresholds``: each with what was asked and reached; ``unbounded``: as they were given.
     """
-    if not all(each.meets for each in found):
+    if not all(each.meets for each in verdicts):
         says = "Does not meet what was asked."
-    elif not found:
+    elif not verdicts:
         says = "No threshold was chosen. Nothing says whether what was measured is enough."
     elif loud:
         says = "Meets what was asked, and gives away or lost what nothing bounds."
@@ -71,13 +71,13 @@ def overall(found: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
     thresholds = [
         f"{each.name}: asked {each.asked}, reached {each.reached}"
         + ("" if each.meets else ", does not meet")
-        for each in found
+        for each in verdicts
     ]
-    if found and thresholds[0][1] != "-":
+    if verdicts and thresholds[0][1] != "-":
         thresholds[0] = thresholds[0][:1].upper() + thresholds[0][1:]
     return {
         "says": says,
-        "kept": bool(found) and not loud and all(each.meets for each in found),
+        "kept": bool(verdicts) and not loud and all(each.meets for each in verdicts),
         "thresholds": thresholds,
         "unbounded": list(loud),
     }
@@ -90,7 +90,7 @@ def verdicts(
     k: int | None = None,
     max_disclosure: float | None = None,
 ) -> list[Verdict]:
-    """What was promised, by the checks of it, and the thresholds of whoever measures.
+    """Return what was promised, by the checks of it, and the thresholds of whoever measures.
 
     Parameters
     ----------
@@ -105,33 +105,52 @@ def verdicts(
     max_disclosure : float, optional
         The most that a group may give away of any sensitive column.
     """
-    found = [vars(check) if isinstance(check, Check) else check for check in checks]
-    by_name = {check["name"]: check for check in found}
-    made = []
+    return [
+        *(
+            Verdict(
+                check["name"],
+                f"{guarantee.side} {_exactly(check['required'])}",
+                figure(check["reached"]),
+                bool(check["holds"]),
+            )
+            for guarantee, check in _promised(plan, checks)
+        ),
+        *_method_verdicts(_as_data(checks)),
+        *_measured(audit, k, max_disclosure),
+        *_standard(audit.get("profile")),
+    ]
+
+
+def _as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
+    return [vars(check) if isinstance(check, Check) else check for check in checks]
+
+
+def _promised(
+    plan: Plan | None, checks: Sequence[Any]
+) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """Yield each guarantee of a plan with its check, where it was checked."""
+    by_name = {check["name"]: check for check in _as_data(checks)}
     for promise in plan.promises if plan is not None else ():
         guarantee = from_promise(promise)
         check = by_name.get(getattr(guarantee, "name", "k-anonymity"))
         if check is not None:
-            asked, reached = f"{guarantee.side} {_exactly(check['required'])}", figure(check["reached"])
-            made.append(Verdict(check["name"], asked, reached, bool(check["holds"])))
-    standard = _standard(audit.get("profile"))
-    return [*made, *_method_verdicts(found), *_measured(audit, k, max_disclosure), *standard]
+            yield guarantee, check
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
-    """What a standard asks; figures that it compares with nothing are neither met nor not."""
+    """Yield what a standard asks; figures that it compares with nothing are neither met nor not."""
     states = [row["state"] for row in profile["criteria"]] if profile else []
     judged = [state for state in states if state != "measured"]
     if not profile or not judged:
         return
-    met, gone = judged.count("meets"), judged.count("not measured")
+    met, unmeasured = judged.count("meets"), judged.count("not measured")
     asked = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
-    reached = f"{met} met" + (f", {gone} not measured" if gone else "")
+    reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
     yield Verdict(profile["title"], asked, reached, met == len(judged))
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
-    """Thresholds that a method checks itself."""
+    """Yield the thresholds that a method checks itself."""
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
@@ -206,7 +225,7 @@ Line = tuple[str, str]
 
 
 def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> list[Line]:
-    """The promises of a release in plain words.
+    """Return the promises of a release in plain words.
 
     Parameters
     ----------
@@ -217,58 +236,52 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     checks : sequence of Check or mapping
         As they were found on the table.
     """
-    found = [vars(check) if isinstance(check, Check) else check for check in checks]
-    return [*_of_groups(plan, found), *_of_file(found), *_open(audit, plan, found)]
+    data = _as_data(checks)
+    return [*_of_groups(plan, data), *_of_file(data), *_open(audit, plan, data)]
 
 
 def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    by_name = {check["name"]: check for check in checks}
-    told = set()
-    for promise in plan.promises if plan is not None else ():
-        guarantee = from_promise(promise)
-        name = getattr(guarantee, "name", "k-anonymity")
-        check, said = by_name.get(name), guarantee.words()
-        if check is None:
-            continue
-        told.add(name)
-        said = said.split(": ")[0]  # the rest stands in RECIPIENT.md
+    promised = set()
+    for guarantee, check in _promised(plan, checks):
+        promised.add(check["name"])
+        sentence = guarantee.words().split(": ")[0]  # the rest stands in RECIPIENT.md
         reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
-        yield f"{said[:1].upper()}{said[1:]} ({reached}).", _holds(check)
+        yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
-        if check["name"] not in FILE and check["name"] not in told:
+        if check["name"] not in FILE and check["name"] not in promised:
             yield _method_line(check), _holds(check)
 
 
 def _method_line(check: Mapping[str, Any]) -> str:
-    """A check of the method's own as a sentence."""
+    """Return a check of the method's own as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):
-        said = BOUNDS["operational" if "operational" in name else "paper"]
+        bound = BOUNDS["operational" if "operational" in name else "paper"]
         more = f"; {detail}" if detail else ""
-        return f"{said} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
+        return f"{bound} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
     reached, required = _digits(check["reached"]), _digits(check["required"])
     if name not in METHOD:
         more = f" ({detail})" if detail else ""
         return f"{name[:1].upper()}{name[1:]}: {reached}; asked: {required}{more}."
-    said = METHOD[name].format(required=required, reached=reached)
-    return said if check["holds"] else f"Does not hold: {said} ({detail or reached})"
+    sentence = METHOD[name].format(required=required, reached=reached)
+    return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     replaced = any(check["name"] == "pseudonyms" for check in checks)
-    told, held = FILE | ({"columns": REPLACED} if replaced else {}), []
+    sentences, holding = FILE | ({"columns": REPLACED} if replaced else {}), []
     for check in checks:
-        said = told.get(check["name"])
-        if said is None:
+        sentence = sentences.get(check["name"])
+        if sentence is None:
             continue
         if not check["holds"]:
-            yield f"Does not hold: {said} ({check['detail'] or words(check['reached'])})", "broken"
+            yield f"Does not hold: {sentence} ({check['detail'] or words(check['reached'])})", "broken"
         elif check["name"] != "types":
             if check["name"] == "rows" and check["required"] != check["reached"]:
-                said = check["detail"]
-            held.append(said)
-    if held:
-        yield " ".join(held), "kept"
+                sentence = check["detail"]
+            holding.append(sentence)
+    if holding:
+        yield " ".join(holding), "kept"
 
 
 def _open(
@@ -315,12 +328,12 @@ def _open(
 
 
 def _guessed(risk: Mapping[str, Any]) -> str:
-    """How often a guess about a whole group is right, where it was measured."""
-    found = (risk.get("linkage") or {}).get("reconstructed")
+    """Say how often a guess about a whole group is right, where it was measured."""
+    guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
         f" Measured: in the worst group such a guess about {name} is right for "
         f"{percent(column['worst'], 0)} of the people, and for {percent(column['right'], 0)} on average."
-        for name, column in (found["columns"] if found else {}).items()
+        for name, column in (guess["columns"] if guess else {}).items()
     )
 
 
