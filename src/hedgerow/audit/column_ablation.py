@@ -70,8 +70,8 @@ class Shares:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made: dict[str, Any] = plain(vars(self) | {"columns": [vars(c) for c in self.columns]})
-        return made
+        data: dict[str, Any] = plain(vars(self) | {"columns": [vars(c) for c in self.columns]})
+        return data
 
 
 def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Shares:
@@ -97,7 +97,7 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
     >>> [each.column for each in shares(Prepared.of(people, schema), hr.MART(k=10)).columns]
     ['age', 'sex']
     """
-    tell, roles = telling(progress), ready.roles
+    report, roles = telling(progress), ready.roles
     sensitive = tuple(roles.sensitive)
     if method.risk_model != "classes" or method.draws or not roles.sensitive:
         return Shares(None, sensitive)
@@ -105,41 +105,41 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
     def explained(schema: Schema) -> tuple[float | None, float | None]:
         trial = Trial(ready.rows, schema, "certainty", "worst", None, 0)
         try:
-            found = trial.figures(method.copy(), tell)
+            figures = trial.figures(method.copy(), report)
         except Cancelled:
             raise
         except HedgerowError:  # no release without it, or none with these cut points
             return None, None
-        return found["explained"], found["utility"]
+        return figures["explained"], figures["utility"]
 
     whole, _ = explained(roles)
     if not whole or len(roles.quasi) < 2:
         return Shares(whole, sensitive)
-    made = []
+    columns = []
     for i, name in enumerate(roles.quasi):
-        tell(f"without {name}", i / len(roles.quasi))
-        left, utility = explained(_without(roles, name))
-        one = Carried(name, left, _gone(left, whole), utility)
+        report(f"without {name}", i / len(roles.quasi))
+        remaining, utility = explained(_without(roles, name))
+        one = Carried(name, remaining, _gone(remaining, whole), utility)
         grid = None
         if "grid" in method.supported_fields and name not in roles.grid:
             grid = coarser(ready.rows.declared_column(roles, name))
         if grid is not None:
             coarse, _ = explained(roles.replace(grid={**roles.grid, name: grid}))
             one = replace(one, grid=grid, coarse_explained=coarse, coarse_share=_gone(coarse, whole))
-        made.append(one)
-    made.sort(key=lambda each: (-(each.share or 0.0), each.column))
-    return Shares(whole, sensitive, tuple(made))
+        columns.append(one)
+    columns.sort(key=lambda each: (-(each.share or 0.0), each.column))
+    return Shares(whole, sensitive, tuple(columns))
 
 
-def _gone(left: float | None, whole: float) -> float | None:
-    return None if left is None else 1 - left / whole
+def _gone(remaining: float | None, whole: float) -> float | None:
+    return None if remaining is None else 1 - remaining / whole
 
 
 def _without(schema: Schema, name: str) -> Schema:
     """The schema with a column undeclared, so that it is left out."""
     tables = ("kinds", "categories", "hierarchies", "grid")
-    kept = {part: {n: v for n, v in getattr(schema, part).items() if n != name} for part in tables}
-    return schema.replace(quasi=[n for n in schema.quasi if n != name], **kept)
+    tables_left = {part: {n: v for n, v in getattr(schema, part).items() if n != name} for part in tables}
+    return schema.replace(quasi=[n for n in schema.quasi if n != name], **tables_left)
 
 
 def coarser(column: Column) -> tuple[float, float, float] | None:
@@ -154,10 +154,10 @@ def coarser(column: Column) -> tuple[float, float, float] | None:
     if column.kind != "numeric":
         return None
     numbers = column.numbers
-    known = np.sort(numbers[np.isfinite(numbers)])
-    if not len(known):
+    finite = np.sort(numbers[np.isfinite(numbers)])
+    if not len(finite):
         return None
-    low, high = (float(known[round(share * (len(known) - 1))]) for share in _ENDS)
+    low, high = (float(finite[round(share * (len(finite) - 1))]) for share in _ENDS)
     if high <= low:
         return None
     wide = (high - low) / STEPS
@@ -165,7 +165,7 @@ def coarser(column: Column) -> tuple[float, float, float] | None:
     step = next(factor * ten for factor in (1, 2, 5, 10) if factor * ten >= wide * (1 - 1e-9))
     first, last = math.ceil(low / step) * step, math.floor(high / step) * step
     points = round((last - first) / step) + 1
-    if points < 2 or points >= len(np.unique(known)):
+    if points < 2 or points >= len(np.unique(finite)):
         return None
     if all(value.is_integer() for value in (first, last, step)):
         return int(first), int(last), int(step)

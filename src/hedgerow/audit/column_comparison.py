@@ -56,12 +56,12 @@ def _number_bins(column: ReleasedColumn) -> dict[str, Any]:
 
 def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
     """Where bins begin, and their names; whole numbers and days have bins of whole ones."""
-    unit, own = column.original.unit, column.whole.values
+    unit, domain = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
     if not np.isfinite(last - first):  # no double says how far apart they are
         return values[:1], [f"{first:.6g} to {last:.6g}"]
     steps = max(-first, last) < _WHOLE  # beyond it a double and its next are more than 1 apart
-    if unit != "us" and steps and (own == np.floor(own)).all():
+    if unit != "us" and steps and (domain == np.floor(domain)).all():
         first, last = np.floor(first), np.ceil(last)
         wide = max(-(-(last - first + 1) // BINS), 1.0)
         edges = np.arange(first, last + 1, wide)
@@ -148,7 +148,7 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made: dict[str, Any] = plain(
+        data: dict[str, Any] = plain(
             {
                 "column": self.column,
                 "kind": self.kind,
@@ -159,7 +159,7 @@ class Comparison:
                 "moved": self.moved,
             }
         )
-        return made
+        return data
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:
@@ -253,15 +253,15 @@ def compare(release: Release, name: str) -> Comparison:
 
 
 def _column(release: Release, subject: Subject, name: str) -> ReleasedColumn:
-    own = release.original.declared_column(subject.schema, name)
+    original = release.original.declared_column(subject.schema, name)
     if name == subject.numbered:  # which a second table tells the values of
         pair = pair_up(release.original, subject)
-        shown = next(c for c in pair.released_sensitive if c.name == name)
-        return replace(unchanged(own), codes=shown.codes_in(own, unknown=own.n_values))
-    made = released_column(own, subject)
-    if made.unread:
-        raise UnreadCells({name: made.rows_of(made.unread)})
-    return made.column
+        values = next(c for c in pair.released_sensitive if c.name == name)
+        return replace(unchanged(original), codes=values.codes_in(original, unknown=original.n_values))
+    released = released_column(original, subject)
+    if released.unread:
+        raise UnreadCells({name: released.rows_of(released.unread)})
+    return released.column
 
 
 def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
@@ -274,8 +274,8 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     def at(shares: FloatArray, part: float) -> Any:
         if not shares.any():
             return None
-        found = np.searchsorted(np.cumsum(shares), part - 1e-12)
-        return said(float(values[min(int(found), len(values) - 1)]))
+        position = np.searchsorted(np.cumsum(shares), part - 1e-12)
+        return said(float(values[min(int(position), len(values) - 1)]))
 
     def mean(shares: FloatArray) -> Any:
         return said(float(values @ shares)) if shares.any() else None
@@ -286,6 +286,6 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
 
 def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
     """The shares of missing values; a cell of a group tells its own part of them."""
-    own, n = column.whole, max(len(column.codes), 1)
-    before = float(own.counts()[-1]) / max(len(own.codes), 1)
+    original, n = column.whole, max(len(column.codes), 1)
+    before = float(original.counts()[-1]) / max(len(original.codes), 1)
     return "missing", before, float(column.counts @ column.absent) / n

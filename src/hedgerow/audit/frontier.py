@@ -102,10 +102,10 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
         methods = MART()
     if isinstance(methods, Mapping):
         return dict(methods)
-    given = list(methods) if isinstance(methods, Iterable) else [methods]
-    titles = [each.title for each in given]
+    listed = list(methods) if isinstance(methods, Iterable) else [methods]
+    titles = [each.title for each in listed]
     out: dict[str, Any] = {}
-    for title, each in zip(titles, given, strict=True):
+    for title, each in zip(titles, listed, strict=True):
         name = title if titles.count(title) == 1 else repr(each)
         if name in out:
             raise ParameterError(
@@ -116,34 +116,34 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
 
 
 def settings_of(
-    methods: Mapping[str, Any], asked: Mapping[str, Iterable[Any]]
+    methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]
 ) -> tuple[Setting, ...]:
     """Every combination of the values asked for, method by method.
 
     A parameter that a method does not have is not varied for it. Parameters that decide how
     much a method tells (`TRIED`) and stand at their defaults are varied where nobody asked.
     """
-    axes = {name: list(values) for name, values in asked.items()}
-    own = {name: each.get_params(deep=False) for name, each in methods.items()}
-    known = {parameter for given in own.values() for parameter in given} | {"k", CAP}
-    if odd := [name for name in axes if name not in known]:
+    axes = {name: list(values) for name, values in values_by_name.items()}
+    defaults = {name: each.get_params(deep=False) for name, each in methods.items()}
+    parameters = {parameter for names in defaults.values() for parameter in names} | {"k", CAP}
+    if unknown := [name for name in axes if name not in parameters]:
         raise ParameterError(
-            f"none of the methods has the parameter {odd[0]!r}{did_you_mean(odd[0], known)}"
+            f"none of the methods has the parameter {unknown[0]!r}{did_you_mean(unknown[0], parameters)}"
         )
-    found = []
+    settings = []
     for name, method in methods.items():
-        mine = {n: values for n, values in axes.items() if n in own[name] and values}
+        mine = {n: values for n, values in axes.items() if n in defaults[name] and values}
         plain = type(method)().get_params(deep=False)
         mine |= {
             n: list(TRIED[n])
-            for n in moved(own[name])
-            if n in TRIED and n not in axes and own[name][n] == plain[n]
+            for n in moved(defaults[name])
+            if n in TRIED and n not in axes and defaults[name][n] == plain[n]
         }
         for values in product(*mine.values()):
-            found.append(Setting(name, dict(zip(mine, values, strict=True))))
-    if not found:
+            settings.append(Setting(name, dict(zip(mine, values, strict=True))))
+    if not settings:
         raise ParameterError("no settings to try: give at least one method")
-    return tuple(found)
+    return tuple(settings)
 
 
 LOOKED_UP = 500
@@ -190,20 +190,20 @@ class Trial:
         table, schema = self.table, self.schema
         fitted = method.fit_table(table, schema)
         progress("recoding", None)
-        made = of_fitted(fitted, table, schema)
-        changed = [*(c.name for c in method.plan_.recoding.recoded()), made.numbered]
-        key = (made.risk_model, fingerprint(made.table, [name for name in changed if name]))
+        release = of_fitted(fitted, table, schema)
+        changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
+        key = (release.risk_model, fingerprint(release.table, [name for name in changed if name]))
         if key not in self._measured:
             progress("reading what was recoded", None)
-            pair = pair_up(table, made)
+            pair = pair_up(table, release)
             progress("counting what groups tell", None)
-            told, floor_ratio = _told(pair)
+            disclosed, floor_ratio = _told(pair)
             self._measured[key] = (
-                told | self._of_pair(pair) | self._learnt(pair, method, progress),
+                disclosed | self._of_pair(pair) | self._learnt(pair, method, progress),
                 floor_ratio,
             )
-        found, floor_ratio = self._measured[key]
-        return found | self._optimum(method, found["explained"], floor_ratio)
+        measured, floor_ratio = self._measured[key]
+        return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
         """Why a setting with these figures is none to choose; None where it is one."""
@@ -239,23 +239,23 @@ class Trial:
         """What named attackers infer of members and of people left out, where it is asked for."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
-        found = infer(
+        inferred = infer(
             pair,
             refitting(method, self.schema) if self._folds else None,
             folds=self._folds,
             random_state=self.random_state,
             progress=progress,
         )
-        advantage = found.advantage
-        made: dict[str, Any] = {
-            "inferred": found.reached,
+        advantage = inferred.advantage
+        figures: dict[str, Any] = {
+            "inferred": inferred.reached,
             "advantage": None if advantage is None else max(advantage, 0.0),
         }
         if self.utility == "learning":
-            rule = [c["strangers"] for c in found.columns.values()]
-            known = all(share is not None for share in rule)
-            made["utility"] = float(np.mean([s["explained"] for s in rule])) if known else None
-        return made
+            rule = [c["strangers"] for c in inferred.columns.values()]
+            complete = all(share is not None for share in rule)
+            figures["utility"] = float(np.mean([s["explained"] for s in rule])) if complete else None
+        return figures
 
     def _optimum(
         self, method: Any, share: float | None, floor_ratio: float | None
@@ -283,14 +283,14 @@ def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
     columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
-    told = Disclosed.over_columns(
+    disclosed = Disclosed.over_columns(
         Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
     )
-    assert told is not None
-    found = [e for e in map(explained.explained_share, columns) if e is not None]
-    share = float(np.mean([e.share for e in found])) if found else None
-    floor_ratio = float(np.mean([e.floor_ratio for e in found])) if found else None
-    figures = (told.worst, told.mean_over_groups, told.mean_over_records, share)
+    assert disclosed is not None
+    shares = [e for e in map(explained.explained_share, columns) if e is not None]
+    share = float(np.mean([e.share for e in shares])) if shares else None
+    floor_ratio = float(np.mean([e.floor_ratio for e in shares])) if shares else None
+    figures = (disclosed.worst, disclosed.mean_over_groups, disclosed.mean_over_records, share)
     return dict(zip(names, figures, strict=True)), floor_ratio
 
 
@@ -427,7 +427,7 @@ class Frontier:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made: dict[str, Any] = plain(
+        data: dict[str, Any] = plain(
             {
                 "hedgerow_frontier": 1,
                 "utility": self.utility,
@@ -438,7 +438,7 @@ class Frontier:
             },
             other=repr,
         )
-        return made
+        return data
 
     def to_json(self) -> str:
         """The points as JSON text."""
@@ -460,17 +460,17 @@ class Frontier:
         return text.getvalue()
 
     def _rows(self) -> list[dict[str, Any]]:
-        shown = (*FIGURES, "collapsed")
-        given = [(p.method, p.parameters, p, None) for p in self.points]
-        lost = [(f["method"], f["parameters"], None, f["reason"]) for f in self.infeasible]
-        every = [*given, *lost]
-        names = list(dict.fromkeys(n for _, asked, _, _ in every for n in asked))
+        figures = (*FIGURES, "collapsed")
+        points = [(p.method, p.parameters, p, None) for p in self.points]
+        infeasible = [(f["method"], f["parameters"], None, f["reason"]) for f in self.infeasible]
+        every = [*points, *infeasible]
+        names = list(dict.fromkeys(n for _, parameters, _, _ in every for n in parameters))
         return [
             {"method": method}
-            | {f"asked_{n}": plain(asked.get(n), other=repr) for n in names}
-            | {n: None if point is None else getattr(point, n) for n in shown}
+            | {f"asked_{n}": plain(parameters.get(n), other=repr) for n in names}
+            | {n: None if point is None else getattr(point, n) for n in figures}
             | {"reason": reason}
-            for method, asked, point, reason in every
+            for method, parameters, point, reason in every
         ]
 
     @takes(ax=AXES)
@@ -575,11 +575,11 @@ class Frontier:
                 "the two frontiers differ in their schema, axes or bound",
                 hint="search both with the same ones",
             )
-        kept = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
+        same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {(p.method, in_words(p.parameters)) for p in more.points}
         new |= {(f["method"], in_words(f["parameters"])) for f in more.infeasible}
-        old = [p for p in self.points if p.method in kept]
-        lost = [f for f in self.infeasible if f["method"] in kept]
+        old = [p for p in self.points if p.method in same]
+        lost = [f for f in self.infeasible if f["method"] in same]
         return replace(
             more,
             points=mark_dominated(
@@ -589,16 +589,16 @@ class Frontier:
                 *(f for f in lost if (f["method"], in_words(f["parameters"])) not in new),
                 *more.infeasible,
             ),
-            methods={n: m for n, m in self.methods.items() if n in kept} | dict(more.methods),
+            methods={n: m for n, m in self.methods.items() if n in same} | dict(more.methods),
         )
 
     def _same_method(self, more: Frontier, name: str) -> bool:
         """Whether a name stands for one method in both, but for what every point says itself."""
-        asked = [p.parameters for each in (self, more) for p in each.points if p.method == name]
-        asked += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
-        said = set.intersection(*map(set, asked)) if asked else set()
+        parameters = [p.parameters for each in (self, more) for p in each.points if p.method == name]
+        parameters += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
+        varied = set.intersection(*map(set, parameters)) if parameters else set()
         one, other = (
-            {n: repr(v) for n, v in each.methods[name].get_params(deep=False).items() if n not in said}
+            {n: repr(v) for n, v in each.methods[name].get_params(deep=False).items() if n not in varied}
             for each in (self, more)
         )
         return type(self.methods[name]) is type(more.methods[name]) and one == other
@@ -623,20 +623,20 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         """The settings as a table, for notebooks; `plot` draws them."""
-        told = [
+        sentences = [
             f"Disclosure: {self.disclosure}. Utility: {self.utility}. A release is dominated where "
             "another tells less and keeps as much."
         ]
         table = ("", *self._lines())
-        return face("Frontier", told, table, notes=(*self._impossible(), *self.warnings))
+        return face("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Head and rows of the settings, without the figures that none of them has."""
-        given = [[words(p) for words in _SHOWN.values()] for p in self.points]
-        kept = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in given)]
-        head = tuple(list(_SHOWN)[i] for i in kept)
+        cells = [[words(p) for words in _SHOWN.values()] for p in self.points]
+        used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
+        head = tuple(list(_SHOWN)[i] for i in used)
         marks = [_marks(p) for p in self.points]
-        rows = [(*(row[i] for i in kept), m) for row, m in zip(given, marks, strict=True)]
+        rows = [(*(row[i] for i in used), m) for row, m in zip(cells, marks, strict=True)]
         return (*head, ""), rows
 
     def _impossible(self) -> list[str]:
@@ -654,8 +654,8 @@ class Frontier:
 
 
 def _marks(point: Point) -> str:
-    said = ["dominated"] if point.dominated else []
-    return ", ".join([*said, "learning collapses"] if point.collapsed else said)
+    marks = ["dominated"] if point.dominated else []
+    return ", ".join([*marks, "learning collapses"] if point.collapsed else marks)
 
 
 def _whole(value: int | None) -> str:
@@ -868,25 +868,25 @@ def frontier(
     uncapped = [s.uncapped() for s in tried] if utility == "learning" else []
     every = list(dict.fromkeys([*tried, *(s for s in uncapped if s is not None)]))
     trial = ready.trial(utility, disclosure, max_inference, random_state)
-    found = dict(zip(every, _results(every, chosen, trial, threads, progress), strict=True))
-    wrong = [e for e in found.values() if isinstance(e, HedgerowError)]
-    odd = next((e for e in wrong if not isinstance(e, InfeasibleError)), None)
-    if odd is not None and len(wrong) == len(found):
-        raise odd  # nothing can be shown, and not because of what was asked of the release
+    results = dict(zip(every, _results(every, chosen, trial, threads, progress), strict=True))
+    wrong = [e for e in results.values() if isinstance(e, HedgerowError)]
+    unexpected = next((e for e in wrong if not isinstance(e, InfeasibleError)), None)
+    if unexpected is not None and len(wrong) == len(results):
+        raise unexpected  # nothing can be shown, and not because of what was asked of the release
     points, lost = [], []
     for setting in tried:
-        made = found[setting]
+        result = results[setting]
         free = setting.uncapped() if utility == "learning" else None
-        without = found.get(free) if free is not None else None
-        reason = made.message if isinstance(made, HedgerowError) else trial.refusal(made)
+        without = results.get(free) if free is not None else None
+        reason = result.message if isinstance(result, HedgerowError) else trial.refusal(result)
         if reason is None:
-            assert isinstance(made, dict)
+            assert isinstance(result, dict)
             points.append(
                 Point(
                     setting.method,
                     setting.parameters,
-                    **made,
-                    disclosure=made[disclosure],
+                    **result,
+                    disclosure=result[disclosure],
                     uncapped=without["utility"] if isinstance(without, dict) else None,
                 )
             )
@@ -914,8 +914,8 @@ def _results(
     progress: Progress | None,
 ) -> list[dict[str, Any] | HedgerowError]:
     """The figures of every setting, or why there are none; stopped as soon as anybody asks."""
-    tell = telling(progress)
-    tell("trying settings", 0.0)
+    report = telling(progress)
+    report("trying settings", 0.0)
     done: list[Setting] = []
     stop = threading.Event()
     why: list[BaseException] = []
@@ -923,11 +923,11 @@ def _results(
     def going_on(step: str = "", share: float | None = None) -> None:
         if stop.is_set():
             raise Cancelled("stopped")
-        told("trying settings")
+        announce("trying settings")
 
-    def told(step: str) -> None:
+    def announce(step: str) -> None:
         try:
-            tell(step, len(done) / len(every))
+            report(step, len(done) / len(every))
         except BaseException as error:  # whoever listens stops the work
             why.append(error)
             stop.set()
@@ -938,16 +938,16 @@ def _results(
         method = methods[setting.method].copy().set_params(**setting.parameters)
         if method.draws and method.key is None and method.random_state is None:
             method.set_params(random_state=trial.random_state)  # figures that come out again
-        made: dict[str, Any] | HedgerowError
+        result: dict[str, Any] | HedgerowError
         try:
-            made = trial.figures(method, going_on)
+            result = trial.figures(method, going_on)
         except Cancelled:
             raise
         except HedgerowError as error:
-            made = error
+            result = error
         done.append(setting)
-        told(f"trying settings: {setting}")
-        return made
+        announce(f"trying settings: {setting}")
+        return result
 
     pool = ThreadPoolExecutor(threads)
     try:

@@ -134,8 +134,8 @@ class Task(Generic[S]):
         if self.sample is None:
             return self
         what = replace(self.what, method=None)
-        given: Task[Any] = self
-        return replace(given, sides=self.sample.pair, what=what, sample=None)
+        task: Task[Any] = self
+        return replace(task, sides=self.sample.pair, what=what, sample=None)
 
     @cached_property
     def journalist(self) -> Population | None:
@@ -232,11 +232,11 @@ def _before_alone(task: Task[Alone]) -> dict[str, Any]:
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
     """Columns whose ranges state a value that fewer than k of the records have."""
-    found, sides = {}, task.sides.plain
-    for own, released in zip(sides.quasi, sides.released_quasi, strict=True):
+    extremes, sides = {}, task.sides.plain
+    for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
-        found[own.name] = rare_ends(own, task.k or 0, released.labels, ends, released.counts)
-    return {name: told for name, told in found.items() if told["cells"]}
+        extremes[column.name] = rare_ends(column, task.k or 0, released.labels, ends, released.counts)
+    return {name: extreme for name, extreme in extremes.items() if extreme["cells"]}
 
 
 def _special(task: Task[Any]) -> dict[str, Any]:
@@ -413,7 +413,7 @@ CASES: dict[type, Case] = {
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
     """Every figure by its place; what was not measured is empty."""
-    found: dict[str, Any] = {
+    values: dict[str, Any] = {
         "risk.original": None,
         "risk.release": None,
         "risk.influence": [],
@@ -439,8 +439,8 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
     for figure, value in _measured(task):
         places = figure.gives.split(", ")
         for place, part in zip(places, value if len(places) > 1 else [value], strict=True):
-            found[place] = found[place] + part if place == "attacks" else part
-    return found
+            values[place] = values[place] + part if place == "attacks" else part
+    return values
 
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
@@ -458,8 +458,8 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
             if figure.says:
                 task.tell(figure.says)
         with ThreadPoolExecutor(2) as pool:
-            made = [pool.submit(figure.measured, task) for figure in several]
-            yield from zip(several, (each.result() for each in made), strict=True)
+            futures = [pool.submit(figure.measured, task) for figure in several]
+            yield from zip(several, (each.result() for each in futures), strict=True)
 
 
 @takes(
@@ -653,7 +653,7 @@ def audit(
         "per_person": per_person,
         "others": others,
     }
-    tell = telling(progress)
+    report = telling(progress)
     named, here = [name for name, value in asked_for.items() if value], None
     noted: tuple[str, ...] = ()
     if (there := remote_engine(None, engine)) is not None:
@@ -664,10 +664,10 @@ def audit(
     if is_clustered(original) or is_clustered(released):
         refuse_whole(named, sample)
         if key is None and paired is not False:
-            tell("counting what is on a cluster")
+            report("counting what is on a cluster")
             here = counted(original, released, schema, plan, weights, memory)
         if here is None:
-            tell("copying what is on a cluster")
+            report("copying what is on a cluster")
             original, released, schema, plan = copies(
                 original, released, schema, plan, memory, key is not None or paired is False
             )
@@ -676,7 +676,7 @@ def audit(
         holds = holder(original, released, engine, memory)
         if holds.streams:
             refuse_whole(named, sample)
-        tell("pairing the tables")
+        report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
         check_room(original)
@@ -691,8 +691,8 @@ def audit(
         "population": population is not None,
     }
     if original is None and any(given.values()):
-        asked = ", ".join(name for name, value in given.items() if value)
-        raise ParameterError(f"{asked} need an original to compare with")
+        names = ", ".join(name for name, value in given.items() if value)
+        raise ParameterError(f"{names} need an original to compare with")
     sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
     wanted = {
         "attacks": attacks,
@@ -716,7 +716,7 @@ def audit(
     task = Task(
         sides=sides,
         what=what,
-        asked=frozenset(name for name, asked in wanted.items() if asked),
+        asked=frozenset(name for name, names in wanted.items() if names),
         strangers=strangers,
         population=None if population is None else read(population, schema=what.schema),
         others=others,
@@ -729,7 +729,7 @@ def audit(
         learners=learners or LEARNERS,
         random_state=random_state,
         suda=suda,
-        tell=tell,
+        tell=report,
         sample=chosen,
     )
     parameters = {
@@ -750,10 +750,10 @@ def audit(
         "profile": None if asked_by is None else asked_by.name,
     }
     parameters |= {} if date is None else {"date": date}
-    made = _audit(task, parameters)
+    result = _audit(task, parameters)
     if asked_by is None:
-        return made
-    return replace(made, profile=judged(made.to_dict(), sides.released, asked_by))
+        return result
+    return replace(result, profile=judged(result.to_dict(), sides.released, asked_by))
 
 
 # the function stands in front of its room, `hedgerow.audit`
@@ -853,11 +853,11 @@ def _side_by_side(
 def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
     """Everything that is measured of some tables."""
     sides, schema, case = task.sides, task.what.schema, CASES[type(task.sides)]
-    found = figures_of(task)
-    scatters = _scatters(found["risk.release"])
-    if found["risk.original"] is not None:
-        _scatters(found["risk.original"])
-    extremes = found["table.extremes"]
+    values = figures_of(task)
+    scatters = _scatters(values["risk.release"])
+    if values["risk.original"] is not None:
+        _scatters(values["risk.original"])
+    extremes = values["table.extremes"]
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         table={
@@ -881,15 +881,15 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
                 *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
             ],
         },
-        risk=_room("risk", found),
-        attacks=found["attacks"],
-        utility=_room("utility", found),
-        pictures=_room("pictures", found) | {"scatters": scatters},
+        risk=_room("risk", values),
+        attacks=values["attacks"],
+        utility=_room("utility", values),
+        pictures=_room("pictures", values) | {"scatters": scatters},
         parameters=parameters,
         versions=versions(),
-        per_person=found["per_person"],
-        shown=found["shown"],
-        missing=found["missing"],
+        per_person=values["per_person"],
+        shown=values["shown"],
+        missing=values["missing"],
     )
 
 
@@ -918,9 +918,9 @@ def versions() -> dict[str, str]:
 
 def against(release: Release, profile: str | Path | Profile, asked: Mapping[str, Any]) -> Judged:
     """What a profile finds of a release; attacks are tried where it asks for them."""
-    made = audit_against(release, Profile.load(profile), asked)
-    assert made.profile is not None
-    return Judged(made.profile)
+    audited = audit_against(release, Profile.load(profile), asked)
+    assert audited.profile is not None
+    return Judged(audited.profile)
 
 
 def audit_against(release: Release, profile: Profile, asked: Mapping[str, Any]) -> Audit:

@@ -144,15 +144,15 @@ def _found(
     return figure, detail
 
 
-def _columns(found: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
+def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
     """How many columns were found to hold an identifier; not measured where some only may."""
-    named = "; ".join(f"{name}: {why}" for name, why in found.items())
+    named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
         doubt = f"to be confirmed by you, for no name or cell decides it: {doubt}"
-    if found or not unsure:
+    if holding or not unsure:
         detail = "; ".join(filter(None, (named, doubt)))
-        return float(len(found)), detail or "none by its name or by what its cells look like: confirm it"
+        return float(len(holding)), detail or "none by its name or by what its cells look like: confirm it"
     return None, doubt
 
 
@@ -182,11 +182,11 @@ def _wildcard_risk(audit: Mapping[str, Any]) -> Found:
 def _smallest_cell(audit: Mapping[str, Any]) -> Found:
     if audit["table"]["yardstick"] != "classes":
         return None, _NO_CLASSES
-    counted, left = _counted(audit), _uncounted(audit)
+    counted, uncounted = _counted(audit), _uncounted(audit)
     if not counted:
-        return None, left or "no sensitive column is known"
+        return None, uncounted or "no sensitive column is known"
     least = min(counted, key=lambda name: counted[name])
-    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", left)))
+    return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", uncounted)))
 
 
 def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
@@ -211,44 +211,44 @@ def _uncounted(audit: Mapping[str, Any]) -> str:
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
     """What profiles ask of people, told of households; None where nobody says who lives together."""
     risk = audit["risk"]["release"]
-    told = risk["reidentification"].get("household")
-    if told is None or audit["table"]["yardstick"] != "classes":
+    household = risk["reidentification"].get("household")
+    if household is None or audit["table"]["yardstick"] != "classes":
         return None
     return {
         "k": float(risk["classes"]["households"]),
-        "highest": float(told["highest"]),
-        "average": float(told["average"]),
+        "highest": float(household["highest"]),
+        "average": float(household["average"]),
         "by": "journalist" if "journalist" in risk["reidentification"] else "prosecutor",
     }
 
 
 def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
     """The figure of households beside one of people; nothing where it is not known of that intruder."""
-    told = households(audit)
-    if told is None or (by and told["by"] != by):
+    figures = households(audit)
+    if figures is None or (by and figures["by"] != by):
         return ""
     if which == "k":
-        return f"; the smallest group is of {told['k']:,.0f} households"
-    return f"; {told[which]:.4g} that anybody of a household is found"
+        return f"; the smallest group is of {figures['k']:,.0f} households"
+    return f"; {figures[which]:.4g} that anybody of a household is found"
 
 
 def _prosecutor(which: str) -> Callable[[Mapping[str, Any]], Found]:
     def measure(audit: Mapping[str, Any]) -> Found:
         if audit["table"]["yardstick"] != "classes":
             return None, _NO_CLASSES
-        found = audit["risk"]["release"]["reidentification"]["prosecutor"]
+        risks = audit["risk"]["release"]["reidentification"]["prosecutor"]
         words = "of an intruder who knows that the person is in the table"
-        return float(found[which]), words + _of_households(audit, which, "prosecutor")
+        return float(risks[which]), words + _of_households(audit, which, "prosecutor")
 
     return measure
 
 
 def _population(audit: Mapping[str, Any]) -> Found:
-    found = audit["risk"]["release"]["reidentification"].get("journalist")
-    if audit["table"]["yardstick"] != "classes" or found is None:
+    risks = audit["risk"]["release"]["reidentification"].get("journalist")
+    if audit["table"]["yardstick"] != "classes" or risks is None:
         return None, "it takes a population table or sampling weights (population=, weights=)"
     words = "of an intruder who does not know who is in the table"
-    return float(found["highest"]), words + _of_households(audit, "highest", "journalist")
+    return float(risks["highest"]), words + _of_households(audit, "highest", "journalist")
 
 
 def _attacks(audit: Mapping[str, Any]) -> Found:
@@ -266,11 +266,11 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Found:
         for a in attacks
         if a["attack"] in kinds
     }
-    known = {name: gain for name, gain in gains.items() if gain is not None}
-    if not known:
+    measured = {name: gain for name, gain in gains.items() if gain is not None}
+    if not measured:
         return None, "no such attack was tried, or nobody was at hand who took no part"
-    surest = max(known, key=lambda name: known[name])
-    return round(known[surest], 10), f"surest of {len(known)}: {surest}"
+    surest = max(measured, key=lambda name: measured[name])
+    return round(measured[surest], 10), f"surest of {len(measured)}: {surest}"
 
 
 def _least(attack: Mapping[str, Any]) -> float | None:

@@ -393,7 +393,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """The audit as plain JSON data (`json_schema` describes it)."""
-        told = {
+        data = {
             "table": self.table,
             "risk": self.risk,
             "attacks": self.attacks,
@@ -406,20 +406,20 @@ class Audit:
             "parameters": self.parameters,
             "versions": self.versions,
         }
-        return {"hedgerow_audit": VERSION, **plain(told, digits=DIGITS)}
+        return {"hedgerow_audit": VERSION, **plain(data, digits=DIGITS)}
 
     @property
     def unbounded(self) -> list[str]:
         """What the release gives away, or lost, that no promise of its plan bounds; with counts."""
         release, loss = self.risk["release"], self.utility.get("loss")
-        told = {}
+        exposed = {}
         if grouped(self.table["yardstick"], self.promises):
-            told = {name: column["exposed"] for name, column in release["sensitive"].items()}
+            exposed = {name: column["exposed"] for name, column in release["sensitive"].items()}
         if self.table["yardstick"] != "classes":
             columns = loss["columns"] if loss else {}
             return unbounded(
                 self.promises,
-                told,
+                exposed,
                 records=self.table["rows"],
                 linked=(self.risk.get("linkage") or {}).get("highest"),
                 unchanged=[name for name, column in columns.items() if column["changed"] == 0],
@@ -427,7 +427,7 @@ class Audit:
             )
         return unbounded(
             self.promises,
-            told,
+            exposed,
             records=self.table["rows"],
             alone=release["classes"]["uniques"] if self.table["quasi"] else 0,
             lost=loss and loss["ncp"],
@@ -549,8 +549,8 @@ class Audit:
         release, lines = self.risk["release"], []
         smallest, people = release["classes"]["k"], release["classes"]["people"]
         if k is not None and (people or smallest) < k:
-            told = f"{smallest} records" if people is None else f"{people} people"
-            lines.append(f"the smallest group has {told}, fewer than {k}")
+            size = f"{smallest} records" if people is None else f"{people} people"
+            lines.append(f"the smallest group has {size}, fewer than {k}")
         lines += unmet(self.profile) if self.profile else []
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
@@ -570,8 +570,8 @@ class Audit:
         'Hedgerow audit'
         """
         text = resources.files(__package__).joinpath("schema.json").read_text(encoding="utf-8")
-        made: dict[str, Any] = json.loads(text)
-        return made
+        schema: dict[str, Any] = json.loads(text)
+        return schema
 
     def __repr__(self) -> str:
         return (

@@ -82,18 +82,18 @@ def score(
     >>> score(people, people).il
     0.0
     """
-    told = Schema(missing=missing, decimal=decimal, encoding=encoding)
+    reading = Schema(missing=missing, decimal=decimal, encoding=encoding)
     if isinstance(masked, Release) or plan_of(masked) is not None:
-        made = subject(masked, None, plan_of(masked))
-        if told == Schema():
-            told = made.schema.reading()
-        first = read(original, schema=told)
-        second, rows, paired_by = made.table, made.rows_of(first), "release"
-        if rows is None and made.in_order and first.n_rows == second.n_rows:
+        release = subject(masked, None, plan_of(masked))
+        if reading == Schema():
+            reading = release.schema.reading()
+        first = read(original, schema=reading)
+        second, rows, paired_by = release.table, release.rows_of(first), "release"
+        if rows is None and release.in_order and first.n_rows == second.n_rows:
             rows = np.arange(first.n_rows)
     else:
-        first = read(original, schema=told)
-        second, rows = read(masked, unescape_formulas=True, schema=told), None
+        first = read(original, schema=reading)
+        second, rows = read(masked, unescape_formulas=True, schema=reading), None
     names = _compared(first, second, columns)
     if rows is None:
         rows, paired_by = _rows(first, second)
@@ -105,7 +105,7 @@ def score(
             hint="leave out columns that are mostly missing",
         )
     x, y = x[complete], y[complete]
-    found = score_arrays(x, y, names, known, records, random_state)
+    scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
     recoded = [
         n for n in first.names
@@ -113,7 +113,7 @@ def score(
     ]  # fmt: skip
     for text in _limits(same, names, recoded):
         caution(text)
-    return replace(found, paired_by=paired_by, unchanged=same)
+    return replace(scores, paired_by=paired_by, unchanged=same)
 
 
 def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
@@ -136,9 +136,9 @@ def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"
-    found = by_columns(original, masked)
-    if found is not None:
-        return found.rows[np.argsort(found.released_rows)], "columns"
+    match = by_columns(original, masked)
+    if match is not None:
+        return match.rows[np.argsort(match.released_rows)], "columns"
     caution(
         "nothing shows that row i of the masked file belongs to row i of the original, which was "
         "taken for granted: of files in different orders these figures say nothing, and the risk "
@@ -160,10 +160,10 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> list[st
     ]
     numbering = first.layout.dialect.unnamed
     if columns is None:
-        told = [n for n in shared if n not in numbering]
-        if not told:
+        numeric = [n for n in shared if n not in numbering]
+        if not numeric:
             raise InputError("the files share no numeric column")
-        return told
+        return numeric
     wrong = [name for name in columns if name not in shared]
     if wrong or not columns:
         raise InputError(

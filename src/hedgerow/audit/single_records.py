@@ -119,45 +119,45 @@ def per_person(
         columns["household risk"] = homes.of_rows
     if special is not None:
         columns["suda"] = special.scores
-    told = Classes.from_groups(pair.value_groups, pair.released_sensitive)
+    classes = Classes.from_groups(pair.value_groups, pair.released_sensitive)
     worst, parts = np.zeros(pair.n_rows), dict[str, Any]()
-    for own, shown in zip(pair.sensitive, pair.released_sensitive, strict=True):
-        found, group = told.sensitive[own.name], pair.value_groups.labels.astype(np.int64)
-        names = list(found.scores.by_score)
-        every = np.stack([found.scores.by_score[name] for name in names])
-        tells = found.scores.worst[group]
-        worst = np.maximum(worst, tells)
-        parts[f"{own.name} disclosure"] = tells
-        parts[f"{own.name} by"] = np.array(names)[every.argmax(axis=0)][group]
-        parts[f"{own.name} values"] = np.diff(found.counts.starts)[group]
-        parts[f"{own.name} named"] = _named(own, shown, group, pair.targets[own.name])
+    for original, released in zip(pair.sensitive, pair.released_sensitive, strict=True):
+        column, group = classes.sensitive[original.name], pair.value_groups.labels.astype(np.int64)
+        names = list(column.scores.by_score)
+        every = np.stack([column.scores.by_score[name] for name in names])
+        disclosure = column.scores.worst[group]
+        worst = np.maximum(worst, disclosure)
+        parts[f"{original.name} disclosure"] = disclosure
+        parts[f"{original.name} by"] = np.array(names)[every.argmax(axis=0)][group]
+        parts[f"{original.name} values"] = np.diff(column.counts.starts)[group]
+        parts[f"{original.name} named"] = _named(original, released, group, pair.targets[original.name])
     columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
     order = np.lexsort((pair.rows, label, people[label], -worst))
     table = pa.table(columns)
     return PerPerson(table.take(pa.array(order)))
 
 
-def _named(own: Column, shown: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
+def _named(original: Column, released: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
     """The share of each record's group whose released value would name the record's own."""
-    codes, values = shown_values(own, shown)
+    codes, values = shown_values(original, released)
     n = len(values) + 1
     keys = np.sort(labels * n + codes)
     if target.is_number:
         # what is missing is named by what is missing
-        y, missing = own.numbers, len(values) - 1
+        y, missing = original.numbers, len(values) - 1
         near = target.headline
         reach = near.share * np.abs(y) + near.width + 1e-12 * np.abs(y)
-        known = np.isfinite(y)
-        low = np.where(known, np.searchsorted(values[:-1], y - reach, "left"), missing)
-        high = np.where(known, np.searchsorted(values[:-1], y + reach, "right"), missing + 1)
-    elif own.is_number:
-        places = np.searchsorted(values[:-1], np.append(own.values, np.inf))
-        same = np.append(values[:-1], np.nan)[places] == own.by_code
-        low = np.where(same, places, n - 1)[own.codes]
-        low = np.where(own.codes == own.n_values, len(values) - 1, low)
+        finite = np.isfinite(y)
+        low = np.where(finite, np.searchsorted(values[:-1], y - reach, "left"), missing)
+        high = np.where(finite, np.searchsorted(values[:-1], y + reach, "right"), missing + 1)
+    elif original.is_number:
+        places = np.searchsorted(values[:-1], np.append(original.values, np.inf))
+        same = np.append(values[:-1], np.nan)[places] == original.by_code
+        low = np.where(same, places, n - 1)[original.codes]
+        low = np.where(original.codes == original.n_values, len(values) - 1, low)
         high = low + 1
     else:
-        low, high = own.codes.astype(np.int64), own.codes.astype(np.int64) + 1
+        low, high = original.codes.astype(np.int64), original.codes.astype(np.int64) + 1
     begin = labels * n
     inside = np.searchsorted(keys, begin + high) - np.searchsorted(keys, begin + low)
     sizes = np.bincount(labels)
@@ -220,8 +220,8 @@ def shown(pair: Pair) -> Shown:
 
 
 def _texts(table: Table, names: Sequence[str], rows: IntArray) -> list[list[str]]:
-    found = [table.take(name, rows).to_pylist() for name in names]
-    return [list(map(cell, row)) for row in zip(*found, strict=True)]
+    columns = [table.take(name, rows).to_pylist() for name in names]
+    return [list(map(cell, row)) for row in zip(*columns, strict=True)]
 
 
 def _people(pair: Pair) -> dict[str, Any] | None:
@@ -235,17 +235,17 @@ def _people(pair: Pair) -> dict[str, Any] | None:
         (before, whole.value_groups, [c.codes for c in whole.quasi], whole.sensitive),
         (after, pair.value_groups, [c.codes for c in pair.released_quasi], pair.released_sensitive),
     )
-    made: dict[str, Any] = {
+    data: dict[str, Any] = {
         "columns": [_column(column) for column in pair.released_quasi],
         "sensitive": [_kind(column) for column in pair.sensitive],
     }
-    for name, (groups, told, codes, sensitive) in zip(("before", "after"), sides, strict=True):
-        made[name] = {
+    for name, (groups, value_groups, codes, sensitive) in zip(("before", "after"), sides, strict=True):
+        data[name] = {
             "n": groups.sizes.tolist(),
             "keys": [column[groups.first].tolist() for column in codes],
-            "told": [_known_values(column, told, groups) for column in sensitive],
+            "told": [_known_values(column, value_groups, groups) for column in sensitive],
         }
-    return plain(made, digits=8)
+    return plain(data, digits=8)
 
 
 def labels(column: Column) -> list[str]:
@@ -258,15 +258,15 @@ def labels(column: Column) -> list[str]:
 
 def _column(released: ReleasedColumn) -> dict[str, Any]:
     """A quasi-identifier: its values, and which of them each released cell may stand for."""
-    own, m = released.whole, released.original.n_values
+    original, m = released.whole, released.original.n_values
     return {
-        "name": own.name,
-        "numbers": own.is_number,  # cells are ranges, of dates as well
-        "number": own.is_number and not own.unit,
-        "labels": labels(own),
-        "missing": bool(own.has_missing),
+        "name": original.name,
+        "numbers": original.is_number,  # cells are ranges, of dates as well
+        "number": original.is_number and not original.unit,
+        "labels": labels(original),
+        "missing": bool(original.has_missing),
         "means": released.stands_in,
-        "cells": _ranges(released, m) if own.is_number else _sets(released, m),
+        "cells": _ranges(released, m) if original.is_number else _sets(released, m),
     }
 
 
@@ -280,9 +280,9 @@ def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
 
 def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
     """Return the codes of the first and last original value of each cell; an empty range for none."""
-    values, known = released.original.values, np.isfinite(released.lo)
-    first = np.searchsorted(values, np.where(known, released.lo, np.inf), "left")
-    last = np.searchsorted(values, np.where(known, released.hi, -np.inf), "right") - 1
+    values, finite = released.original.values, np.isfinite(released.lo)
+    first = np.searchsorted(values, np.where(finite, released.lo, np.inf), "left")
+    last = np.searchsorted(values, np.where(finite, released.hi, -np.inf), "right") - 1
     return first, last
 
 
@@ -300,23 +300,23 @@ def _kind(column: Column) -> dict[str, Any]:
     return {"name": column.name, "number": column.is_number}
 
 
-def _known_values(column: Column, told: Groups, groups: Groups) -> list[Any]:
+def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[Any]:
     """Of each group: how many values are known, their mean and mean square; or counts by value."""
-    at = told.labels[groups.first].astype(np.int64)
+    at = value_groups.labels[groups.first].astype(np.int64)
     if not column.is_number:
-        counts = Counts.from_codes(told, column.codes, column.n_values + 1)
+        counts = Counts.from_codes(value_groups, column.codes, column.n_values + 1)
         ends = zip(counts.starts[at].tolist(), counts.starts[at + 1].tolist(), strict=True)
         values, n = counts.values.tolist(), counts.counts.tolist()
         return [[values[a:b], n[a:b]] for a, b in ends]
     y = column.numbers
-    known = np.isfinite(y)
-    labels, n_groups = told.labels.astype(np.int64), len(told.sizes)
+    finite = np.isfinite(y)
+    labels, n_groups = value_groups.labels.astype(np.int64), len(value_groups.sizes)
 
     def mean(of: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        total = np.bincount(labels[known], of[known], n_groups)
+        total = np.bincount(labels[finite], of[finite], n_groups)
         return np.asarray(total / np.maximum(n, 1))
 
-    n = np.bincount(labels[known], minlength=n_groups)
+    n = np.bincount(labels[finite], minlength=n_groups)
     centre = mean(y)
     spread = mean((y - centre[labels]) ** 2)
     return np.stack([n[at], centre[at], spread[at]], axis=1).tolist()
@@ -365,8 +365,8 @@ class Found:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         sides = {"before": vars(self.before), "after": self.after and vars(self.after)}
-        made: dict[str, Any] = plain({**vars(self), **sides})
-        return made
+        data: dict[str, Any] = plain({**vars(self), **sides})
+        return data
 
 
 def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:
@@ -394,20 +394,20 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
             hint="the linking attack of the audit says how many people are found",
         )
     columns = {column.name: column for column in pair.released_quasi}
-    if odd := [name for name in wanted if name not in columns]:
+    if unknown := [name for name in wanted if name not in columns]:
         raise InputError(
-            f"{', '.join(odd)}: no quasi-identifier", hint=f"these are {', '.join(columns)}"
+            f"{', '.join(unknown)}: no quasi-identifier", hint=f"these are {', '.join(columns)}"
         )
-    known = {name: _code(columns[name].whole, text) for name, text in wanted.items()}
+    codes = {name: _code(columns[name].whole, text) for name, text in wanted.items()}
     whole = pair.unchanged
-    own = {column.name: column for column in whole.quasi}
+    originals = {column.name: column for column in whole.quasi}
     before = np.ones(whole.n_rows, np.bool_)
-    for name, code in known.items():
-        before &= own[name].codes == code
+    for name, code in codes.items():
+        before &= originals[name].codes == code
     after = None
     if released:
         fits = np.ones(pair.n_rows, np.bool_)
-        for name, code in known.items():
+        for name, code in codes.items():
             column = columns[name]
             fits &= _covers(column, code)[column.codes]
         after = _fits(pair, fits)
@@ -421,9 +421,9 @@ def _code(column: Column, text: str) -> float:
     text = text.strip()
     if not text:
         return float(column.n_values)
-    shown = labels(column)
-    if text in shown:
-        return float(shown.index(text))
+    texts = labels(column)
+    if text in texts:
+        return float(texts.index(text))
     if not column.is_number or column.unit:
         return -1.0
     try:
@@ -444,29 +444,29 @@ def _covers(column: ReleasedColumn, code: float) -> BoolArray:
     if column.is_number:
         lo, hi = _code_ranges(column)
         return np.asarray(free | ((lo <= code) & (code <= hi)))
-    held = [bool((members == code).any()) for members in column.members]
-    return np.asarray(column.anything | np.array(held, np.bool_))
+    members_match = [bool((members == code).any()) for members in column.members]
+    return np.asarray(column.anything | np.array(members_match, np.bool_))
 
 
 def _fits(side: Pair, rows: BoolArray) -> Fits:
-    found = np.flatnonzero(rows)
-    groups = len(np.unique(side.classes.labels[found]))
-    told = side.value_groups.labels.astype(np.int64)
+    matches = np.flatnonzero(rows)
+    groups = len(np.unique(side.classes.labels[matches]))
+    groups_of_values = side.value_groups.labels.astype(np.int64)
     # a group tells all of its values, each as surely as records of it fit
-    share = np.bincount(told[found], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
-    weights = share[told]
+    share = np.bincount(groups_of_values[matches], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
+    weights = share[groups_of_values]
     names = [column.name for column in side.sensitive]
     figures = [_guess_error(column, weights) for column in side.released_sensitive]
-    return Fits(len(found), groups, dict(zip(names, figures, strict=True)))
+    return Fits(len(matches), groups, dict(zip(names, figures, strict=True)))
 
 
 def _guess_error(column: Column, weights: FloatArray) -> float | None:
     if column.is_number:
         y = column.numbers
-        known = np.isfinite(y) & (weights > 0)
-        if not known.any():
+        finite = np.isfinite(y) & (weights > 0)
+        if not finite.any():
             return None
-        mean = np.average(y[known], weights=weights[known])
-        return float(np.sqrt(np.average((y[known] - mean) ** 2, weights=weights[known])))
+        mean = np.average(y[finite], weights=weights[finite])
+        return float(np.sqrt(np.average((y[finite] - mean) ** 2, weights=weights[finite])))
     counts = np.bincount(column.codes, weights, column.n_values + 1)
     return float(counts.max() / counts.sum()) if counts.sum() else None

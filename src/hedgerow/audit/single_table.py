@@ -96,34 +96,34 @@ def alone(what: Subject) -> Pair:
     check_measured(schema, table, "released table")
     if schema.person not in table.names:
         schema = schema.replace(unit=None)
-    gone = {part: None for part in SURVEY if getattr(schema, part) not in table.names}
-    schema = schema.replace(**gone) if gone else schema
-    shown = tuple(_cells(table, schema, name) for name in schema.quasi)
-    quasi = tuple(column.original for column in shown)
+    absent = {part: None for part in SURVEY if getattr(schema, part) not in table.names}
+    schema = schema.replace(**absent) if absent else schema
+    cells = tuple(_cells(table, schema, name) for name in schema.quasi)
+    quasi = tuple(column.original for column in cells)
     groups, notes, sensitive = None, told_of_table(table, table, schema), []
     for name in schema.sensitive:
         column = _column(table, schema, name)
         if name == what.numbered and what.second is not None:
-            own = replace(what.second.column(name), codes=np.zeros(table.n_rows, np.int64))
+            counts = replace(what.second.column(name), codes=np.zeros(table.n_rows, np.int64))
             numbered = table.column(name, kind="categorical")
-            column, groups = join(own, numbered, what.second, [c.codes for c in quasi])
+            column, groups = join(counts, numbered, what.second, [c.codes for c in quasi])
         sensitive.append(column)
     if what.risk_model == "linkage":
         notes.append(
             "the method altered values, so groups of equal cells say nothing: give the original, "
             "and people are linked with their records"
         )
-    made = Pair.of_itself(schema, table, quasi, tuple(sensitive))
-    return replace(made, released_quasi=shown, notes=tuple(notes), groups=groups)
+    pair = Pair.of_itself(schema, table, quasi, tuple(sensitive))
+    return replace(pair, released_quasi=cells, notes=tuple(notes), groups=groups)
 
 
 def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
     column = _column(table, schema, name)
-    made = unchanged(column)
+    released = unchanged(column)
     if column.is_number:
-        return made
+        return released
     silent = [suppressed(value) for value in column.values]
-    return replace(made, anything=np.array([*silent, False], np.bool_))
+    return replace(released, anything=np.array([*silent, False], np.bool_))
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:
@@ -170,8 +170,8 @@ class Unprotected:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        made: dict[str, Any] = plain(vars(self))
-        return made
+        data: dict[str, Any] = plain(vars(self))
+        return data
 
     def __repr__(self) -> str:
         alone = self.classes["uniques"]
@@ -208,13 +208,13 @@ def unprotected(
     >>> unprotected(people, schema, attacks=False)
     Unprotected(3 records, 1 alone in their group)
     """
-    tell = telling(progress)
-    tell("counting who is alone", None)
+    report = telling(progress)
+    report("counting who is alone", None)
     refuse_repeated(table, schema)
     pair = as_it_is(table, schema)
     groups = pair.classes
     people = None if pair.persons is None else pair.people_in(groups)
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "rows": table.n_rows,
         "quasi": schema.quasi,
         "sensitive": schema.sensitive,
@@ -223,16 +223,16 @@ def unprotected(
         | {"threshold": THRESHOLD},
     }
     if not attacks or not schema.sensitive:
-        return Unprotected(**found)
+        return Unprotected(**figures)
     tried = regression(
         pair,
         learners=LEARNER,
         people=PEOPLE,
         random_state=random_state,
-        progress=lambda text, share=None: tell(text, share),
+        progress=lambda text, share=None: report(text, share),
     )
-    tell("which columns give people away", None)
-    return Unprotected(**found, attacks=tried, influence=influence(pair))
+    report("which columns give people away", None)
+    return Unprotected(**figures, attacks=tried, influence=influence(pair))
 
 
 def as_it_is(table: Table, schema: Schema) -> Pair:

@@ -61,9 +61,9 @@ def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
     """
     parts = []
     for name, cells in columns.items():
-        told = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
-        named = [f"{cell!r} ({rows:,} rows)" for cell, rows in told[:most]]
-        rest = [f"{len(told) - most:,} others"] if len(told) > most else []
+        ordered = sorted(cells.items(), key=lambda pair: (-pair[1], pair[0]))
+        named = [f"{cell!r} ({rows:,} rows)" for cell, rows in ordered[:most]]
+        rest = [f"{len(ordered) - most:,} others"] if len(ordered) > most else []
         parts.append(f"{', '.join([*named, *rest])} of {name!r}")
     return "; ".join(parts)
 
@@ -184,14 +184,14 @@ def subject(
     """
     if isinstance(released, Release):
         return of_release(released, schema)
-    file = rows = told = None
+    file = rows = note = None
     folder, holds = folder_of(released), holds or Holder()
     if folder is not None:
-        released, told = released_file(folder), altered(folder, AUDIT)
+        released, note = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
-        beside = plan.recoding.second_file if plan else ""
-        if beside:
-            file = released_file(folder, beside)
+        second_file = plan.recoding.second_file if plan else ""
+        if second_file:
+            file = released_file(folder, second_file)
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     if plan is not None and plan.recoding.second_file and file is None:
@@ -211,7 +211,7 @@ def subject(
     verified = plan is not None and plan.recoding.risk_model == "linkage"
     table = holds.released(released, schema)
     second = None if file is None else Holder().released(file, schema)
-    return Subject(table, schema, plan, second, rows, verified, notes=() if told is None else (told,))
+    return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
@@ -220,9 +220,9 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
         return None
     if not original.is_loaded:
         return _by_hashes(plan, original, released)
-    made = original.replaced(transform(plan, original).columns)
+    recoded = original.replaced(transform(plan, original).columns)
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    rows, lost = rows_alike(made, released, names)
+    rows, lost = rows_alike(recoded, released, names)
     return None if lost else rows
 
 
@@ -232,18 +232,18 @@ def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
     output = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
     )
-    made, rows = output.table, output.rows
+    recoded, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
-    key, found = Key.new(), []
-    for table in (made, released):
+    key, hashed = Key.new(), []
+    for table in (recoded, released):
         first, second, whole = hashes(table, names, key)
-        found.append((whole, np.lexsort((second, first))))
-    (one, mine), (other, theirs) = found
+        hashed.append((whole, np.lexsort((second, first))))
+    (one, mine), (other, theirs) = hashed
     if one != other:
         return None
-    known = np.empty(len(rows), np.int64)
-    known[theirs] = rows[mine]
-    return known
+    original_rows = np.empty(len(rows), np.int64)
+    original_rows[theirs] = rows[mine]
+    return original_rows
 
 
 def check_extent(table: Table, schema: Schema) -> None:
@@ -314,15 +314,15 @@ def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
 
 
 def _second(method: Any) -> Table | None:
-    made = method.second_table()
-    return None if made is None else Table(made)
+    table = method.second_table()
+    return None if table is None else Table(table)
 
 
 def roles(plan: Plan) -> Schema:
     """The schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
     # a number whose kind nobody said tells it itself, and may hold codes
-    known = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]
+    declared_columns = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]
     return Schema(
         quasi=plan.names("quasi"),
         sensitive=plan.names("sensitive"),
@@ -330,7 +330,7 @@ def roles(plan: Plan) -> Schema:
         unit=plan.unit or UNSAID,
         household=plan.household,
         weight=plan.weight or None,
-        kinds={c.name: c.kind for c in (*known, *plan.recoding.recoded())},
+        kinds={c.name: c.kind for c in (*declared_columns, *plan.recoding.recoded())},
         categories={c.name: c.order for c in measured if c.order},
         events={c.name: c.events for c in measured if c.events},
         **{name: getattr(plan, name) for name in READING},

@@ -57,12 +57,12 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
     """Sensitive categories that the release hides, or tells together with others."""
     faults = []
-    for own, told in zip(sensitive, shown, strict=True):
-        if own.is_number:
+    for original, released in zip(sensitive, shown, strict=True):
+        if original.is_number:
             continue
-        out = int((told.codes_in(own, unknown=-1) < 0).sum())
+        out = int((released.codes_in(original, unknown=-1) < 0).sum())
         if out:
-            faults.append(f"{own.name} ({out:,} rows)")
+            faults.append(f"{original.name} ({out:,} rows)")
     if not faults:
         return []
     return [
@@ -74,12 +74,12 @@ def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]
 def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
     """Numbers that lie where no original one does, as those of another unit."""
     faults = []
-    for own, shown in columns:
-        there = shown[np.isfinite(shown)]
-        low, high = (own.values[0], own.values[-1]) if own.n_values else (-np.inf, np.inf)
+    for original, released in columns:
+        there = released[np.isfinite(released)]
+        low, high = (original.values[0], original.values[-1]) if original.n_values else (-np.inf, np.inf)
         out = int(((there < low) | (there > high)).sum())
         if 2 * out > len(there):
-            faults.append(f"{own.name} ({out:,} of {len(there):,} rows)")
+            faults.append(f"{original.name} ({out:,} of {len(there):,} rows)")
     if not faults:
         return []
     return [
@@ -93,13 +93,13 @@ def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
     """Released numbers that are another original column's, row by row."""
     faults = []
-    for own, shown in columns:
-        if 2 * np.count_nonzero(shown == own.numbers) > len(shown):
+    for original, released in columns:
+        if 2 * np.count_nonzero(released == original.numbers) > len(released):
             continue
         faults += [
-            f"{own.name} has those of {other.name}"
+            f"{original.name} has those of {other.name}"
             for other, _ in columns
-            if other is not own and np.count_nonzero(shown == other.numbers) > 0.9 * len(shown)
+            if other is not original and np.count_nonzero(released == other.numbers) > 0.9 * len(released)
         ]
     if not faults:
         return []

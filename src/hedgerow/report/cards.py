@@ -73,8 +73,8 @@ def cards(
     if table["yardstick"] == "linkage":
         intruder = _altered(risk, table, plan, audit["attacks"], most)
     elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
-        said = [(_MASKED_ALONE, False)]
-        intruder = said, "", [*others(risk, 0)], list[tuple[str, str]]()
+        answer = [(_MASKED_ALONE, False)]
+        intruder = answer, "", [*others(risk, 0)], list[tuple[str, str]]()
     elif table["yardstick"] == "classes":
         intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
@@ -125,21 +125,21 @@ def _grouped(
     notes: list[str] = []
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
-        told, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
+        disclosed, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
         say = [
             ("In the worst group, knowing the group takes ", False),
-            (percent(told["worst"], 0), True),
+            (percent(disclosed["worst"], 0), True),
             (f" off an intruder's uncertainty about {name}. ", False),
             (f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised.", False),
         ]
         drawing = shares_by_group(
-            told["shares"],
+            disclosed["shares"],
             cap,
             f"Share of the records by how much their group gives away about {name}; half of them are at "
-            f"{percent(told['median_over_records'], 0)} or below",
+            f"{percent(disclosed['median_over_records'], 0)} or below",
         )
         notes.append(
-            f"For half of all records the group takes {percent(told['median_over_records'], 0)} or less."
+            f"For half of all records the group takes {percent(disclosed['median_over_records'], 0)} or less."
         )
         facts += _learned(risk, name)
     else:
@@ -160,10 +160,10 @@ def _grouped(
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     """What learners infer about members and strangers, where it was measured."""
-    found = at(risk["inference"], "columns", name)
-    if found is None:
+    inferred = at(risk["inference"], "columns", name)
+    if inferred is None:
         return
-    members, strangers = found["members"]["explained"], found["strangers"]
+    members, strangers = inferred["members"]["explained"], inferred["strangers"]
     if strangers is None:
         yield figure(members, 2), f"of {name} is what a learner infers about people in the table"
         return
@@ -171,9 +171,9 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         f"{figure(members, 2)} | {figure(strangers['explained'], 2)}",
         f"of {name} is what a learner infers about members | about strangers (1: all)",
     )
-    low, high = found["advantage"]["interval"]
+    low, high = inferred["advantage"]["interval"]
     yield (
-        f"{found['advantage']['explained']:+.2f}",
+        f"{inferred['advantage']['explained']:+.2f}",
         f"member advantage ({figure(low, 2)} to {figure(high, 2)}): "
         + ("what the table betrays of its own people" if high > 0 else "members are inferred no better"),
     )
@@ -213,13 +213,13 @@ def _guessed(
     guess: Mapping[str, Any], name: str, plan: Plan | None
 ) -> tuple[list[tuple[str, bool]], str, str]:
     """What a reader who reconstructs the counts of the groups guesses about their people."""
-    found, cap = guess["columns"][name], 1 / plan.parameters["l"] if plan is not None else None
-    best = f"its most frequent {name}" if found["means"] == "exact" else f"the best {name}"
-    near = "" if found["means"] == "exact" else f" {found['means']}"
+    column, cap = guess["columns"][name], 1 / plan.parameters["l"] if plan is not None else None
+    best = f"its most frequent {name}" if column["means"] == "exact" else f"the best {name}"
+    near = "" if column["means"] == "exact" else f" {column['means']}"
     say = [
         (f"Readers can reconstruct the counts of groups. In the worst group, guessing {best} is "
          "right for ", False),
-        (percent(found["worst"], 0), True),
+        (percent(column["worst"], 0), True),
         (f" of the people{near}. ", False),
         (
             f"The cap of {percent(round(cap, 4), None)} is on single records, not on this guess." if cap else "",
@@ -227,10 +227,10 @@ def _guessed(
         ),
     ]  # fmt: skip
     drawing = shares_by_group(
-        found["shares"],
+        column["shares"],
         cap and round(cap, 4),
         f"Share of the records by how often the best guess about {name} is right in their group; on "
-        f"average it is right for {percent(found['right'], 0)}",
+        f"average it is right for {percent(column['right'], 0)}",
         ("0% guessed right", "100%"),
     )
     many = guess["groups"] > 1
@@ -238,7 +238,7 @@ def _guessed(
         say,
         drawing,
         f"On average over the {guess['groups']:,} group{'s' if many else ''} of at least "
-        f"{guess['least']} records this guess is right for {percent(found['right'], 0)} of the people.",
+        f"{guess['least']} records this guess is right for {percent(column['right'], 0)} of the people.",
     )
 
 
@@ -248,9 +248,9 @@ def _linked(
     """How many people are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
-    known = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
+    knowledge = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
     say = [
-        (f"Somebody who knows {known} of a person finds the person's record in ", False),
+        (f"Somebody who knows {knowledge} of a person finds the person's record in ", False),
         (percent(linkage["highest"], 0), True),
         (f" of the cases. A blind guess: {percent(by_chance, 0)}.", False),
     ]
@@ -312,18 +312,18 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """The second card: the use that is left in the table."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
-        said = "Not measured: no original was given to compare with."
-        return Card(title, "open", [(said, False)])
-    rows = [_row(found) for found in use["learning"]]
+        answer = "Not measured: no original was given to compare with."
+        return Card(title, "open", [(answer, False)])
+    rows = [_row(row) for row in use["learning"]]
     could = sum(max(before - floor, 0.0) for _, before, _, floor in rows)
     tone = "good"
     if rows and could > FEW * len(rows):
-        kept = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
-        kept = min(kept / could, 1.0)
-        tone = "good" if kept >= HALF else "open"
+        share = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
+        share = min(share / could, 1.0)
+        tone = "good" if share >= HALF else "open"
         say = [
             ("Models trained on it keep ", False),
-            (percent(kept, 0), True),
+            (percent(share, 0), True),
             (" of what they would learn from the original.", False),
         ]
     elif rows:
@@ -337,27 +337,27 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use, plan)])
 
 
-def _row(found: Mapping[str, Any]) -> tuple[str, float, float, float]:
+def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
     """A learner: its name, what it reaches from the original and the release, and by no learning."""
-    key = "accuracy" if "accuracy" in found["release"] else "r2"
-    name = {"gradient boosting": "boosting"}.get(found["estimator"], found["estimator"])
-    floor = found["constant"][key] if key == "accuracy" else 0.0
-    return f"{name}, {found['target']}", found["original"][key], found["release"][key], floor
+    key = "accuracy" if "accuracy" in learner["release"] else "r2"
+    name = {"gradient boosting": "boosting"}.get(learner["estimator"], learner["estimator"])
+    floor = learner["constant"][key] if key == "accuracy" else 0.0
+    return f"{name}, {learner['target']}", learner["original"][key], learner["release"][key], floor
 
 
 def _drawing(
     use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]], most: int = 6
 ) -> str:
     if rows:
-        drawn = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:most]]
+        shown_rows = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:most]]
         return bars(
-            drawn,
+            shown_rows,
             "grey: original, green: release, line: no learning; R² or accuracy",
             "What models reach on people left out: "
             + "; ".join(
-                f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in drawn
+                f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in shown_rows
             ),
-            most=max(max(row[1:]) for row in drawn) or 1.0,
+            most=max(max(row[1:]) for row in shown_rows) or 1.0,
         )
     if use["loss"] is None or use["loss"]["ncp"] is None:
         return ""

@@ -32,7 +32,7 @@ _LEAST = 4
 
 def stacked(page: str) -> str:
     """A page whose wide tables have the class ``stack`` and the headings in their cells."""
-    return _TABLE.sub(lambda found: _stacked(found[0]), page)
+    return _TABLE.sub(lambda match: _stacked(match[0]), page)
 
 
 def _stacked(table: str) -> str:
@@ -42,14 +42,14 @@ def _stacked(table: str) -> str:
         return table
     names = [name.replace('"', "&quot;") for name in names]
 
-    def row(found: re.Match[str]) -> str:
+    def row(match: re.Match[str]) -> str:
         heads = iter(names)
 
         def cell(tag: re.Match[str]) -> str:
             name = next(heads, "")
             return f'{tag[0]} data-head="{name}"' if name else tag[0]
 
-        return f"<tr>{_CELL.sub(cell, found[1])}</tr>"
+        return f"<tr>{_CELL.sub(cell, match[1])}</tr>"
 
     return head.replace("<table>", '<table class="stack">', 1) + begins + _ROW.sub(row, body)
 
@@ -202,13 +202,13 @@ def answers(
 
 def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The attack that most surely gains over its control; of membership the one chosen on others."""
-    known = [
+    controlled = [
         a
         for a in attacks
         if a["over_control"] is not None
         and (a["attack"] != "membership" or a["learner"] == "strongest")
     ]
-    return max(known, key=lambda a: a["over_control_interval"][0], default=None)
+    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:
@@ -218,8 +218,8 @@ def _done(plan: Plan | None, steward: bool) -> list[str]:
     dropped = plan.left_out
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
     if steward:
-        shown = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
-        lines.append(f"Parameters: {shown}.")
+        parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
+        lines.append(f"Parameters: {parameters}.")
     if dropped:
         lines.append("Dropped: " + ", ".join(dropped) + ".")
     return lines

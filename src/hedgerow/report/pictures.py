@@ -92,27 +92,27 @@ def svg_text(figure: Figure) -> str:
     import matplotlib
 
     text = io.StringIO()
-    told: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    metadata: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
-        figure.savefig(text, format="svg", metadata=told)
+        figure.savefig(text, format="svg", metadata=metadata)
     return text.getvalue()
 
 
-def _margins(figure: Figure, axes: Axes, beside: float) -> None:
+def _margins(figure: Figure, axes: Axes, legend: float) -> None:
     """Room for the labels, from their lengths: a layout engine would draw every figure twice."""
     width, height = figure.get_size_inches()
     inch = 0.07  # of a character at 9 points
-    left = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
+    label_width = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
     below = axes.get_xticklabels()
     turn = math.radians(max((t.get_rotation() for t in below), default=0.0))
     deep = max((len(t.get_text()) for t in below), default=0) * math.sin(turn)
     # a turned label ends at its tick, so the first one begins left of the axis
     first = len(below[0].get_text()) * math.cos(turn) if turn and below else 0.0
-    beneath = 0.22 + inch * left + (0.25 if axes.get_ylabel() else 0.0)
+    beneath = 0.22 + inch * label_width + (0.25 if axes.get_ylabel() else 0.0)
     figure.subplots_adjust(
         left=min(max(beneath, 0.05 + inch * first), 0.6 * width) / width,
         right=1 - 0.15 / width,
-        bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + beside, 0.6 * height)
+        bottom=min(0.25 + inch * deep + (0.22 if axes.get_xlabel() else 0.0) + legend, 0.6 * height)
         / height,
         top=1 - (0.3 if axes.get_title() or axes.get_legend() else 0.1) / height,
     )
@@ -162,10 +162,10 @@ def draw_sizes(
         if not rows:
             continue
         total = sum(r["records"] for r in rows) or 1
-        found = {r["from"]: r["records"] / total for r in rows}
+        shares = {r["from"]: r["records"] / total for r in rows}
         axes.bar(
             np.arange(len(bins)) + shift,
-            [found.get(lo, 0.0) for lo, _ in bins],
+            [shares.get(lo, 0.0) for lo, _ in bins],
             0.4,
             color=colour,
             label=label,
@@ -183,12 +183,12 @@ def class_sizes(
     """Share of records by the size of their class, original (where there is one) and release."""
     with _figure(5.2, 2.6) as (_, axes, canvas):
         draw_sizes(axes, before, after)
-    told = "Share of records by group size. "
+    alt = "Share of records by group size. "
     if before:
         alone = sum(r["records"] for r in before if r["from"] == 1)
         share = alone / (sum(r["records"] for r in before) or 1)
-        told += f"In the original {percent(share, 0)} of the records are alone in their group. "
-    return Picture(canvas.svg, f"{told}In the release every group has at least {k}.")
+        alt += f"In the original {percent(share, 0)} of the records are alone in their group. "
+    return Picture(canvas.svg, f"{alt}In the release every group has at least {k}.")
 
 
 def sizes_of(risk: Mapping[str, Any]) -> Picture:
@@ -215,7 +215,7 @@ def draw_disclosure(
         n = int(table.sum())
         edges = points["disclosure_edges"]
         worst = float(max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0))
-        shown = axes.pcolormesh(
+        mesh = axes.pcolormesh(
             points["size_edges"],
             edges,
             np.where(table > 0, table, np.nan),
@@ -224,7 +224,7 @@ def draw_disclosure(
             edgecolors="none",
             rasterized=False,
         )
-        _plain_log(axes.figure.colorbar(shown, ax=axes, label="groups").ax.yaxis)
+        _plain_log(axes.figure.colorbar(mesh, ax=axes, label="groups").ax.yaxis)
     axes.set_xscale("log")
     _plain_log(axes.xaxis)
     low, high = axes.get_xlim()
@@ -470,9 +470,9 @@ def _test(recoding: Any, i: int) -> str:
     column = recoding.columns[recoding.split[i]]
     if column.kind in ("numeric", "date"):
         return f"{_short(column.name)} < {cut(recoding.threshold[i], column.unit)}"
-    found = ["(missing)" if c is None else c for c in recoding.subsets[recoding.subset[i]]]
-    more = f"\n+ {len(found) - 2} more" if len(found) > 2 else ""
-    return f"{_short(column.name)} in\n" + "\n".join(_short(c) for c in found[:2]) + more
+    categories = ["(missing)" if c is None else c for c in recoding.subsets[recoding.subset[i]]]
+    more = f"\n+ {len(categories) - 2} more" if len(categories) > 2 else ""
+    return f"{_short(column.name)} in\n" + "\n".join(_short(c) for c in categories[:2]) + more
 
 
 def _short(text: Any, length: int = 16) -> str:
@@ -504,7 +504,7 @@ _DARK = """<style>@media (prefers-color-scheme: dark) {
 """Paper and ink for readers whose screen is dark."""
 
 
-def frontier_picture(found: Mapping[str, Any]) -> Picture:
+def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
     """Disclosure against utility from `Frontier.to_dict()`.
 
     Points that are not dominated are labelled with their parameters where there is room,
@@ -514,8 +514,8 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
     import matplotlib
     from matplotlib.figure import Figure
 
-    points = found["points"]
-    notes = _notes(found["infeasible"])
+    points = frontier["points"]
+    notes = _notes(frontier["infeasible"])
     below = 0.55 + 0.16 * len(notes)
     with matplotlib.rc_context(STYLE | _SHEET):
         height = _HEIGHT + 0.16 * len(notes)
@@ -528,7 +528,7 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
                 (height - below - 0.1) / height,
             )
         )
-        fallen = draw_frontier(axes, found)
+        fallen = draw_frontier(axes, frontier)
         for i, note in enumerate(notes):
             figure.text(
                 0.1 / _WIDTH,
@@ -538,16 +538,16 @@ def frontier_picture(found: Mapping[str, Any]) -> Picture:
                 parse_math=False,
             )
         svg = svg_text(figure)
-    kept = sum(not p["dominated"] for p in points)
+    best = sum(not p["dominated"] for p in points)
     words = (
-        f"{len(points)} releases by disclosure and utility; {kept} of them are not dominated by "
+        f"{len(points)} releases by disclosure and utility; {best} of them are not dominated by "
         f"another, {fallen} have a cap under which learning collapses, and "
-        f"{len(found['infeasible'])} further settings were not possible."
+        f"{len(frontier['infeasible'])} further settings were not possible."
     )
     return Picture(_two_screens(svg), words)
 
 
-def draw_frontier(axes: Axes, found: Mapping[str, Any]) -> int:
+def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     """Every release as a mark, those that nothing dominates joined and labelled.
 
     Parameters
@@ -563,7 +563,7 @@ def draw_frontier(axes: Axes, found: Mapping[str, Any]) -> int:
     """
     from matplotlib.ticker import PercentFormatter
 
-    points = found["points"]
+    points = frontier["points"]
     methods = list(dict.fromkeys(p["method"] for p in points))
     for m, method in enumerate(methods):
         for faint in (False, True):
@@ -593,8 +593,8 @@ def draw_frontier(axes: Axes, found: Mapping[str, Any]) -> int:
     axes.plot([d for d, _ in front], [u for _, u in front], color="#999999", linewidth=1, zorder=0)
     axes.margins(0.12)
     axes.autoscale_view()  # labels are placed by where the points stand
-    axes.set_xlabel(found["disclosure"])
-    axes.set_ylabel(found["utility"] if len(found["utility"]) < 60 else _without_unit(found["utility"]))
+    axes.set_xlabel(frontier["disclosure"])
+    axes.set_ylabel(frontier["utility"] if len(frontier["utility"]) < 60 else _without_unit(frontier["utility"]))
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     if points:
         axes.legend(title=_legend_title(points), title_fontsize=8, alignment="left")
@@ -620,18 +620,18 @@ def _without_unit(axis: str) -> str:
 
 def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
     names = [n for n in UNNAMED if any(n in p["parameters"] for p in points)]
-    said = [f"labels: {', '.join(names)}"] if names else []
+    lines = [f"labels: {', '.join(names)}"] if names else []
     if any(p["dominated"] for p in points):
-        said.append("faint: another is better")
-    return "\n".join(said)
+        lines.append("faint: another is better")
+    return "\n".join(lines)
 
 
 def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
     """What is not possible, one note a reason."""
     by_reason: dict[str, list[str]] = {}
     for f in infeasible:
-        said = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
-        by_reason.setdefault(f["reason"], []).append(said)
+        setting = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
+        by_reason.setdefault(f["reason"], []).append(setting)
     lines = []
     for reason, settings in list(by_reason.items())[:_NOTES]:
         more = f" and {len(settings) - 1} more" if len(settings) > 1 else ""
@@ -706,14 +706,14 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     from matplotlib import pyplot
 
     with matplotlib.rc_context({**_TEXT, "axes.edgecolor": matplotlib.rcParams["axes.edgecolor"]}):
-        _, made = pyplot.subplots(figsize=(width, height), layout="constrained")
-        yield made
+        _, new_axes = pyplot.subplots(figsize=(width, height), layout="constrained")
+        yield new_axes
 
 
-def plot_frontier(found: Mapping[str, Any], ax: Axes | None) -> Axes:
+def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
     """`Frontier.to_dict()`: disclosure against utility."""
     with _on(ax, 7.0, 4.4) as axes:
-        draw_frontier(axes, found)
+        draw_frontier(axes, frontier)
     return axes
 
 
@@ -738,16 +738,16 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
     ax : matplotlib axes, optional
     """
     if column is None and release.plan.recoding.risk_model == "classes":
-        told = release.judged()
+        classes = release.judged()
         sensitive = {
-            name: c.per_class(disclosure.column_disclosure)[0] for name, c in told.sensitive.items()
+            name: c.per_class(disclosure.column_disclosure)[0] for name, c in classes.sensitive.items()
         }
         if sensitive:
             name = max(sensitive, key=lambda n: float(sensitive[n].max(initial=0.0)))
-            points = scatter(told.sizes, sensitive[name])
+            points = scatter(classes.sizes, sensitive[name])
             return _groups(name, points, cap_of(release.plan.promises, name), ax)
-    made: Axes = release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
-    return made
+    drawn_axes: Axes = release.compare(column or release.plan.names("quasi")[0]).plot(ax=ax)
+    return drawn_axes
 
 
 def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | None) -> Axes:

@@ -33,19 +33,19 @@ def shares_by_group(
     ends : tuple of str
         What nothing and all are called.
     """
-    left, wide, base, high = 4, _BARS_WIDTH - 8, 88, 70
+    start, wide, base, high = 4, _BARS_WIDTH - 8, 88, 70
     step, top = wide / len(shares), max(shares, default=0.0) or 1.0
     parts = [
-        f'<rect x="{left + i * step + 1:.1f}" y="{base - high * s / top:.1f}" '
+        f'<rect x="{start + i * step + 1:.1f}" y="{base - high * s / top:.1f}" '
         f'width="{step - 2:.1f}" height="{high * s / top:.1f}" class="leaf"/>'
         for i, s in enumerate(shares)
         if s > 0
     ]
-    parts.append(f'<path d="M{left} {base}H{left + wide}" class="axis"/>')
+    parts.append(f'<path d="M{start} {base}H{start + wide}" class="axis"/>')
     for at, anchor, words in ((0, "start", ends[0]), (1, "end", ends[1])):
-        parts.append(_text(left + at * wide, base + 16, words, anchor))
+        parts.append(_text(start + at * wide, base + 16, words, anchor))
     if cap is not None:
-        x = left + cap * wide
+        x = start + cap * wide
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
         parts.append(_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
@@ -84,8 +84,8 @@ def bars(
             parts.append(
                 f'<rect x="0" y="{y - 6:g}" width="{long:.1f}" height="9" class="{kind}"/>'
             )
-            drawn = long <= line < long + 36  # the figure stands beside the line, not in it
-            parts.append(_text((line if drawn else long) + 5, y + 3, figure(value, 2), "start"))
+            covered = long <= line < long + 36  # the figure stands beside the line, not in it
+            parts.append(_text((line if covered else long) + 5, y + 3, figure(value, 2), "start"))
         if line >= 0:
             parts.append(f'<path d="M{line:.1f} {top - 2:g}V{y + 5:g}" class="mark"/>')
         y += 19
@@ -113,16 +113,16 @@ def parameters_in_short(parameters: Mapping[str, Any]) -> str:
     >>> parameters_in_short({"k": 10, "max_disclosure": 1.0})
     '10, no cap'
     """
-    said = []
+    parts = []
     for name, value in parameters.items():
         text = f"{value:g}" if isinstance(value, float) else str(value)
         text = text[1:] if text.startswith("0.") else text
         if name in UNNAMED:
             none = name == "max_disclosure" and (value is None or value >= 1)
-            said.append("no cap" if none else text)
+            parts.append("no cap" if none else text)
         else:
-            said.append(f"{name} {text}")
-    return ", ".join(said)
+            parts.append(f"{name} {text}")
+    return ", ".join(parts)
 
 
 WIDTH, HEIGHT = 640, 320
@@ -157,9 +157,9 @@ def choices(
     """
     if not points:
         return ""
-    shown = [*points, guess] if guess is not None else points
-    low, high = _ends([p["utility"] for p in shown])
-    bottom, top = _ends([p["disclosure"] for p in shown])
+    every = [*points, guess] if guess is not None else points
+    low, high = _ends([p["utility"] for p in every])
+    bottom, top = _ends([p["disclosure"] for p in every])
 
     def place(point: Mapping[str, Any]) -> tuple[float, float]:
         x = _LEFT + 16 + (_RIGHT - _LEFT - 32) * (point["utility"] - low) / (high - low)
@@ -227,16 +227,16 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
     """The label of a point of the line; its k goes without saying but where it is chosen."""
-    given = point["parameters"]
-    if chosen or not set(given) <= {"k", "max_disclosure"}:
-        return parameters_in_short(given)
-    return parameters_in_short({n: v for n, v in given.items() if n != "k"})
+    parameters = point["parameters"]
+    if chosen or not set(parameters) <= {"k", "max_disclosure"}:
+        return parameters_in_short(parameters)
+    return parameters_in_short({n: v for n, v in parameters.items() if n != "k"})
 
 
 def _named(point: Mapping[str, Any]) -> str:
     """A point in words, with its figures."""
-    said = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
-    return f"{said}: use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
+    setting = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
+    return f"{setting}: use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
 
 
 def _mark(i: int, x: float, y: float, kind: str, point: Mapping[str, Any]) -> str:
@@ -268,8 +268,8 @@ class LabelSpace:
 
     def claim(self, box: Box) -> bool:
         """Return whether a box lies inside the frame and covers nothing; it is then occupied."""
-        left, top, right, bottom = self.frame
-        free = box[0] >= left and box[1] >= top and box[2] <= right and box[3] <= bottom
+        low, top, right, bottom = self.frame
+        free = box[0] >= low and box[1] >= top and box[2] <= right and box[3] <= bottom
         free = free and not any(
             box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in self.boxes
         )
@@ -282,7 +282,7 @@ def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> l
     """Return the label of a point, where there is space for one."""
     wide = 6.6 * len(words)
     for dx, dy, anchor in ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle")):
-        left = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
-        if space.claim((left, y + dy - 11, left + wide, y + dy + 3)):
+        start = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
+        if space.claim((start, y + dy - 11, start + wide, y + dy + 3)):
             return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]
     return []

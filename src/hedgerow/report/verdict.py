@@ -144,9 +144,9 @@ def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
     if not profile or not judged:
         return
     met, unmeasured = judged.count("meets"), judged.count("not measured")
-    asked = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
+    required = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
     reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
-    yield Verdict(profile["title"], asked, reached, met == len(judged))
+    yield Verdict(profile["title"], required, reached, met == len(judged))
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
@@ -154,11 +154,11 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
-            asked = "at most 100% of the cap"
-            yield Verdict("largest risk of a record", asked, percent(round(reached, 3), 0), holds)
+            required = "at most 100% of the cap"
+            yield Verdict("largest risk of a record", required, percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
-            asked = f"at most {_exactly(check['required'])}"
-            yield Verdict(check["name"], asked, figure(reached), holds)
+            required = f"at most {_exactly(check['required'])}"
+            yield Verdict(check["name"], required, figure(reached), holds)
 
 
 def _measured(
@@ -174,8 +174,8 @@ def _measured(
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             meets = worst <= max_disclosure + SLACK
-            asked = f"at most {number(max_disclosure)}"
-            yield Verdict(f"disclosure of {name}", asked, figure(worst), meets)
+            required = f"at most {number(max_disclosure)}"
+            yield Verdict(f"disclosure of {name}", required, figure(worst), meets)
 
 
 def _exactly(limit: Any) -> str:

@@ -86,14 +86,14 @@ def learning(
     if folds < 2:
         raise ParameterError(f"folds must be at least 2, not {folds}")
     fold = _deal(len(rows), folds, random_state)
-    kept = pairs >= 0
-    shown = design_released(pair.released_quasi, pairs[kept])
+    training = pairs >= 0
+    shown = design_released(pair.released_quasi, pairs[training])
     whole = pair.unchanged
     true = design_known(pair.released_quasi, known_rows(whole.released_quasi, rows))
     out = []
     for own, after in zip(whole.sensitive, pair.released_sensitive, strict=True):
         y, z = _responses(own, after)
-        y, z = y[rows], z[pairs[kept]]
+        y, z = y[rows], z[pairs[training]]
         for name, model in _chosen(estimators, own.is_number, random_state).items():
             if progress:
                 progress(f"learning {own.name}: {name}")
@@ -104,7 +104,7 @@ def learning(
                     _one_fold(
                         model,
                         own.is_number,
-                        (shown[train[kept]], z[train[kept]]),
+                        (shown[train[training]], z[train[training]]),
                         (true[train], y[train]),
                         true[test],
                         y[test],
