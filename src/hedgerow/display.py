@@ -29,7 +29,7 @@ _STYLE = """<style>
 
 
 def cell(value: Any) -> str:
-    """A value of a table as text; numbers of six digits.
+    """Return a value of a table as text; numbers of six digits.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def cell(value: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """At most `LONG` characters."""
+    """Return at most `LONG` characters."""
     return text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
 def given(parameters: Iterable[tuple[str, Any]]) -> str:
-    """Parameters as they are written in a call, without those that are None.
+    """Return parameters as they are written in a call, without those that are None.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def given(parameters: Iterable[tuple[str, Any]]) -> str:
 
 
 def face(title: str, told: Iterable[str] = (), *tables: Rows, notes: Iterable[str] = ()) -> str:
-    """HTML for a notebook.
+    """Return HTML for a notebook.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
-    """A table as lines of text, its columns aligned.
+    """Return a table as lines of text, its columns aligned.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]
 
 
 def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 80) -> list[str]:
-    """A table as lines that fit a terminal: its last column wraps, a long first cell has its own line.
+    """Return a table as lines that fit a terminal: its last column wraps, a long first cell has its own line.
 
     Examples
     --------
@@ -145,5 +145,5 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
 
 
 def wrapped(text: str, width: int = 80) -> str:
-    """A sentence in lines that fit a terminal; what can be typed, such as a path, stays whole."""
+    """Return a sentence in lines that fit a terminal; what can be typed, such as a path, stays whole."""
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

@@ -23,7 +23,7 @@ _ENDS = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Carried:
-    """What one quasi-identifier carries.
+    """The part of a release's disclosure that one quasi-identifier carries.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the groups of a release explain, and which quasi-identifier carries how much of it.
+    """The disclosure of a release by groups, and each quasi-identifier's part of it.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Shares:
     columns: tuple[Carried, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         data: dict[str, Any] = plain(vars(self) | {"columns": [vars(c) for c in self.columns]})
         return data
 
@@ -136,14 +136,14 @@ def _gone(remaining: float | None, whole: float) -> float | None:
 
 
 def _without(schema: Schema, name: str) -> Schema:
-    """The schema with a column undeclared, so that it is left out."""
+    """Return the schema with a column undeclared, so that it is left out."""
     tables = ("kinds", "categories", "hierarchies", "grid")
     tables_left = {part: {n: v for n, v in getattr(schema, part).items() if n != name} for part in tables}
     return schema.replace(quasi=[n for n in schema.quasi if n != name], **tables_left)
 
 
 def coarser(column: Column) -> tuple[float, float, float] | None:
-    """Round cut points that make at most six ranges of most values; None where there are few values.
+    """Return round cut points that make at most six ranges of most values; None where there are few values.
 
     Examples
     --------

@@ -31,12 +31,12 @@ _WHOLE = 2.0**53
 
 
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
-    """Shares before and after of every quasi-identifier, in few bins."""
+    """Return the shares before and after of every quasi-identifier, in few bins."""
     return {e.name: histogram(e) for e in pair.released_quasi}
 
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
-    """Shares before and after of a column, in few bins or by its most frequent categories."""
+    """Return the shares before and after of a column, in few bins or by its most frequent categories."""
     return _number_bins(column) if column.is_number else _category_bins(column)
 
 
@@ -55,7 +55,7 @@ def _number_bins(column: ReleasedColumn) -> dict[str, Any]:
 
 
 def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Where bins begin, and their names; whole numbers and days have bins of whole ones."""
+    """Return where bins begin, and their names; whole numbers and days have bins of whole ones."""
     unit, domain = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
     if not np.isfinite(last - first):  # no double says how far apart they are
@@ -98,7 +98,7 @@ def _category_bins(column: ReleasedColumn) -> dict[str, Any]:
 
 
 def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
-    """Class size against disclosure: points up to 1,000 classes, counts in bins beyond."""
+    """Return class size against disclosure: points up to 1,000 classes, counts in bins beyond."""
     if len(sizes) <= POINTS:
         order = np.lexsort((disclosure, sizes))
         return {"sizes": sizes[order].tolist(), "disclosure": disclosure[order].round(6).tolist()}
@@ -147,7 +147,7 @@ class Comparison:
     shape: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         data: dict[str, Any] = plain(
             {
                 "column": self.column,
@@ -217,7 +217,7 @@ def moved_share(shape: Mapping[str, Any]) -> float:
 
 
 def compare(release: Release, name: str) -> Comparison:
-    """A column of a release beside the original.
+    """Return a column of a release beside the original.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
 
 
 def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
-    """The shares of missing values; a cell of a group tells its own part of them."""
+    """Return the shares of missing values; a cell of a group tells its own part of them."""
     original, n = column.whole, max(len(column.codes), 1)
     before = float(original.counts()[-1]) / max(len(original.codes), 1)
     return "missing", before, float(column.counts @ column.absent) / n

@@ -73,7 +73,7 @@ class Setting:
     parameters: Mapping[str, Any]
 
     def uncapped(self) -> Setting | None:
-        """The same without a cap on disclosure; None where there is none to take off."""
+        """Return the same without a cap on disclosure; None where there is none to take off."""
         cap = self.parameters.get(CAP)
         if cap is None or cap >= 1:
             return None
@@ -87,12 +87,12 @@ class Setting:
 
 
 def in_words(parameters: Mapping[str, Any]) -> str:
-    """Parameters as they were asked."""
+    """Return parameters as they were asked."""
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
 def methods_by_name(methods: Any) -> dict[str, Any]:
-    """The methods by name; `MART` when none is given.
+    """Return the methods by name; `MART` when none is given.
 
     Methods of one title are told apart by their parameters.
     """
@@ -118,7 +118,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
 def settings_of(
     methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]
 ) -> tuple[Setting, ...]:
-    """Every combination of the values asked for, method by method.
+    """Return every combination of the values asked for, method by method.
 
     A parameter that a method does not have is not varied for it. Parameters that decide how
     much a method tells (`TRIED`) and stand at their defaults are varied where nobody asked.
@@ -177,7 +177,7 @@ class Trial:
 
     @property
     def _folds(self) -> int | None:
-        """For the learners; 0 asks about members alone, None trains none."""
+        """Return the folds for learners; 0 asks about members alone, None trains none."""
         if self.disclosure == "advantage" or self.utility == "learning":
             return FOLDS
         return 0 if self.disclosure == "inferred" or self.max_inference is not None else None
@@ -206,7 +206,7 @@ class Trial:
         return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
-        """Why a setting with these figures is none to choose; None where it is one."""
+        """Return why a setting with these figures cannot be chosen; None where it can."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
             return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
@@ -236,7 +236,7 @@ class Trial:
         }
 
     def _learnt(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
-        """What named attackers infer of members and of people left out, where it is asked for."""
+        """Return what named attackers infer of members and of people left out, where it is asked for."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
         inferred = infer(
@@ -260,7 +260,7 @@ class Trial:
     def _optimum(
         self, method: Any, share: float | None, floor_ratio: float | None
     ) -> dict[str, float | None]:
-        """How near a release comes to what no other with its cap, or its k, goes beyond."""
+        """Return how near a release comes to the best possible under its cap, or its k."""
         cap = cap_of(method.plan_.promises)
         most = loss = least = reached = None
         if cap is not None and share is not None and floor_ratio is not None:
@@ -278,7 +278,7 @@ class Trial:
 
 
 def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
-    """What groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
+    """Return what groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
@@ -369,13 +369,13 @@ class Point:
 
     @property
     def collapsed(self) -> bool:
-        """Whether the cap takes away more than half of what learners explain without it."""
+        """Return whether the cap takes away more than half of what learners explain without it."""
         free = self.uncapped
         return free is not None and free >= WORTH and self.utility < COLLAPSED * free
 
     @property
     def setting(self) -> str:
-        """The method and what was asked of it."""
+        """Return the method and what was asked of it."""
         return f"{self.method} {in_words(self.parameters)}".rstrip()
 
 
@@ -390,7 +390,7 @@ _POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `be
 
 @dataclass(frozen=True, repr=False)
 class Frontier:
-    """What `frontier` found: a point for each release, and the settings that are not possible.
+    """The result of `frontier`: a point for each release, and the settings that are not possible.
 
     Parameters
     ----------
@@ -417,7 +417,7 @@ class Frontier:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Caps under which learning collapses."""
+        """Return a warning for each cap under which learning collapses."""
         return tuple(
             f"learning collapses under the cap of {p.setting}: learners explain {figure(p.utility)} "
             f"of people left out, and {figure(p.uncapped)} without it"
@@ -426,7 +426,7 @@ class Frontier:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         data: dict[str, Any] = plain(
             {
                 "hedgerow_frontier": 1,
@@ -441,17 +441,17 @@ class Frontier:
         return data
 
     def to_json(self) -> str:
-        """The points as JSON text."""
+        """Return the points as JSON text."""
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_table(self) -> Any:
-        """The settings as a pyarrow table: points, then what is not possible, with its reason."""
+        """Return the settings as a pyarrow table: points, then what is not possible, with its reason."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self._rows())
 
     def to_csv(self) -> str:
-        """The same as CSV text."""
+        """Return the same as CSV text."""
         text = io.StringIO()
         rows = self._rows()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -492,7 +492,7 @@ class Frontier:
         return facade.plot_frontier(self.to_dict(), ax)
 
     def picture(self) -> str:
-        """The settings as SVG: labelled points, dominated ones faint; light and dark."""
+        """Return the settings as SVG: labelled points, dominated ones faint; light and dark."""
         return facade.frontier_picture(self.to_dict()).svg
 
     @takes(path=PATH)
@@ -557,11 +557,11 @@ class Frontier:
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
 
     def alike(self, other: Frontier) -> bool:
-        """Whether the points of both stand on the same axes, under the same schema and bound."""
+        """Return whether the points of both stand on the same axes, under the same schema and bound."""
         return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
 
     def joined(self, more: Frontier) -> Frontier:
-        """These points and those of another search of the same table, each setting once.
+        """Return these points and those of another search of the same table, each setting once.
 
         Where a setting was tried twice, or a method of one name stands for two, the other search has it.
 
@@ -593,7 +593,7 @@ class Frontier:
         )
 
     def _same_method(self, more: Frontier, name: str) -> bool:
-        """Whether a name stands for one method in both, but for what every point says itself."""
+        """Return whether a name stands for one method in both, but for what every point says itself."""
         parameters = [p.parameters for each in (self, more) for p in each.points if p.method == name]
         parameters += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
         varied = set.intersection(*map(set, parameters)) if parameters else set()
@@ -611,7 +611,7 @@ class Frontier:
 
     @takes(point=_POINT)
     def method(self, point: Point) -> Any:
-        """The unfitted method of a point, with its settings."""
+        """Return the unfitted method of a point, with its settings."""
         return self.methods[point.method].copy().set_params(**point.parameters)
 
     def __repr__(self) -> str:
@@ -622,7 +622,7 @@ class Frontier:
         )
 
     def _repr_html_(self) -> str:
-        """The settings as a table, for notebooks; `plot` draws them."""
+        """Return the settings as a table, for notebooks; `plot` draws them."""
         sentences = [
             f"Disclosure: {self.disclosure}. Utility: {self.utility}. A release is dominated where "
             "another tells less and keeps as much."
@@ -631,7 +631,7 @@ class Frontier:
         return face("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Head and rows of the settings, without the figures that none of them has."""
+        """Return head and rows of the settings, without the figures that none of them has."""
         cells = [[words(p) for words in _SHOWN.values()] for p in self.points]
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
@@ -646,7 +646,7 @@ class Frontier:
         ]
 
     def __str__(self) -> str:
-        """The settings as lines."""
+        """Return the settings as lines."""
         head, rows = self._lines()
         lines = aligned(rows, head) if rows else []
         lines += self._impossible()
@@ -682,7 +682,7 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
-    """The points with those marked that another one beats on one axis and equals on the other."""
+    """Return the points with those marked that another one beats on one axis and equals on the other."""
     out = []
     for p in points:
         beaten = any(
@@ -751,7 +751,7 @@ class Prepared:
     def trial(
         self, utility: str, disclosure: str, max_inference: float | None, random_state: int
     ) -> Trial:
-        """What is measured on these axes; equal releases once, over all searches."""
+        """Return what measures these axes; it measures equal releases once, over all searches."""
         axes = utility, disclosure, max_inference, random_state
         if axes not in self._trials:
             self._trials[axes] = Trial(self.rows, self.roles, *axes)
@@ -913,7 +913,7 @@ def _results(
     threads: int,
     progress: Progress | None,
 ) -> list[dict[str, Any] | HedgerowError]:
-    """The figures of every setting, or why there are none; stopped as soon as anybody asks."""
+    """Return the figures of every setting, or why there are none; stopped as soon as anybody asks."""
     report = telling(progress)
     report("trying settings", 0.0)
     done: list[Setting] = []

@@ -109,7 +109,7 @@ class Task(Generic[S]):
 
     @cached_property
     def there(self) -> dict[str, bool]:
-        """What figures may need, and whether it is there: what was asked, and what is known."""
+        """Return whether each thing that figures may need is there."""
         return {
             **{name: name in self.asked for name in ASKED},
             "sensitive columns": bool(self.what.schema.sensitive),
@@ -125,12 +125,12 @@ class Task(Generic[S]):
 
     @property
     def sampled(self) -> Sample | None:
-        """The sample, where it is not of all records."""
+        """Return the sample, where it is not of all records."""
         return None if self.sample is None or self.sample.whole else self.sample
 
     @cached_property
     def on_sample(self) -> Task[Any]:
-        """The same of the records that were chosen, which no method releases again."""
+        """Return the same of the records that were chosen, which no method releases again."""
         if self.sample is None:
             return self
         what = replace(self.what, method=None)
@@ -139,16 +139,16 @@ class Task(Generic[S]):
 
     @cached_property
     def journalist(self) -> Population | None:
-        """The population behind each class, for who does not know who is in the table."""
+        """Return the population behind each class, for who does not know who is in the table."""
         return journalist(self.sides.plain, self.population, self.weights)
 
     @cached_property
     def special(self) -> SpecialUniques | None:
-        """The special uniques of the release."""
+        """Return the special uniques of the release."""
         return None if self.suda is None else self.special_of(self.sides.plain.released_quasi)
 
     def special_of(self, quasi: Sequence[ReleasedColumn]) -> SpecialUniques:
-        """The special uniques of some columns."""
+        """Return the special uniques of some columns."""
         return special_uniques(
             [column.codes for column in quasi],
             [column.name for column in quasi],
@@ -158,13 +158,13 @@ class Task(Generic[S]):
 
     @cached_property
     def refit(self) -> Refit | None:
-        """How the release's method releases a part of the people, where it is at hand."""
+        """Return how the release's method releases a part of the people, where it is at hand."""
         method = self.what.method if isinstance(self.sides, Pair) else None
         return None if method is None else refitting(method, self.what.schema)
 
     @cached_property
     def outside(self) -> list[Outside]:
-        """People who took no part: those given, or those left out of releases made again."""
+        """Return people who took no part: those given, or those left out of releases made again."""
         sides = self.sides
         if isinstance(sides, Alone) or "attacks" not in self.asked:
             return []
@@ -178,7 +178,7 @@ class Task(Generic[S]):
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """How attacks are tried."""
+        """Return the options that every attack takes."""
         return {"people": self.people, "progress": self.tell, "random_state": self.random_state}
 
 
@@ -209,7 +209,7 @@ class Figure:
     beside: bool = False
 
     def measured(self, task: Task[Any]) -> Any:
-        """The figure of a task, of the records that were chosen where people are asked about."""
+        """Return the figure of a task, of the records that were chosen where people are asked about."""
         return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
 
 
@@ -231,7 +231,7 @@ def _before_alone(task: Task[Alone]) -> dict[str, Any]:
 
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
-    """Columns whose ranges state a value that fewer than k of the records have."""
+    """Return columns whose ranges state a value that fewer than k of the records have."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
@@ -240,7 +240,7 @@ def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, in
 
 
 def _special(task: Task[Any]) -> dict[str, Any]:
-    """Special uniques of release and original; the sample's share of the population by its weights."""
+    """Return the special uniques of release and original; the sample's share of the population by its weights."""
     plain, before = task.sides.plain, None
     fraction = FRACTION
     if task.weights is not None and isinstance(plain, Pair):
@@ -412,7 +412,7 @@ CASES: dict[type, Case] = {
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
-    """Every figure by its place; what was not measured is empty."""
+    """Return every figure by its place; what was not measured is empty."""
     values: dict[str, Any] = {
         "risk.original": None,
         "risk.release": None,
@@ -444,7 +444,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
-    """One figure after the other, or some beside each other."""
+    """Yield each figure with its value; some are measured in parallel."""
     wanted = [f for f in CASES[type(task.sides)].figures if all(task.there[n] for n in f.needs)]
     for beside, figures in groupby(wanted, lambda figure: figure.beside):
         if not beside:
@@ -796,7 +796,7 @@ def _tried(wanted: Mapping[str, bool]) -> bool:
 
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
-    """The records that attacks are tried on; None where these are all, and in memory."""
+    """Return the records that attacks are tried on; None where these are all, and in memory."""
     streams = sides.original is not None and not sides.original.is_loaded
     if n is None or (n >= sides.n_rows and not streams):
         return None
@@ -816,7 +816,7 @@ def _sides(
     strangers: Table | None,
     allow_outside: bool,
 ) -> Pair | UnpairedTables | Alone:
-    """Both tables side by side, or the release alone where nothing can be compared."""
+    """Return both tables side by side, or the release alone where nothing can be compared."""
     if original is None:
         return Alone.of(what)
     try:
@@ -837,7 +837,7 @@ def _side_by_side(
     strangers: Table | None,
     allow_outside: bool,
 ) -> Pair | UnpairedTables:
-    """Row by row where something tells which rows belong together."""
+    """Return pair the rows where something says which belong together; otherwise leave them unpaired."""
     if paired is False:
         if key is not None:
             raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
@@ -851,7 +851,7 @@ def _side_by_side(
 
 
 def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
-    """Everything that is measured of some tables."""
+    """Return the audit of a task."""
     sides, schema, case = task.sides, task.what.schema, CASES[type(task.sides)]
     values = figures_of(task)
     scatters = _scatters(values["risk.release"])
@@ -894,7 +894,7 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
 
 
 def _room(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The figures of one part of an audit; linkage stands only where values were altered."""
+    """Return the figures of one part of an audit; linkage stands only where values were altered."""
     rooms = ((*place.split("."), value) for place, value in found.items() if "." in place)
     return {
         place: value
@@ -904,12 +904,12 @@ def _room(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
-    """The pictures among the figures of a side, which then has them no more."""
+    """Return the pictures among the figures of a side, which then has them no more."""
     return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def versions() -> dict[str, str]:
-    """The versions that made the numbers."""
+    """Return the versions that made the numbers."""
     from .. import __version__
 
     out = {"hedgerow": __version__, "python": platform.python_version()}
@@ -917,13 +917,13 @@ def versions() -> dict[str, str]:
 
 
 def against(release: Release, profile: str | Path | Profile, asked: Mapping[str, Any]) -> Judged:
-    """What a profile finds of a release; attacks are tried where it asks for them."""
+    """Return what a profile finds of a release; attacks are tried where it asks for them."""
     audited = audit_against(release, Profile.load(profile), asked)
     assert audited.profile is not None
     return Judged(audited.profile)
 
 
 def audit_against(release: Release, profile: Profile, asked: Mapping[str, Any]) -> Audit:
-    """The audit that a profile asks for, and nothing beyond it unless asked."""
+    """Return the audit that a profile asks for, and nothing beyond it unless asked."""
     settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **asked}
     return audit(release.original, release, profile=profile, **settings)

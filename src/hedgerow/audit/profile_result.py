@@ -29,7 +29,7 @@ _NO_CLASSES = "values were altered or rows belong to nobody known, so there are 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a profile finds of a release.
+    """A release compared with a profile: its state on every criterion.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Judged:
 
     @property
     def criteria(self) -> list[Mapping[str, Any]]:
-        """The criteria, each with its figure and its state."""
+        """Return the criteria, each with its figure and its state."""
         return list(self.data["criteria"])
 
     def __repr__(self) -> str:
@@ -68,12 +68,12 @@ class Judged:
 
 
 def needs_attacks(profile: Profile) -> bool:
-    """Whether a profile asks for figures that attacks alone give."""
+    """Return whether a profile asks for figures that attacks alone give."""
     return bool(profile.statistics & NEED_ATTACKS)
 
 
 def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[str, Any]:
-    """What a profile finds of a release, as plain data.
+    """Return what a profile finds of a release, as plain data.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _found(
 
 
 def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
-    """How many columns were found to hold an identifier; not measured where some only may."""
+    """Return how many columns were found to hold an identifier; not measured where some only may."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
@@ -166,7 +166,7 @@ def _k(audit: Mapping[str, Any]) -> Found:
 
 
 def _wildcard_k(audit: Mapping[str, Any]) -> Found:
-    """Strict classes of people, where records are not counted, have no more people than wildcard ones."""
+    """Return k where suppressed cells match anything; of people the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
     if figure is None or classes["people"]:
@@ -190,14 +190,14 @@ def _smallest_cell(audit: Mapping[str, Any]) -> Found:
 
 
 def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
-    """The smallest cell of every sensitive column whose cells are counted."""
+    """Return the smallest cell of every sensitive column whose cells are counted."""
     sensitive = audit["risk"]["release"]["sensitive"]
     cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
     return {name: cell for name, cell in cells.items() if cell is not None}
 
 
 def _uncounted(audit: Mapping[str, Any]) -> str:
-    """The released columns whose cells are not counted, and why; "" where all are."""
+    """Return the released columns whose cells are not counted, and why; "" where all are."""
     sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
     many = ", ".join(name for name in sensitive if name not in _counted(audit))
     others = ", ".join(n for n in table["released_columns"] if n not in {*table["quasi"], *sensitive})
@@ -209,7 +209,7 @@ def _uncounted(audit: Mapping[str, Any]) -> str:
 
 
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What profiles ask of people, told of households; None where nobody says who lives together."""
+    """Return what profiles ask of people, told of households; None where nobody says who lives together."""
     risk = audit["risk"]["release"]
     household = risk["reidentification"].get("household")
     if household is None or audit["table"]["yardstick"] != "classes":
@@ -223,7 +223,7 @@ def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
-    """The figure of households beside one of people; nothing where it is not known of that intruder."""
+    """Return the figure of households beside one of people; nothing where it is not known of that intruder."""
     figures = households(audit)
     if figures is None or (by and figures["by"] != by):
         return ""
@@ -260,7 +260,7 @@ def _attacks(audit: Mapping[str, Any]) -> Found:
 
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Found:
-    """What the surest attack wins beyond people whom the table says nothing of, at the least."""
+    """Return what the surest attack wins beyond people whom the table says nothing of, at the least."""
     gains = {
         f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
         for a in attacks
@@ -274,7 +274,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Found:
 
 
 def _least(attack: Mapping[str, Any]) -> float | None:
-    """The lower end of a 95% interval, over the control or, without one, over a blind guess."""
+    """Return the lower end of a 95% interval, over the control or, without one, over a blind guess."""
     if attack["over_control_interval"] is not None:
         return float(attack["over_control_interval"][0])
     guess = attack["public_best"]
@@ -296,7 +296,7 @@ _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
 
 
 def unmet(profile: Mapping[str, Any]) -> list[str]:
-    """The criteria that a release does not meet, a sentence each."""
+    """Return the criteria that a release does not meet, a sentence each."""
     return [
         f"{profile['title']}, {row['clause']}: {row['name']} is {row['figure']:.4g}, not "
         f"{row['threshold']}"

@@ -49,7 +49,7 @@ class Measure:
     formula: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """Return plain data."""
         return asdict(self)
 
 
@@ -344,7 +344,7 @@ _PLAN = one_of(Plan, "a Plan", "read one with Plan.load")
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """What was measured about a release.
+    """The figures that were measured of a release.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ class Audit:
     profile: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The audit as plain JSON data (`json_schema` describes it)."""
+        """Return the audit as plain JSON data (`json_schema` describes it)."""
         data = {
             "table": self.table,
             "risk": self.risk,
@@ -410,7 +410,7 @@ class Audit:
 
     @property
     def unbounded(self) -> list[str]:
-        """What the release gives away, or lost, that no promise of its plan bounds; with counts."""
+        """Return what the release gives away, or lost, that no promise of its plan bounds; with counts."""
         release, loss = self.risk["release"], self.utility.get("loss")
         exposed = {}
         if grouped(self.table["yardstick"], self.promises):
@@ -435,7 +435,7 @@ class Audit:
         )
 
     def _not_measured(self) -> list[str]:
-        """What this audit leaves open."""
+        """Return what this audit leaves open."""
         done = {COMPOSITION} if self.risk.get("composition") else set()
         done |= {OTHERS} if self.risk.get("other") else set()
         capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
@@ -444,7 +444,7 @@ class Audit:
         return [line for line in NOT_MEASURED if line not in done]
 
     def to_json(self) -> str:
-        """The audit as JSON text; infinite numbers are written as null."""
+        """Return the audit as JSON text; infinite numbers are written as null."""
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
 
     @takes(path=PATH)
@@ -562,7 +562,7 @@ class Audit:
 
     @staticmethod
     def json_schema() -> dict[str, Any]:
-        """The published JSON schema of `to_dict`, and of the ``audit.json`` of a release.
+        """Return the published JSON schema of `to_dict`, and of the ``audit.json`` of a release.
 
         Examples
         --------
@@ -580,7 +580,7 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        """The figures that decide, for notebooks; shares and counts, no value of a person."""
+        """Return the figures that decide, for notebooks; shares and counts, no value of a person."""
         return facade.audit_face(self.to_dict())
 
     def __str__(self) -> str:

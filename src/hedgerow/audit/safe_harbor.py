@@ -138,7 +138,7 @@ Cells = list[Any]
 
 @dataclass(frozen=True)
 class Identifiers:
-    """What was found of a table's columns, each by kind of identifier, with why; no value of a cell.
+    """Columns with identifiers, by kind and with the reason; no value of a cell.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class Identifiers:
 
 
 def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
-    """By kind of identifier, the released columns that hold it, and those that may.
+    """Return by kind of identifier the released columns that hold it, and those that may.
 
     Years of birth mean ages in `year`, by default this one. Text whose content no rule explains may
     hold names, and numbers that differ in every record may be record numbers.
@@ -265,7 +265,7 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
 
 
 def _parts(words: set[str], cells: Cells) -> str:
-    """Which part of a date a column's name and cells speak for: days, months, weeks; or none.
+    """Return which part of a date a column's name and cells speak for: days, months, weeks; or none.
 
     Cells that are pooled over the whole year or month tell nothing.
     """
@@ -282,7 +282,7 @@ def _parts(words: set[str], cells: Cells) -> str:
 
 
 def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
-    """Why text may hold names: its content, or that no rule says what it is."""
+    """Say why text may hold names: its content, or that no rule says what it is."""
     spelled = [text for text in texts if any(map(_SPELLED.search, _parts_of(text)))]
     if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
         return "its cells look like surnames with given names"
@@ -297,13 +297,13 @@ def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
 
 
 def _parts_of(text: str) -> list[str]:
-    """The values that a released cell joins, without their counts and without missing ones."""
+    """Return the values that a released cell joins, without their counts and without missing ones."""
     parts = [re.sub(r":[\d.]+$", "", part.strip()) for part in text.replace(MISSING, "").split(JOIN)]
     return [part for part in parts if part]
 
 
 def _may_number(cells: Cells, n_rows: int) -> str:
-    """Why whole numbers may number the records: many digits, another in every record."""
+    """Say why whole numbers may number the records: many digits, another in every record."""
     numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in _RECORD_NUMBERS]
     if len(numbers) < MOST * max(n_rows, 2) or round_numbers(numbers):
         return ""
@@ -311,7 +311,7 @@ def _may_number(cells: Cells, n_rows: int) -> str:
 
 
 def _may_be_post_codes(cells: Cells) -> str:
-    """Why whole numbers may be post codes: five digits, and not round; other countries have other rules."""
+    """Say why whole numbers may be post codes: five digits, and not round; other countries have other rules."""
     numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) == _POST_CODE]
     if len(numbers) < MOST * max(len(cells), _FEW) or round_numbers(numbers):
         return ""
@@ -319,7 +319,7 @@ def _may_be_post_codes(cells: Cells) -> str:
 
 
 def _born_long_ago(cell: Any, year: int) -> bool:
-    """Whether a year of birth tells an age over 89 more closely than "90 or older"."""
+    """Return whether a year of birth tells an age over 89 more closely than "90 or older"."""
     if isinstance(cell, (bool, bytes)):
         return False
     text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
@@ -332,7 +332,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
 
 
 def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:
-    """Why a column may hold parts of dates, or ages over 89, although its name does not say so."""
+    """Say why a column may hold parts of dates, or ages over 89, although its name does not say so."""
     if not words & _OTHER_TIMES and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
     if words & _MEASURES or any(isinstance(cell, (bool, bytes)) for cell in cells):
@@ -351,7 +351,7 @@ def _in_years(low: float, high: float) -> bool:
 
 
 def _day_in(text: str) -> str:
-    """Whether a text is "whole" a date that says more than its year, holds one "inside", or neither."""
+    """Return whether a text is "whole" a date that says more than its year, holds one "inside", or neither."""
     ends = parse_dates(text)
     if ends is None:
         return "" if not _DAY.search(text) else "whole" if _DAY.fullmatch(text) else "inside"
@@ -361,12 +361,12 @@ def _day_in(text: str) -> str:
 
 
 def _finer(day: str) -> bool:
-    """Whether a day says more than its year: the first and the last of a year do not."""
+    """Return whether a day says more than its year: the first and the last of a year do not."""
     return len(day) > 4 and day[4:10] not in ("-01-01", "-12-31")
 
 
 def _over(cell: Any) -> bool:
-    """Whether a cell tells an age over 89 more closely than "90 or older"."""
+    """Return whether a cell tells an age over 89 more closely than "90 or older"."""
     if isinstance(cell, (dt.date, bytes, bool)) or cell is None:
         return False
     ends = parse_range(str(cell))
@@ -428,7 +428,7 @@ def _telephone(n: int) -> bool:
 
 
 def _first_of_three(part: int) -> bool:
-    """2 to 9 first, and not 211, 311 ... 911, which are services."""
+    """Return whether three digits begin with 2 to 9 and are no service (211, 311 ... 911)."""
     return 200 <= part <= 999 and part % 100 != 11
 
 
@@ -438,7 +438,7 @@ def _social_security(n: int) -> bool:
 
 
 def _card(n: int) -> bool:
-    """Luhn's sum: every second digit from the right is doubled."""
+    """Return whether a number keeps Luhn's sum: every second digit from the right is doubled."""
     digits = [int(d) for d in reversed(str(n))]
     return sum(digits[::2] + [sum(divmod(2 * d, 10)) for d in digits[1::2]]) % 10 == 0
 
@@ -465,7 +465,7 @@ _FORMS = (
 
 
 def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Kinds of identifiers that a column of whole numbers looks like: kind, why, and whether it is told.
+    """Yield kinds of identifiers that a column of whole numbers looks like: kind, why, and whether it is told.
 
     Told are numbers that keep the rules of a kind (no ZIP code begins with 213, no telephone number
     with 1) where as many others of their span would not, but for one column in a hundred. Where
@@ -504,7 +504,7 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
+    """Yield whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
     found = [parse_range(cell) for cell in cells if isinstance(cell, str)]
     ends = [(a, b) for a, b in filter(None, found) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):

@@ -117,7 +117,7 @@ def score(
 
 
 def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
-    """What the figures do not speak of: columns without a change, and ranges in place of numbers."""
+    """Yield what the figures do not speak of: columns without a change, and ranges in place of numbers."""
     if same:
         rest = "" if len(same) < len(names) else ". Nothing else was compared"
         yield (
@@ -132,7 +132,7 @@ def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
-    """The original row of each masked one, and what shows it."""
+    """Return the original row of each masked one, and what shows it."""
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"

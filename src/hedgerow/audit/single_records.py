@@ -31,7 +31,7 @@ from .table_pair import Pair, evenly
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerPerson:
-    """What the group of every released record gives away, those most at risk first. Private.
+    """The disclosure of every released record by its group, those most at risk first. Private.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class PerPerson:
 
     @takes(n=whole())
     def most_at_risk(self, n: int = 20) -> list[dict[str, Any]]:
-        """The records whose groups give away most, a mapping each.
+        """Return the records whose groups give away most, a mapping each.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ def per_person(
     key: str | None = None,
     special: SpecialUniques | None = None,
 ) -> PerPerson:
-    """What the groups of a paired release tell of each record.
+    """Return what the groups of a paired release tell of each record.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def per_person(
 
 
 def _named(original: Column, released: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
-    """The share of each record's group whose released value would name the record's own."""
+    """Return the share of each record's group whose released value would name the record's own."""
     codes, values = shown_values(original, released)
     n = len(values) + 1
     keys = np.sort(labels * n + codes)
@@ -195,14 +195,14 @@ class Shown:
 
     @property
     def script(self) -> str:
-        """`people` as JSON that may stand inside a page."""
+        """Return `people` as JSON that may stand inside a page."""
         return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace(
             "<", "\\u003c"
         )
 
 
 def shown(pair: Pair) -> Shown:
-    """Records and descriptions of a paired release.
+    """Return records and descriptions of a paired release.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def _people(pair: Pair) -> dict[str, Any] | None:
 
 
 def labels(column: Column) -> list[str]:
-    """The values of a column as a page shows them."""
+    """Return the values of a column as a page shows them."""
     if not column.is_number:
         return list(map(str, column.values))
     values = column.values.tolist()
@@ -257,7 +257,7 @@ def labels(column: Column) -> list[str]:
 
 
 def _column(released: ReleasedColumn) -> dict[str, Any]:
-    """A quasi-identifier: its values, and which of them each released cell may stand for."""
+    """Return a quasi-identifier: its values, and which of them each released cell may stand for."""
     original, m = released.whole, released.original.n_values
     return {
         "name": original.name,
@@ -271,7 +271,7 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
 
 
 def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
-    """First and last value of each cell, and whether it may be missing."""
+    """Return first and last value of each cell, and whether it may be missing."""
     lo, hi = _code_ranges(released)
     free = released.anything | released.stands_in
     lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
@@ -287,7 +287,7 @@ def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
 
 
 def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
-    """The values of each cell, the last of all the missing one; None where any may be."""
+    """Return the values of each cell, the last of all the missing one; None where any may be."""
     return [
         None if free else [*members.tolist(), *([m] if missing else [])]
         for members, free, missing in zip(
@@ -301,7 +301,7 @@ def _kind(column: Column) -> dict[str, Any]:
 
 
 def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[Any]:
-    """Of each group: how many values are known, their mean and mean square; or counts by value."""
+    """Return per group the number of known values, their mean and mean square; or counts by value."""
     at = value_groups.labels[groups.first].astype(np.int64)
     if not column.is_number:
         counts = Counts.from_codes(value_groups, column.codes, column.n_values + 1)
@@ -363,7 +363,7 @@ class Found:
     numbers: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         sides = {"before": vars(self.before), "after": self.after and vars(self.after)}
         data: dict[str, Any] = plain({**vars(self), **sides})
         return data
@@ -417,7 +417,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
 
 
 def _code(column: Column, text: str) -> float:
-    """The code of a value; of a number that nobody has, between two codes; -1 for none."""
+    """Return the code of a value; of a number that nobody has, between two codes; -1 for none."""
     text = text.strip()
     if not text:
         return float(column.n_values)
@@ -436,7 +436,7 @@ def _code(column: Column, text: str) -> float:
 
 
 def _covers(column: ReleasedColumn, code: float) -> BoolArray:
-    """Which cells may stand for a value."""
+    """Return which cells may stand for a value."""
     m = column.original.n_values
     free = column.anything | column.stands_in
     if code == m:

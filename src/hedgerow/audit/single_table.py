@@ -51,39 +51,39 @@ class Alone:
     def of(
         cls, what: Subject, original: Table | None = None, error: InputError | None = None
     ) -> Alone:
-        """A release without an original, or with one that does not explain its cells."""
+        """Return a release without an original, or with one that does not explain its cells."""
         before = None if original is None else alone(Subject(original, what.schema))
         why = "no original was given" if error is None else f"{error.message} ({error.hint})"
         return cls(alone(what), before, why)
 
     @property
     def n_rows(self) -> int:
-        """Released rows."""
+        """Return the released rows."""
         return self.plain.n_rows
 
     @property
     def released(self) -> Table:
-        """The release."""
+        """Return the release."""
         return self.plain.released
 
     @property
     def original(self) -> Table | None:
-        """The original, where there is one."""
+        """Return the original, where there is one."""
         return None if self.before is None else self.before.original
 
     @property
     def suppressed(self) -> None:
-        """Nobody can know whom the release left out."""
+        """Return None: nobody can know whom the release left out."""
         return None
 
     @property
     def missing(self) -> str:
-        """The measures that were left out, with reasons."""
+        """Return the measures that were left out, with reasons."""
         return f"{COMPARED}: {self.why}"
 
 
 def alone(what: Subject) -> Pair:
-    """A release as its own original: its cells are texts, shares are those of its own totals.
+    """Return a release as its own original: its cells are texts, shares are those of its own totals.
 
     Cells that say nothing (``*``, empty, ``NA`` ...) match anything for the wildcard k.
 
@@ -127,7 +127,7 @@ def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:
-    """A column as it was declared, or as the release has it where ranges stand in its place."""
+    """Return a column as it was declared, or as the release has it where ranges stand in its place."""
     try:
         return table.declared_column(schema, name)
     except (SchemaError, InputError):
@@ -142,7 +142,7 @@ THRESHOLD = 0.2
 
 @dataclass(frozen=True, repr=False)
 class Unprotected:
-    """What a table gives away as it is: counts and shares, no value of a person.
+    """The disclosure of a table as it is: counts and shares, no value of a person.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Unprotected:
     influence: Sequence[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         data: dict[str, Any] = plain(vars(self))
         return data
 
@@ -236,7 +236,7 @@ def unprotected(
 
 
 def as_it_is(table: Table, schema: Schema) -> Pair:
-    """A table beside itself.
+    """Return a table beside itself.
 
     Raises
     ------

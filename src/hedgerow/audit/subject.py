@@ -52,7 +52,7 @@ class UnreadCells(InputError):
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
-    """The most frequent of some cells by column, with their rows.
+    """Return the most frequent of some cells by column, with their rows.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Subject:
     beside: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
-        """The original row behind each released one, by its map or by what the plan makes.
+        """Return the original row behind each released one, by its map or by what the plan makes.
 
         None where neither knows them.
 
@@ -135,28 +135,28 @@ class Subject:
 
     @property
     def in_order(self) -> bool:
-        """Whether its plan says that its rows stand as those of the original."""
+        """Return whether its plan says that its rows stand as those of the original."""
         return self.plan is not None and bool(self.plan.parameters.get("keep_order"))
 
     @property
     def risk_model(self) -> str:
-        """The yardstick: "classes" of equal cells, or "linkage" of altered records."""
+        """Return the yardstick: "classes" of equal cells, or "linkage" of altered records."""
         return self.plan.recoding.risk_model if self.plan else "classes"
 
     @property
     def k(self) -> int | None:
-        """The k that its plan promises."""
+        """Return the k that its plan promises."""
         promises = self.plan.promises if self.plan else ()
         return next((p["k"] for p in promises if p["kind"] == KAnonymity.kind), None)
 
     @property
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Per column what released texts stand for."""
+        """Return per column the values that released texts stand for."""
         return self.plan.recoding.meanings() if self.plan else {}
 
     @property
     def numbered(self) -> str | None:
-        """The sensitive column that holds group numbers, described by the second table."""
+        """Return the sensitive column that holds group numbers, described by the second table."""
         if self.second is None:
             return None
         return next(n for n in self.second.names if n in self.schema.sensitive)
@@ -215,7 +215,7 @@ def subject(
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """The rows that a plan turns into the released ones; None where it makes other rows."""
+    """Return the rows that a plan turns into the released ones; None where it makes other rows."""
     if original.n_rows != released.n_rows:
         return None
     if not original.is_loaded:
@@ -227,7 +227,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 
 def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """The same of an original that streams past: rows are alike where their keyed hashes are."""
+    """Return the same of an original that is read in chunks: rows are equal where their keyed hashes are."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     output = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
@@ -268,7 +268,7 @@ def check_extent(table: Table, schema: Schema) -> None:
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
-    """The plan that was named, or that of a release folder.
+    """Return the plan that was named, or that of a release folder.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
 
 
 def folder_of(released: Any) -> Path | None:
-    """The release folder that was handed over, or whose table was."""
+    """Return the release folder that was handed over, or whose table was."""
     if not isinstance(released, (str, Path)):
         return None
     path = Path(released)
@@ -294,7 +294,7 @@ def folder_of(released: Any) -> Path | None:
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:
-    """A release in hand, which knows its schema, its plan and its rows."""
+    """Return a release in hand, which knows its schema, its plan and its rows."""
     return Subject(
         release.released,
         schema or release.schema,
@@ -307,7 +307,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
 
 
 def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
-    """What a fitted method releases of its table, before anything is verified or written."""
+    """Return what a fitted method releases of its table, before anything is verified or written."""
     released = table.replaced(method.release_table(table).columns)
     rows = RowMap.of(np.arange(table.n_rows), table, method.plan_)
     return Subject(released, schema, method.plan_, _second(method), rows, verified=True)
@@ -319,7 +319,7 @@ def _second(method: Any) -> Table | None:
 
 
 def roles(plan: Plan) -> Schema:
-    """The schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
+    """Return the schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
     # a number whose kind nobody said tells it itself, and may hold codes
     declared_columns = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]

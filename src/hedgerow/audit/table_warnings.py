@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 
 
 def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
-    """What a reader should know of the people and the columns of a release."""
+    """Return what a reader should know of the people and the columns of a release."""
     notes = numbers_as_text(before, schema)
     persons = Persons.from_table(before, schema.person, schema.household)
     if persons is not None:
@@ -37,7 +37,7 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:
-    """A note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
+    """Return a note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
 
     def reads_so(name: str) -> bool:
         if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
@@ -55,7 +55,7 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 
 
 def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
-    """Sensitive categories that the release hides, or tells together with others."""
+    """Return sensitive categories that the release hides, or tells together with others."""
     faults = []
     for original, released in zip(sensitive, shown, strict=True):
         if original.is_number:
@@ -72,7 +72,7 @@ def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]
 
 
 def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Numbers that lie where no original one does, as those of another unit."""
+    """Return numbers that lie where no original one does, as those of another unit."""
     faults = []
     for original, released in columns:
         there = released[np.isfinite(released)]
@@ -91,7 +91,7 @@ def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
 
 
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Released numbers that are another original column's, row by row."""
+    """Return released numbers that are another original column's, row by row."""
     faults = []
     for original, released in columns:
         if 2 * np.count_nonzero(released == original.numbers) > len(released):

@@ -60,20 +60,20 @@ class Criterion:
 
     @property
     def threshold(self) -> str:
-        """What the figure must keep to, in words; nothing where there is no threshold."""
+        """Return what the figure must keep to, in words; nothing where there is no threshold."""
         if self.at_most is not None:
             return f"at most {self.at_most:g}"
         return "" if self.at_least is None else f"at least {self.at_least:g}"
 
     def kept(self, figure: float) -> bool:
-        """Whether a figure keeps the threshold."""
+        """Return whether a figure keeps the threshold."""
         if self.at_most is not None:
             return figure <= self.at_most + _SLACK
         return self.at_least is None or figure >= self.at_least - _SLACK
 
     @property
     def k(self) -> int:
-        """The k that makes it a promise; 1 where none does."""
+        """Return the k that makes it a promise; 1 where none does."""
         if self.statistic in ("k", "wildcard_k") and self.at_least is not None:
             return math.ceil(self.at_least - _SLACK)
         risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
@@ -84,7 +84,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Profile:
-    """What a standard asks of a release: criteria with clause, date and threshold.
+    """The criteria of a standard, with clause, date and threshold.
 
     Parameters
     ----------
@@ -116,11 +116,11 @@ class Profile:
 
     @property
     def k(self) -> int:
-        """The k whose promise keeps the criteria that k can keep; 1 where it keeps none."""
+        """Return the k whose promise keeps the criteria that k can keep; 1 where it keeps none."""
         return max((criterion.k for criterion in self.criteria), default=1)
 
     def strengthened(self, method: Any, given: bool = False) -> Any:
-        """A method whose promises keep what promises can keep of the profile: its k.
+        """Return a method whose promises keep what promises can keep of the profile: its k.
 
         Parameters
         ----------
@@ -153,12 +153,12 @@ class Profile:
 
     @property
     def statistics(self) -> frozenset[str]:
-        """The figures that it needs."""
+        """Return the figures that it needs."""
         return frozenset(criterion.statistic for criterion in self.criteria)
 
     @staticmethod
     def names() -> list[str]:
-        """The profiles that Hedgerow brings along.
+        """Return the profiles that Hedgerow brings along.
 
         Examples
         --------
@@ -171,7 +171,7 @@ class Profile:
 
     @classmethod
     def load(cls, source: str | Path | Profile) -> Profile:
-        """A profile by its name, or from a TOML file of your own.
+        """Return a profile by its name, or from a TOML file of your own.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Profile:
 
 
 def _only(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """The fields of a record, numbers as numbers; TypeError for what is none."""
+    """Return the fields of a record, numbers as numbers; TypeError for what is none."""
     known = {each.name for each in fields(kind)}
     odd = sorted(set(data) - known)
     if odd:

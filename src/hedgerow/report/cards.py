@@ -56,7 +56,7 @@ class Card:
 def cards(
     audit: Mapping[str, Any], plan: Plan | None, broken: bool, most: Mapping[str, Any] | None
 ) -> list[Card]:
-    """Both cards of a release.
+    """Return both cards of a release.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
 
 
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
-    """The attack that most surely gains over people who took no part, which no cap speaks of."""
+    """Yield the attack that most surely gains over people who took no part, which no cap speaks of."""
     if most is not None and most["over_control_interval"][0] > 0:
         reached, control = percent(most["success"], 0), percent(most["control"], 0)
         how = (
@@ -159,7 +159,7 @@ def _grouped(
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """What learners infer about members and strangers, where it was measured."""
+    """Yield what learners infer about members and strangers, where it was measured."""
     inferred = at(risk["inference"], "columns", name)
     if inferred is None:
         return
@@ -186,7 +186,7 @@ def _altered(
     tried: Sequence[Any],
     most: Mapping[str, Any] | None,
 ) -> Told:
-    """Altered records: the larger of what linking finds and what a group's best guess tells."""
+    """Return the card of altered records: what linking finds, or a group's best guess where that is more."""
     say, drawing, facts = _linked(risk["linkage"], table)
     notes: list[str] = []
     guess = risk["linkage"].get("reconstructed")
@@ -212,7 +212,7 @@ def _altered(
 def _guessed(
     guess: Mapping[str, Any], name: str, plan: Plan | None
 ) -> tuple[list[tuple[str, bool]], str, str]:
-    """What a reader who reconstructs the counts of the groups guesses about their people."""
+    """Return what a reader who reconstructs the counts of the groups guesses about their people."""
     column, cap = guess["columns"][name], 1 / plan.parameters["l"] if plan is not None else None
     best = f"its most frequent {name}" if column["means"] == "exact" else f"the best {name}"
     near = "" if column["means"] == "exact" else f" {column['means']}"
@@ -245,7 +245,7 @@ def _guessed(
 def _linked(
     linkage: Mapping[str, Any], table: Mapping[str, Any]
 ) -> tuple[list[tuple[str, bool]], str, list[tuple[str, str]]]:
-    """How many people are linked with their own record."""
+    """Return how many people are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
     knowledge = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
@@ -284,7 +284,7 @@ def _linked(
 
 
 def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Told:
-    """Rows belong to nobody known."""
+    """Return the card of rows that belong to nobody known."""
     if most is None:
         why = (
             f"{len(tried)} attacks were tried, and nobody was named who took no part: what holds "
@@ -309,7 +309,7 @@ def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """The second card: the use that is left in the table."""
+    """Return the second card: the use that is left in the table."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
         answer = "Not measured: no original was given to compare with."
@@ -338,7 +338,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    """A learner: its name, what it reaches from the original and the release, and by no learning."""
+    """Return a learner: its name, what it reaches from the original and the release, and by no learning."""
     key = "accuracy" if "accuracy" in learner["release"] else "r2"
     name = {"gradient boosting": "boosting"}.get(learner["estimator"], learner["estimator"])
     floor = learner["constant"][key] if key == "accuracy" else 0.0

@@ -31,7 +31,7 @@ _LEAST = 4
 
 
 def stacked(page: str) -> str:
-    """A page whose wide tables have the class ``stack`` and the headings in their cells."""
+    """Return a page whose wide tables have the class ``stack`` and the headings in their cells."""
     return _TABLE.sub(lambda match: _stacked(match[0]), page)
 
 
@@ -72,7 +72,7 @@ def render(
     k: int | None = None,
     max_disclosure: float | None = None,
 ) -> str:
-    """The report as one HTML document that needs no other file and no network.
+    """Return the report as one HTML document that needs no other file and no network.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def render(
 
 @cache
 def _environment() -> Environment:
-    """The page's templates, compiled once for all reports of a process."""
+    """Return the page's templates, compiled once for all reports of a process."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -145,7 +145,7 @@ def _environment() -> Environment:
 
 
 def _people(shown: Any) -> dict[str, Any]:
-    """The records shown, and the script that looks people up with the hash that allows it."""
+    """Return the records shown, and the script that looks people up with the hash that allows it."""
     if shown is None or shown.people is None:
         return {"shown": shown, "lookup": ""}
     script = resources.files(__package__).joinpath("lookup.js").read_text(encoding="utf-8")
@@ -156,7 +156,7 @@ def _people(shown: Any) -> dict[str, Any]:
 def _about(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool
 ) -> str:
-    """What the page is about, in one line."""
+    """Return what the page is about, in one line."""
     table, date = audit["table"], audit["parameters"].get("date")
     parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
     if plan is not None:
@@ -201,7 +201,7 @@ def answers(
 
 
 def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The attack that most surely gains over its control; of membership the one chosen on others."""
+    """Return the attack that most surely gains over its control; of membership the one chosen on others."""
     controlled = [
         a
         for a in attacks
@@ -212,7 +212,7 @@ def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:
-    """What was done, in words; the recipient's without thresholds."""
+    """Return what was done, in words; the recipient's without thresholds."""
     if plan is None:
         return ["No plan was at hand: the release was measured as it is, whoever made it."]
     dropped = plan.left_out
@@ -226,7 +226,7 @@ def _done(plan: Plan | None, steward: bool) -> list[str]:
 
 
 def _recoding(plan: Plan | None) -> str:
-    """What was done to the columns; a tree has its picture, and its rows would be too many."""
+    """Return what was done to the columns; a tree has its picture, and its rows would be too many."""
     if plan is None or isinstance(plan.recoding, Partition):
         return ""
     return recoding_in_words(plan.recoding)

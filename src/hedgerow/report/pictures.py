@@ -62,7 +62,7 @@ class Picture:
 
     @property
     def source(self) -> str:
-        """The image as a data address, so that the page needs no other file."""
+        """Return the image as a data address, so that the page needs no other file."""
         return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
 
 
@@ -74,7 +74,7 @@ class _Canvas:
 def _figure(
     width: float, height: float, below: float = 0.0
 ) -> Iterator[tuple[Figure, Axes, _Canvas]]:
-    """A figure whose SVG is ready when the block ends; `below` inches are kept for a legend."""
+    """Yield a figure whose SVG is ready when the block ends; `below` inches are kept for a legend."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -88,7 +88,7 @@ def _figure(
 
 
 def svg_text(figure: Figure) -> str:
-    """A figure as SVG: a fixed salt and no date, so that the same numbers give the same text."""
+    """Return a figure as SVG: a fixed salt and no date, so that the same numbers give the same text."""
     import matplotlib
 
     text = io.StringIO()
@@ -99,7 +99,7 @@ def svg_text(figure: Figure) -> str:
 
 
 def _margins(figure: Figure, axes: Axes, legend: float) -> None:
-    """Room for the labels, from their lengths: a layout engine would draw every figure twice."""
+    """Leave margins for the labels, by their lengths: a layout engine would draw every figure twice."""
     width, height = figure.get_size_inches()
     inch = 0.07  # of a character at 9 points
     label_width = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
@@ -119,14 +119,14 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """The legend, above the picture on the right."""
+    """Draw the legend, above the picture on the right."""
     axes.legend(
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False
     )
 
 
 def _ink(axes: Axes, colour: str) -> str:
-    """The colour, another where the paper of the axes is dark."""
+    """Return the colour, another where the paper of the axes is dark."""
     from matplotlib.colors import to_rgba
 
     red, green, blue, solid = to_rgba(axes.get_facecolor())
@@ -141,7 +141,7 @@ def _percent_axis(axis: Any) -> None:
 
 
 def _plain_log(axis: Any) -> None:
-    """Ticks at 1, 2, 5, 10, 20 ... as plain numbers."""
+    """Draw ticks at 1, 2, 5, 10, 20 ... as plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -152,7 +152,7 @@ def _plain_log(axis: Any) -> None:
 def draw_sizes(
     axes: Axes, before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
 ) -> None:
-    """Bars of the records by the size of their class."""
+    """Draw bars of the records by the size of their class."""
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
     for shift, rows, colour, label in (
@@ -180,7 +180,7 @@ def draw_sizes(
 def class_sizes(
     before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
 ) -> Picture:
-    """Share of records by the size of their class, original (where there is one) and release."""
+    """Draw the share of records by the size of their class, original (where there is one) and release."""
     with _figure(5.2, 2.6) as (_, axes, canvas):
         draw_sizes(axes, before, after)
     alt = "Share of records by group size. "
@@ -201,7 +201,7 @@ def sizes_of(risk: Mapping[str, Any]) -> Picture:
 def draw_disclosure(
     axes: Axes, points: Mapping[str, Any], cap: float | None = None
 ) -> tuple[int, float]:
-    """A mark a class, by its size and its disclosure, with the cap; how many, and the worst."""
+    """Draw a mark per class, by size and disclosure, with the cap; return how many, and the worst."""
     from matplotlib.ticker import MaxNLocator
 
     colour = _ink(axes, RELEASE)
@@ -241,7 +241,7 @@ def draw_disclosure(
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
-    """Class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
+    """Draw class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
     with _figure(5.2, 2.8) as (_, axes, canvas):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
@@ -252,7 +252,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
-    """A line an attack: its success with its interval, control, public guess and original."""
+    """Draw a line per attack: its success with its interval, control, public guess and original."""
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
     names = [
         f"{a['learner'] if a['target'] in about else a['attack']}: "
@@ -301,7 +301,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
 
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
-    """Success of every attack with its interval beside control, public guess and original."""
+    """Draw the success of every attack with its interval beside control, public guess and original."""
     with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
         draw_attacks(axes, attacks)
         axes.legend(
@@ -322,7 +322,7 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
-    """The shares of one column before and after; every category has its name."""
+    """Draw the shares of one column before and after; every category has its name."""
     with _figure(*column_size(shape)) as (_, axes, canvas):
         draw_column(axes, shape)
     return Picture(
@@ -333,12 +333,12 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
-    """Inches that the picture of a column takes; a line a category."""
+    """Return the inches that the picture of a column takes; a line a category."""
     return 4.4, 2.3 if shape["kind"] == "numbers" else 0.75 + 0.27 * len(shape["labels"])
 
 
 def draw_column(axes: Axes, shape: Mapping[str, Any]) -> None:
-    """A column's shares before and after: bins of numbers, or a line a category."""
+    """Draw a column's shares before and after: bins of numbers, or a line per category."""
     (_categories if shape["kind"] == "categories" else _numbers)(axes, shape)
     _legend(axes)
 
@@ -380,7 +380,7 @@ def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
-    """Each quasi-identifier's share of the disclosure."""
+    """Draw each quasi-identifier's share of the disclosure."""
     names = [r["column"] for r in rows][::-1]
     with _figure(5.2, 0.8 + 0.32 * len(rows)) as (_, axes, canvas):
         place = np.arange(len(rows))
@@ -405,7 +405,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
-    """A partition with at most `limit` leaves as a tree; None for other plans."""
+    """Draw a partition with at most `limit` leaves as a tree; None for other plans."""
     if getattr(recoding, "kind", "") != "partition" or not 2 <= recoding.n_leaves <= limit:
         return None
     x, y, links = _layout(recoding)
@@ -449,7 +449,7 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
 
 
 def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:
-    """Where the nodes stand: leaves side by side, parents above the middle of their children."""
+    """Return where the nodes stand: leaves side by side, parents above the middle of their children."""
     n = len(recoding.split)
     x, y, links, leaf = [0.0] * n, [0] * n, [], 0
     for i in range(n):
@@ -505,7 +505,7 @@ _DARK = """<style>@media (prefers-color-scheme: dark) {
 
 
 def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
-    """Disclosure against utility from `Frontier.to_dict()`.
+    """Draw disclosure against utility from `Frontier.to_dict()`.
 
     Points that are not dominated are labelled with their parameters where there is room,
     dominated ones are faint, those whose cap makes learning collapse are crossed out. What
@@ -548,7 +548,7 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
 
 
 def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
-    """Every release as a mark, those that nothing dominates joined and labelled.
+    """Draw every release as a mark, those that nothing dominates joined and labelled.
 
     Parameters
     ----------
@@ -603,7 +603,7 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
 
 
 def _two_screens(svg: str) -> str:
-    """The picture for light and dark screens: paper and ink become attributes, which a style beats."""
+    """Return the picture for light and dark screens: paper and ink become attributes, which a style beats."""
     svg = svg.replace(f'style="fill: {_PAPER}"', f'class="paper" fill="{_PAPER}"')
     svg = re.sub(
         rf'style="([^"]*)stroke: {_INK};? ?', rf'class="ink" stroke="{_INK}" style="\1', svg
@@ -627,7 +627,7 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What is not possible, one note a reason."""
+    """Return one note per reason why settings are not possible."""
     by_reason: dict[str, list[str]] = {}
     for f in infeasible:
         setting = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
@@ -644,7 +644,7 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
-    """Labels beside the points that nothing dominates, where they cover nothing else."""
+    """Draw labels at the points that nothing dominates, where they cover nothing else."""
     inch = axes.figure.dpi
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points])
     places = places * 72 / inch
@@ -698,7 +698,7 @@ _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name
 
 @contextmanager
 def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """The axes that were given, or those of a new figure of so many inches."""
+    """Yield the axes that were given, or those of a new figure of so many inches."""
     if axes is not None:
         yield axes
         return
@@ -711,14 +711,14 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
 
 
 def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """`Frontier.to_dict()`: disclosure against utility."""
+    """Draw disclosure against utility from `Frontier.to_dict()`."""
     with _on(ax, 7.0, 4.4) as axes:
         draw_frontier(axes, frontier)
     return axes
 
 
 def plot_column(name: str, shape: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """The shares of a column before and after."""
+    """Draw the shares of a column before and after."""
     width, height = column_size(shape)
     with _on(ax, width + 1, height + 0.4) as axes:
         draw_column(axes, shape)
@@ -729,7 +729,7 @@ def plot_column(name: str, shape: Mapping[str, Any], ax: Axes | None) -> Axes:
 
 
 def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
-    """Groups by size and what they tell, with the cap; or a column before and after.
+    """Draw groups by size and disclosure, with the cap; or a column before and after.
 
     Parameters
     ----------
@@ -758,7 +758,7 @@ def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | 
 
 
 def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
-    """Attacks, what groups tell, sizes of groups, or a column before and after.
+    """Draw attacks, disclosure by groups, sizes of groups, or a column before and after.
 
     Parameters
     ----------

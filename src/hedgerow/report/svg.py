@@ -20,7 +20,7 @@ def shares_by_group(
     alt: str,
     ends: tuple[str, str] = ("0% nothing", "100% all"),
 ) -> str:
-    """Bars of the records by a figure of their group, with the promised cap.
+    """Draw bars of the records by a figure of their group, with the promised cap.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def bars(
     *,
     most: float,
 ) -> str:
-    """Two bars a line, grey for the original and green for the release.
+    """Draw two bars a line, grey for the original and green for the release.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _svg(height: float, parts: Sequence[str], alt: str, width: int = _BARS_WIDTH
 
 
 def parameters_in_short(parameters: Mapping[str, Any]) -> str:
-    """Parameters as the label of a point.
+    """Return parameters as the label of a point.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def choices(
     k: int | None,
     guess: Mapping[str, float] | None = None,
 ) -> str:
-    """Points of a frontier: to the right more use, upwards more alt.
+    """Draw the points of a frontier: more use to the right, more disclosure upwards.
 
     Those of the chosen method stand out, and those with the chosen k are joined by a line; of the
     others one sees that they are there. Each point has the class ``point`` and its number as
@@ -226,7 +226,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
-    """The label of a point of the line; its k goes without saying but where it is chosen."""
+    """Return the label of a point of the line; its k goes without saying but where it is chosen."""
     parameters = point["parameters"]
     if chosen or not set(parameters) <= {"k", "max_disclosure"}:
         return parameters_in_short(parameters)
@@ -234,7 +234,7 @@ def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
 
 
 def _named(point: Mapping[str, Any]) -> str:
-    """A point in words, with its figures."""
+    """Return a point in words, with its figures."""
     setting = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
     return f"{setting}: use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
 

@@ -21,7 +21,7 @@ _TABLE = 1 << 22
 
 
 def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Values, original shares and released shares of a numeric column, missing left out.
+    """Return the values, original shares and released shares of a numeric column, missing left out.
 
     A released range spreads its rows evenly over the original values inside it
     (what a reader who knows the domain would do); a range or number without any
@@ -52,7 +52,7 @@ def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatA
 
 
 def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) -> dict[str, float]:
-    """Total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
+    """Return the total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
 
     Wasserstein's is over the range of the values, so all three lie in [0, 1].
     """
@@ -67,12 +67,12 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
 
 
 def _apart(before: FloatArray, after: FloatArray) -> float:
-    """Total variation; shares that differ by their rounding alone do not."""
+    """Return the total variation; shares that differ by their rounding alone do not."""
     return round(float(np.abs(after - before).sum() / 2), 12)
 
 
 def column_distances(column: ReleasedColumn) -> dict[str, float]:
-    """The distances of one released quasi-identifier from the original column."""
+    """Return the distances of one released quasi-identifier from the original column."""
     if column.is_number:
         return number_distances(*value_shares(column))
     before = column.whole.counts() / max(len(column.whole.codes), 1)
@@ -81,7 +81,7 @@ def column_distances(column: ReleasedColumn) -> dict[str, float]:
 
 
 def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
-    """The distances of one released sensitive column from the original one."""
+    """Return the distances of one released sensitive column from the original one."""
     if before.is_number:
         values = np.union1d(before.values, after.values)
         shares = []
@@ -115,7 +115,7 @@ class Variable:
 
     @classmethod
     def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> Variable:
-        """A variable; `numbers` are those behind the codes, NaN for missing."""
+        """Return a variable; `numbers` are those behind the codes, NaN for missing."""
         if numbers is None:
             return cls(name, codes)
         y = numbers[codes]
@@ -127,17 +127,17 @@ class Variable:
 
     @cached_property
     def norm(self) -> float:
-        """Squared length of the numbers."""
+        """Return the squared length of the numbers."""
         return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Rows per category."""
+        """Return the rows per category."""
         return np.bincount(self.codes)
 
 
 def dependence(a: Variable, b: Variable) -> float | None:
-    """Strength of the dependence of two columns, in [0, 1], of 12 decimals: sums have an order.
+    """Return the strength of the dependence of two columns, in [0, 1], of 12 decimals: sums have an order.
 
     |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
     number given a category, the symmetric uncertainty coefficient of two
@@ -201,7 +201,7 @@ def _entropy(p: FloatArray) -> float:
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
-    """The columns of the original and of the release, for dependences.
+    """Return the columns of the original and of the release, for dependences.
 
     Released ranges stand at their middle; a released set or generalised
     category is a category of its own.
@@ -225,7 +225,7 @@ def _variable(column: Column) -> Variable:
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
-    """Every pair of columns before and after, and the mean and largest difference."""
+    """Return every pair of columns before and after, and the mean and largest difference."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])
@@ -240,7 +240,7 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
 
 
 def distribution_summary(pair: TablePair) -> dict[str, Any]:
-    """Distances of every measured column from the whole original, and the pairwise dependences."""
+    """Return the distances of every measured column from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {
         a.name: sensitive_distances(a, b)

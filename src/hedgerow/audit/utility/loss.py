@@ -12,7 +12,7 @@ from ..table_pair import Pair, TablePair
 
 
 def certainty_penalty(pair: Pair) -> dict[str, float]:
-    """Normalised certainty penalty of each column (ARX calls one minus it granularity).
+    """Return the normalised certainty penalty of each column (ARX calls one minus it granularity).
 
     Of each cell the width as a share of the domain: (hi - lo) / (max - min) for
     numbers, (categories - 1) / (domain - 1) for categories, averaged over the
@@ -40,7 +40,7 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
 
 def cell_widths(column: ReleasedColumn) -> FloatArray:
-    """The width of each released cell as a share of the domain; shape (n_cells,)."""
+    """Return the width of each released cell as a share of the domain; shape (n_cells,)."""
     values = column.original.values
     if not column.is_number:
         return column.cover.widths()
@@ -48,7 +48,7 @@ def cell_widths(column: ReleasedColumn) -> FloatArray:
 
 
 def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
-    """What the cells that are not true of their row lose beyond their width, summed."""
+    """Return what the cells that are not true of their row lose beyond their width, summed."""
     original = column.original
     false = ~column.covers(original.codes, column.codes)
     if not false.any():
@@ -63,7 +63,7 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
 
 
 def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
-    """Row by row, the true extent of a class and of the number that stands for it."""
+    """Return per row the true extent of its class, and of the number that stands for it."""
     y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
     known = np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
@@ -77,7 +77,7 @@ def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray
 
 
 def discernibility(pair: Pair) -> float:
-    """Sum of the squared class sizes, a suppressed row counting n; over n^2, so in (0, 1].
+    """Return the sum of the squared class sizes, a suppressed row counting n; over n^2, so in (0, 1].
 
     Bayardo, Agrawal (2005), Data privacy through optimal k-anonymization.
     """
@@ -87,7 +87,7 @@ def discernibility(pair: Pair) -> float:
 
 
 def average_class_size(sides: TablePair, k: int | None = None) -> float:
-    """Records over classes, and over k when given (C_avg; 1 is the best partition possible).
+    """Return records over classes, and over k when given (C_avg; 1 is the best partition possible).
 
     LeFevre et al. (2006), Mondrian.
     """
@@ -95,7 +95,7 @@ def average_class_size(sides: TablePair, k: int | None = None) -> float:
 
 
 def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
-    """Non-uniform entropy: bits lost about a column as a share of those it held.
+    """Return the non-uniform entropy: bits lost about a column as a share of those it held.
 
     Per row -log2(P(value) / P(cell)), P the shares in the original column, over
     -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
@@ -130,7 +130,7 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
 
 
 def changed_cells(pair: Pair) -> dict[str, Any]:
-    """Share of quasi-identifier cells that were changed at all, and that were suppressed.
+    """Return the share of quasi-identifier cells that were changed at all, and that were suppressed.
 
     A row that was left out counts as both.
     """
@@ -156,7 +156,7 @@ def changed_cells(pair: Pair) -> dict[str, Any]:
 
 
 def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
-    """Every loss of the release."""
+    """Return every loss of the release."""
     columns = certainty_penalty(pair)
     bits = {e.name: entropy_loss(pair, e) for e in pair.released_quasi}
     edited = changed_cells(pair)
@@ -182,7 +182,7 @@ def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
 
 
 def loss_unpaired(sides: TablePair, k: int | None = None) -> dict[str, Any]:
-    """`loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
+    """Return `loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
     size = average_class_size(sides) if sides.risk_model == "classes" else None
     nothing = dict.fromkeys(("ncp", "entropy_loss", "changed", "suppressed"))
     return {

@@ -19,7 +19,7 @@ MAX_ROWS = 10_000
 
 
 def default_estimators(number: bool, *, random_state: int = 0) -> dict[str, Any]:
-    """The learners of the papers' experiments, and the usual ones beside them."""
+    """Return the learners of the papers' experiments, and the usual ones beside them."""
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.naive_bayes import GaussianNB
@@ -50,7 +50,7 @@ def learning(
     random_state: int = 0,
     progress: Any = None,
 ) -> list[dict[str, Any]]:
-    """Cross-validated learning from a released file.
+    """Return cross-validated learning from a released file.
 
     For every sensitive column: learn from the released training folds, predict
     the original rows of the test fold; the same with the original training
@@ -117,7 +117,7 @@ def learning(
 def learning_apart(
     tables: UnpairedTables, *, folds: int = 3, random_state: int = 0, progress: Any = None
 ) -> list[dict[str, Any]]:
-    """`learning` where rows are not paired: from all released rows, and from the original's.
+    """Return `learning` where rows are not paired: from all released rows, and from the original's.
 
     Both are asked about people who took no part. Without any, both are asked about one fold of
     the members after the other, which the original's learners have not seen; the release was
@@ -156,7 +156,7 @@ def learning_apart(
 
 
 def _people(pair: Pair) -> tuple[IntArray, IntArray]:
-    """Rows of the original in an order that their values give, and their pairs; -1 for none."""
+    """Return rows of the original in an order that their values give, and their pairs; -1 for none."""
     at = np.full(pair.original.n_rows, -1)
     at[pair.rows] = np.arange(pair.n_rows)
     order = pair.rows[pair.canonical] if not pair.suppressed else pair.unchanged.canonical
@@ -165,7 +165,7 @@ def _people(pair: Pair) -> tuple[IntArray, IntArray]:
 
 
 def _deal(n: int, folds: int, random_state: int) -> IntArray:
-    """A balanced fold for each of n ordered rows."""
+    """Return a balanced fold for each of n ordered rows."""
     fold = np.arange(n) % folds
     return np.random.default_rng(random_state).permutation(fold)
 
@@ -181,7 +181,7 @@ def _chosen(
 
 
 def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
-    """The true and the released target; categories as the original's codes."""
+    """Return the true and the released target; categories as the original's codes."""
     codes, values = shown_values(own, after)
     shown = values[codes] if own.is_number else codes.astype(np.float64)
     return _numbers(own), shown
@@ -197,7 +197,7 @@ Sample = tuple[FloatArray, FloatArray]
 def _one_fold(
     model: Any, number: bool, shown: Sample, true: Sample, asked: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
-    """Truth and predictions of a test fold: learnt from the release, the original, nothing."""
+    """Return the truth and predictions of a test fold: learnt from the release, the original, nothing."""
     known = np.isfinite(y)
     guesses = {"truth": y[known]}
     for name, (x, z) in (("release", shown), ("original", true)):
@@ -225,7 +225,7 @@ def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> Floa
 
 
 def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
-    """The errors of numeric predictions.
+    """Return the errors of numeric predictions.
 
     ``mape`` (formula 11) runs over the truths that are not 0; ``zero_share`` is
     what that leaves out; ``relative_mae`` is the mean absolute error over the
@@ -243,7 +243,7 @@ def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
 
 
 def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Averages over the folds."""
+    """Return the averages over the folds."""
     out: dict[str, Any] = {"target": column.name, "estimator": name, "folds": len(parts)}
     for source in ("release", "original", "constant"):
         if column.is_number:

@@ -23,7 +23,7 @@ _TABLE = 1 << 22
 
 
 def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """A random condition on the original values (one flag a value, missing never)."""
+    """Return a random condition on the original values (one flag a value, missing never)."""
     m = column.original.n_values
     chosen = np.zeros(m + 1, np.bool_)
     size = max(1, round(WIDTH * m))
@@ -36,7 +36,7 @@ def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.ND
 
 
 def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArray:
-    """The share of each released cell that a condition asks for, its values taken as even."""
+    """Return the share of each released cell that a condition asks for, its values taken as even."""
     if not column.is_number:
         return column.shares @ chosen
     values = column.original.values
@@ -51,7 +51,7 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
-    """Relative errors of random counts "how many people have ... and ...".
+    """Return the relative errors of random counts "how many people have ... and ...".
 
     Parameters
     ----------
@@ -99,11 +99,11 @@ class _JointCounts:
         self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
 
     def original(self, picked: list[int], wanted: list[npt.NDArray[Any]]) -> float:
-        """How many original rows fit."""
+        """Return how many original rows fit."""
         return self._sum(False, picked, wanted)
 
     def released(self, picked: list[int], shares: list[FloatArray]) -> float:
-        """How many people fit by the release, its cells counting by their shares."""
+        """Return how many people fit by the release, its cells counting by their shares."""
         return self._sum(True, picked, shares) * self._pair.people_per_row
 
     def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
@@ -119,7 +119,7 @@ class _JointCounts:
 
 
 def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], FloatArray]:
-    """The distinct combinations of codes, column by column, and how often each occurs."""
+    """Return the distinct combinations of codes, column by column, and how often each occurs."""
     shape = tuple(int(c.max()) + 1 for c in codes)
     if prod(shape) > _TABLE:
         made = group(codes, n_rows)
@@ -135,7 +135,7 @@ def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], Flo
 def group_queries(
     pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None
 ) -> dict[str, Any]:
-    """Relative errors of "the average ... by ..." for every number and quasi-identifier.
+    """Return the relative errors of "the average ... by ..." for every number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
 
@@ -176,7 +176,7 @@ def group_queries(
 
 
 def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
-    """The groups of a GROUP BY: categories, or ranges of about equal counts."""
+    """Return the groups of a GROUP BY: categories, or ranges of about equal counts."""
     m = column.original.n_values
     if not column.is_number:
         part = np.arange(m)
@@ -187,7 +187,7 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
 
 
 def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
-    """Both kinds of query."""
+    """Return the errors of both kinds of query."""
     return {
         "range": range_queries(pair, random_state=random_state),
         "group_by": group_queries(pair),
@@ -195,7 +195,7 @@ def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
 
 
 def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
-    """Estimates of the population from the original, and as a recipient makes them.
+    """Return the estimates of the population from the original, and as a recipient makes them.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
 
 
 def released_weights(pair: Pair, weights: str) -> FloatArray | None:
-    """The weights of the released rows as a recipient reads them; None where there are none."""
+    """Return the weights of the released rows as a recipient reads them; None where there are none."""
     for column in pair.released_quasi:
         if column.name == weights:
             return _expected(column)[column.codes]
@@ -255,7 +255,7 @@ def released_weights(pair: Pair, weights: str) -> FloatArray | None:
 
 
 def _expected(column: Any) -> FloatArray:
-    """The mean of the original values inside each cell of numbers, each value once; NaN for missing."""
+    """Return the mean of the original values inside each cell of numbers, each value once; NaN for missing."""
     values = np.asarray(column.whole.values, np.float64)
     sums = np.append(0.0, np.cumsum(values))
     known = np.isfinite(column.lo)
