@@ -38,7 +38,7 @@ from hedgerow.io.read import read
 from hedgerow.methods.partition import Quasi
 from hedgerow.schema import Schema
 from hedgerow.trees.grow import grow
-from hedgerow.trees.node_rows import Predictors, Rows
+from hedgerow.trees.node_rows import NodeRows, Predictors
 from hedgerow.trees.objective import Rules
 from hedgerow.trees.responses import Responses
 from hedgerow.trees.split import LEAF
@@ -65,12 +65,12 @@ class People:
         # for the comparison, a missing code is one more ordered code
         self.ordered = Predictors(self.subsets.n_codes + 1, np.ones(len(QUASI), bool))
 
-    def rows(self, predictors: Predictors, responses: Responses) -> Rows:
+    def rows(self, predictors: Predictors, responses: Responses) -> NodeRows:
         """The records that one growing uses up."""
         codes = [
             cut.codes(c.codes) for c, cut in zip(self.quasi.columns, self.quasi.cuts, strict=True)
         ]
-        return Rows.of(predictors, codes, responses, [c.codes for c in self.columns])
+        return NodeRows.of(predictors, codes, responses, [c.codes for c in self.columns])
 
     def grow(
         self, predictors: Predictors, cap: float = 1.0, scored: bool = False

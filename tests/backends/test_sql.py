@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.backends.sql import Request, identifier, select
+from hedgerow.backends.sql import SqlRequest, identifier, select
 from hedgerow.errors import PlanError, UnsupportedError
 from hedgerow.plan import Cell, Partition, Plan, PlanColumn, Recoded, Recoding
 
@@ -192,7 +192,7 @@ class Doubling(Recoding):
 
 
 @select.register
-def _doubling(recoding: Doubling, request: Request) -> str:
+def _doubling(recoding: Doubling, request: SqlRequest) -> str:
     return request.columnwise({"age": f"2 * {identifier('age')}"})
 
 

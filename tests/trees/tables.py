@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from hedgerow.columns.column import Column
 from hedgerow.io.read import read
-from hedgerow.trees.node_rows import Predictors, Rows
+from hedgerow.trees.node_rows import NodeRows, Predictors
 from hedgerow.trees.responses import Responses
 
 
@@ -56,11 +56,11 @@ class Sensitive:
     def __getitem__(self, rows: Any) -> Sensitive:
         return replace(self, columns=tuple(replace(c, codes=c.codes[rows]) for c in self.columns))
 
-    def rows(self, given: Given, **options: Any) -> Rows:
+    def rows(self, given: Given, **options: Any) -> NodeRows:
         """Records for the grower."""
         codes = list(given.codes.T)
         mine = [c.codes for c in self.columns]
-        return Rows.of(given.predictors, codes, self.responses, mine, **options)
+        return NodeRows.of(given.predictors, codes, self.responses, mine, **options)
 
 
 def predictors(

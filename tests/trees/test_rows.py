@@ -13,7 +13,7 @@ from hedgerow.columns.column import ValueCounts
 from hedgerow.errors import ParameterError
 from hedgerow.trees import grow as growing
 from hedgerow.trees.grow import grow
-from hedgerow.trees.node_rows import BYTE, LONG, SHORT, WORD, Format, Rows, code_at
+from hedgerow.trees.node_rows import BYTE, LONG, SHORT, WORD, Format, NodeRows, code_at
 from hedgerow.trees.responses import MOST_ROWS, Responses
 from hedgerow.trees.statistics import StatisticsLayout, root_statistics
 
@@ -34,7 +34,7 @@ def test_row_numbers_grow_past_four_billion() -> None:
     assert few.number[0] == LONG
     assert many.number == (WORD, 0)
     assert many.quantities.tolist() == [2]  # behind the 64-bit number
-    made = Rows(
+    made = NodeRows(
         predictors(np.random.default_rng(0), 3, "o").predictors, many, np.zeros((3, 2), "u8")
     )
     made.words[:, 0] = 2**40 + np.arange(3, dtype=np.uint64)
@@ -80,7 +80,7 @@ def test_records_may_live_in_a_file_and_come_in_batches(tmp_path: Path) -> None:
     def mapped(shape: tuple[int, ...], kind: Any) -> Any:
         return np.memmap(tmp_path / "records", kind, "w+", shape=shape)
 
-    rows = Rows.empty(given.predictors, made.responses, allocate=mapped)
+    rows = NodeRows.empty(given.predictors, made.responses, allocate=mapped)
     for a in range(0, 900, 250):
         part = made[a : a + 250]
         codes, mine = list(given.codes[a : a + 250].T), [c.codes for c in part.columns]

@@ -88,7 +88,7 @@ def to_sql(
             hint='create="view" recodes whenever it is read, create="table" once; materialized views '
             f"are written for {', '.join(_MATERIALIZED)}",
         )
-    request = Request(plan, _quoted(table), dialect)
+    request = SqlRequest(plan, _quoted(table), dialect)
     statement = select(plan.recoding, request)
     if create is not None:
         ordered = ", ".join(str(i) for i in range(1, len(request.kept) + 1))
@@ -103,7 +103,7 @@ def _quoted(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class Request:
+class SqlRequest:
     """A plan, the quoted name of the table, and the dialect that is asked for."""
 
     plan: Plan
@@ -129,7 +129,7 @@ class Request:
 
 
 @singledispatch
-def select(recoding: Recoding, request: Request) -> str:
+def select(recoding: Recoding, request: SqlRequest) -> str:
     """The SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
     if not recoding.applies:
         raise recoding.refuse()
@@ -164,7 +164,7 @@ def _fresh(wanted: str, taken: Iterable[str]) -> str:
 
 
 @select.register
-def _maps(recoding: Maps, request: Request) -> str:
+def _maps(recoding: Maps, request: SqlRequest) -> str:
     if recoding.suppressed:
         raise UnsupportedError(
             "a plan that suppresses small classes cannot be written as SQL",
@@ -173,7 +173,7 @@ def _maps(recoding: Maps, request: Request) -> str:
     return request.columnwise({c.name: _mapped(c, request) for c in recoding.columns})
 
 
-def _mapped(column: ColumnMap, request: Request) -> str:
+def _mapped(column: ColumnMap, request: SqlRequest) -> str:
     """The released value of one column as an expression."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
@@ -194,7 +194,7 @@ def _mapped(column: ColumnMap, request: Request) -> str:
     return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
 
 
-def _stays(column: ColumnMap, request: Request) -> bool:
+def _stays(column: ColumnMap, request: SqlRequest) -> bool:
     """Whether values other than text stay as they are; those that the plan lacks are hidden."""
     same = column.labels == column.categories and column.missing is None
     other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
@@ -210,7 +210,7 @@ def _category(column: ColumnMap, category: str) -> str:
 
 
 @select.register
-def _partition(tree: Partition, request: Request) -> str:
+def _partition(tree: Partition, request: SqlRequest) -> str:
     plan, source, kept, dialect = request.plan, request.source, request.kept, request.dialect
     names = [column.name for column in plan.columns]
     leaf = _fresh("leaf", names)
@@ -262,7 +262,7 @@ def _partition(tree: Partition, request: Request) -> str:
     )
 
 
-def _key(column: PlanColumn, request: Request) -> str:
+def _key(column: PlanColumn, request: SqlRequest) -> str:
     """The value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":

@@ -45,7 +45,7 @@ class Limits(NamedTuple):
     """The same for the ranked loss."""
 
 
-class Groups(NamedTuple):
+class JoinGroups(NamedTuple):
     """The groups while they are joined; a union stands where its first part stood."""
 
     n: Any
@@ -63,7 +63,7 @@ class Groups(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, n: Any, means: Any, told: Any, limits: Limits) -> Groups:
+    def of(cls, n: Any, means: Any, told: Any, limits: Limits) -> JoinGroups:
         """Groups that nothing was joined to."""
         number = np.arange(len(n), dtype=np.int64)
         excess = np.zeros(len(n))
@@ -85,7 +85,7 @@ class Groups(NamedTuple):
         )
         return made.heaped()
 
-    def heaped(self) -> Groups:
+    def heaped(self) -> JoinGroups:
         """The same with the worst group first in its heap."""
         left = self.heap[: self.state[LIVE]]
         left[:] = left[np.lexsort((left, -self.excess[left]))]

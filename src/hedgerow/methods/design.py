@@ -18,8 +18,8 @@ from ..io.text_cells import instants
 from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
-from ..trees.grow import Elsewhere
-from ..trees.node_rows import Allocate, Predictors, Rows
+from ..trees.grow import DistributedRows
+from ..trees.node_rows import Allocate, NodeRows, Predictors
 from ..trees.responses import Responses
 
 
@@ -37,7 +37,7 @@ class Quasi:
     """Allocates arrays that grow with the rows, in memory or in files."""
     release_memory: Callable[[], None] = _nothing
     """Called while codes are read, so that files may leave memory."""
-    distributed: Callable[..., Elsewhere] | None = None
+    distributed: Callable[..., DistributedRows] | None = None
     """Makes the rows of a table on a cluster; None where its rows are in memory."""
 
     @classmethod
@@ -83,12 +83,12 @@ class Quasi:
         responses: Responses,
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
-    ) -> Rows | Elsewhere:
+    ) -> NodeRows | DistributedRows:
         """Return the records of the table, as the grower moves them."""
         if self.distributed is not None:
             lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
             return self.distributed(self.predictors, self.columns, lookups, sensitive)
-        return Rows.of(
+        return NodeRows.of(
             self.predictors,
             [c.codes for c in self.columns],
             responses,

@@ -252,7 +252,7 @@ class Hedge(PartitionMethod):
         promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
 
-        def grouped(group_of_cell: npt.NDArray[np.int64]) -> Classes:
+        def grouped(group_of_cell: Ints) -> Classes:
             return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
         number = joined(

@@ -15,7 +15,7 @@ from ..kernels.joins import (
     RANKED,
     SHARES,
     SQUARED,
-    Groups,
+    JoinGroups,
     Limits,
     join,
 )
@@ -185,7 +185,7 @@ def joined(
         return number
     classes = classes_of(number)
     sums, limits = limits_of(classes, promises)
-    groups = Groups.of(n, means, sums, limits)
+    groups = JoinGroups.of(n, means, sums, limits)
     while True:
         while join(groups, limits, SLICE):
             done(None)

@@ -16,7 +16,7 @@ from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
 from ..trees.extents import LOSS, MEDIAN, grow_spread
-from ..trees.node_rows import Rows
+from ..trees.node_rows import NodeRows
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
 from ..trees.tree import Tree
@@ -130,7 +130,7 @@ class Mondrian(PartitionMethod):
                 del self.tree_
             unasked = Responses.of([], table.n_rows)
             rows = quasi.rows(unasked, persons=persons)
-            assert isinstance(rows, Rows)
+            assert isinstance(rows, NodeRows)
             grown = grow_spread(
                 rows,
                 positions(quasi),

@@ -41,6 +41,18 @@ from .design import Quasi
 from .group_cells import GroupedCodes, between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
 
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NUMERIC = ("range", "mean", "median")
+CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
+WHOLE = ("mean", "median", "weighted")
+"""Cells that are made of every record of a group, and not only of the values in it."""
+_GROUP_BYTES, _COLUMN_BYTES = 2100, 40
+"""Bytes of k records in a tree that no cap prunes, and of their counts of a sensitive column."""
+_ROUNDING = 1e-8
+"""Relative rounding of the grower, whose squares are whole units."""
+
 
 @dataclass(frozen=True)
 class LeafGroups:
@@ -61,19 +73,15 @@ class LeafGroups:
     """
 
     grown: Grown
-    threshold: npt.NDArray[np.float64]
-    group_of_leaf: npt.NDArray[np.int64] | None
+    threshold: Floats
+    group_of_leaf: Ints | None
     rows: npt.NDArray[Any]
-    starts: npt.NDArray[np.int64]
+    starts: Ints
     persons: Persons | None
 
     @classmethod
     def from_tree(
-        cls,
-        grown: Grown,
-        threshold: npt.NDArray[np.float64],
-        group_of_leaf: npt.NDArray[np.int64] | None,
-        persons: Persons | None = None,
+        cls, grown: Grown, threshold: Floats, group_of_leaf: Ints | None, persons: Persons | None
     ) -> LeafGroups:
         """Return the groups with their rows side by side."""
         leaf = grown.column == LEAF
@@ -98,10 +106,10 @@ class LeafGroups:
         part, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
         return GroupedCodes(part, part.codes[rows], starts)
 
-    def people_with_value(self, column: Column) -> npt.NDArray[np.int64]:
+    def people_with_value(self, column: Column) -> Ints:
         """Return the people of every group who have a value in a column."""
         if not isinstance(self.rows, np.ndarray):
-            counts: npt.NDArray[np.int64] = self.rows.known(column, self.starts, self.group_of_leaf)
+            counts: Ints = self.rows.known(column, self.starts, self.group_of_leaf)
             return counts
         sizes = np.diff(np.append(self.starts, len(self.rows)))
         there = column.codes[self.rows] != column.n_values
@@ -112,11 +120,11 @@ class LeafGroups:
         people = self.persons.subset(self.rows[there]).sizes(groups)
         return np.bincount(number[groups.first], people, len(sizes)).astype(np.int64)
 
-    def of_leaves(self, of_groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def of_leaves(self, of_groups: Ints) -> Ints:
         """Return a value for every leaf from one for every group."""
         return of_groups if self.group_of_leaf is None else of_groups[self.group_of_leaf]
 
-    def between(self, j: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def between(self, j: int) -> tuple[Floats, Floats]:
         """Return the thresholds on column j between which every group lies; infinite where open."""
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
@@ -132,7 +140,7 @@ def classes_of(
     tree: Tree,
     sensitive: Sequence[Column],
     persons: Persons | None,
-    number: npt.NDArray[np.int64] | None = None,
+    number: Ints | None = None,
 ) -> Classes:
     """Return the classes of a tree's leaves, or of the groups that `number` says of each leaf."""
     grown = tree.grown
@@ -147,7 +155,7 @@ def classes_of(
 
 def conditions(
     grown: Grown, quasi: Quasi
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64], list[tuple[str | None, ...]]]:
+) -> tuple[Floats, Ints, list[tuple[str | None, ...]]]:
     """Return thresholds and left subsets of every node, in the plan's form."""
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
@@ -187,9 +195,7 @@ def conditions(
     return threshold, subset, list(subsets)
 
 
-def regions(
-    grown: Grown, j: int, threshold: npt.NDArray[np.float64]
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+def regions(grown: Grown, j: int, threshold: Floats) -> tuple[Floats, Floats]:
     """Return the thresholds on column j between which every leaf lies; infinite where open."""
     low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
     inner = grown.column != LEAF
@@ -235,18 +241,6 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
     )
 
 
-NUMERIC = ("range", "mean", "median")
-CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
-WHOLE = ("mean", "median", "weighted")
-"""Cells that tell of every record of a group, and not of what occurs in it alone."""
-
-
-_GROUP, _TOLD = 2100, 40
-"""Bytes that k records take in a tree that no cap prunes, and in what its groups tell of a column."""
-_ROUNDING = 1e-8
-"""Part of a cap by which the grower may be off: its squares are rounded to whole units."""
-
-
 class PartitionMethod(Method):
     """Base of the methods whose plan is a tree of groups."""
 
@@ -266,19 +260,19 @@ class PartitionMethod(Method):
         return ()
 
     def _group_bytes(self) -> int:
-        """Return bytes that k records take where no cap prunes."""
-        return _GROUP
+        """Return the bytes of k records where no cap prunes."""
+        return _GROUP_BYTES
 
     rounds: ClassVar[bool] = True
     """Whether means and medians stand at multiples of a public step."""
     ranges_with_grids: ClassVar[bool] = False
-    """Whether columns with a grid are told as ranges where other numbers are not."""
+    """Whether columns with a grid become ranges where other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes of groups of k records, the most that there can be; 0 under a cap."""
         is_k = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
         small = is_k and self.max_disclosure in (None, 1)
-        return n_rows // self.k * (self._group_bytes() + _TOLD * n_sensitive) if small else 0
+        return n_rows // self.k * (self._group_bytes() + _COLUMN_BYTES * n_sensitive) if small else 0
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
         persons = check_people(self.k, table, schema)
@@ -425,13 +419,8 @@ class PartitionMethod(Method):
         return promises
 
     def _recoded(
-        self,
-        column: Column,
-        j: int,
-        quasi: Quasi,
-        groups: LeafGroups,
-        schema: Schema,
-    ) -> tuple[Recoded, npt.NDArray[np.int64]]:
+        self, column: Column, j: int, quasi: Quasi, groups: LeafGroups, schema: Schema
+    ) -> tuple[Recoded, Ints]:
         """Return a column with its cells, and which of them each group gets."""
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
@@ -454,7 +443,7 @@ class PartitionMethod(Method):
         quasi: Quasi,
         grown: Grown,
         promises: Sequence[Guarantee],
-        group_of_leaf: npt.NDArray[np.int64] | None = None,
+        group_of_leaf: Ints | None = None,
         persons: Persons | None = None,
     ) -> Plan:
         """Return the plan of a finished partition, whose leaves may have been joined to groups.
@@ -498,7 +487,7 @@ class PartitionMethod(Method):
         return self._planned(table, schema, recoding, [*promises, *together])
 
 
-def _distinct_groups(recoding: Partition, number: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _distinct_groups(recoding: Partition, number: Ints) -> Ints:
     """Return the groups of all cells that a reader can tell apart, numbered by their first cell."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):

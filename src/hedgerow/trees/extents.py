@@ -39,7 +39,7 @@ from .expand import (
     bring_left,
 )
 from .grow import Grown, in_preorder
-from .node_rows import MASK, SHIFT, WORD_AT, Rows, code_at
+from .node_rows import MASK, SHIFT, WORD_AT, NodeRows, code_at
 from .split import LEAF
 
 SCANNED = 16
@@ -77,7 +77,7 @@ class Spread(NamedTuple):
     @classmethod
     def of(
         cls,
-        rows: Rows,
+        rows: NodeRows,
         positions: npt.NDArray[np.float64],
         domain: npt.NDArray[np.float64],
         person: int,
@@ -304,7 +304,7 @@ class Room(NamedTuple):
 
 
 def grow_spread(
-    rows: Rows,
+    rows: NodeRows,
     positions: npt.NDArray[np.float64],
     domain: npt.NDArray[np.float64],
     k: int,

@@ -39,7 +39,7 @@ from .expand import (
 )
 from .histogram import Fields, Tally
 from .moments import Products, products
-from .node_rows import Rows
+from .node_rows import NodeRows
 from .objective import Rules, Terms
 from .responses import Responses
 from .sparse import Listed
@@ -83,7 +83,7 @@ class Grown:
     subset_at: Ints
     subset_codes: Ints
     rows: Any
-    """The rows, leaf by leaf; or what stands for them where they are elsewhere (`Elsewhere`)."""
+    """The rows, leaf by leaf; or what stands for them where they are elsewhere (`DistributedRows`)."""
     products: Products
     listed: npt.NDArray[np.uint16]
     """The listed classes of `rows`, one column each."""
@@ -99,7 +99,7 @@ class Grown:
         return self.subset_codes[at : at + self.last_left[node]]
 
 
-class Elsewhere(Protocol):
+class DistributedRows(Protocol):
     """Rows that are not here (on a cluster): they are counted where they are."""
 
     @property
@@ -130,7 +130,7 @@ class Nodes(NamedTuple):
 class _Grower:
     """What all branches of a tree share."""
 
-    rows: Rows
+    rows: NodeRows
     layout: StatisticsLayout
     rules: Rules
     terms: Terms
@@ -141,7 +141,7 @@ class _Grower:
 
     @classmethod
     def of(
-        cls, rows: Rows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
+        cls, rows: NodeRows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
     ) -> _Grower:
         """What grows a tree of n rows, all of which or some are here."""
         return cls(
@@ -201,7 +201,7 @@ class _Grower:
 
 
 def grow_below(
-    rows: Rows,
+    rows: NodeRows,
     layout: StatisticsLayout,
     rules: Rules,
     n: int,
@@ -228,7 +228,7 @@ def grow_below(
 
 
 def grow(
-    rows: Rows | Elsewhere,
+    rows: NodeRows | DistributedRows,
     responses: Responses,
     layout: StatisticsLayout,
     rules: Rules,
@@ -249,7 +249,7 @@ def grow(
     threads : int, optional
         Threads for large tables, all processors by default; the tree does not depend on it.
     """
-    if not isinstance(rows, Rows):
+    if not isinstance(rows, NodeRows):
         return rows.grow(responses, layout, rules, max_depth)
     n = rows.n
     root = root_statistics(responses, layout)
@@ -311,7 +311,7 @@ def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
 
 
 def in_preorder(
-    nodes: Ints, stats: Ints, codes: Ints, rows: Rows, r: int, n_listed: int = 0
+    nodes: Ints, stats: Ints, codes: Ints, rows: NodeRows, r: int, n_listed: int = 0
 ) -> Grown:
     """A tree from its nodes in any order (the columns of `expand`), renumbered in pre-order.
 

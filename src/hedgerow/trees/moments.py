@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..kernels.compiled import kernel
 from ..kernels.exact_sums import UNIT_BITS
-from .node_rows import Rows
+from .node_rows import NodeRows
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -45,7 +45,7 @@ def _running(part: Ints) -> Ints:
     return np.concatenate([np.zeros((1, part.shape[1]), np.int64), np.cumsum(part, axis=0)])
 
 
-def products(rows: Rows, r: int, start: Ints, end: Ints) -> Products:
+def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
     """The products of the last r whole numbers of the records start..end of every group."""
     high = np.zeros((len(start), r * (r + 1) // 2), np.int64)
     low = np.zeros_like(high)

@@ -116,7 +116,7 @@ class Format:
 
 
 @dataclass(frozen=True)
-class Rows:
+class NodeRows:
     """Records of a table, ready to be grown over; growing moves them in place.
 
     Parameters
@@ -142,7 +142,7 @@ class Rows:
         persons: npt.NDArray[np.int32] | None = None,
         allocate: Allocate = np.empty,
         rest: Callable[[], None] | None = None,
-    ) -> Rows:
+    ) -> NodeRows:
         """The records of a table.
 
         Parameters
@@ -185,7 +185,7 @@ class Rows:
         responses: Responses,
         persons: bool = False,
         allocate: Allocate = np.empty,
-    ) -> Rows:
+    ) -> NodeRows:
         """Room for the records of a table; `put` fills it, batch by batch."""
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
@@ -205,7 +205,7 @@ class Rows:
     ) -> None:
         """Write the records of consecutive rows, from row `start` on."""
         end = start + len((*codes, *sensitive)[0])
-        there = Rows(self.predictors, self.format, self.words[start:end]).views
+        there = NodeRows(self.predictors, self.format, self.words[start:end]).views
         for (width, at), column, lookup in zip(
             self.format.codes[:, :2], codes, lookups or [None] * len(codes), strict=True
         ):

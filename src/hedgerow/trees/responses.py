@@ -83,7 +83,7 @@ class ClassColumn:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ScoredColumn:
     """A class that every row carries and that only a cap on disclosure asks for.
 
     The cells of a number between its cuts, or a flag.
@@ -110,7 +110,7 @@ class Judged:
     ranked: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> Judged:
+    def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
         """The column whose value codes lie in these cells; `n_cells` takes no part."""
         seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
@@ -119,7 +119,7 @@ class Judged:
         return cls(source, cells.astype(np.uint8), seen, share, local.weight, ranked.weight)
 
     @classmethod
-    def all_of(cls, source: int, column: ValueCounts) -> list[Judged]:
+    def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
         """What the scores of a column ask for beyond its own sums and classes."""
         made = []
         public = Public.from_counts(column)
@@ -162,7 +162,7 @@ class Responses:
     classes: tuple[ClassColumn, ...]
     missing_of: tuple[int, ...]
     center: Ints
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[ScoredColumn, ...] = ()
 
     @property
     def numeric(self) -> list[Response]:
@@ -243,7 +243,7 @@ class Responses:
             (*classes, *indicators),
             tuple(missing),
             np.array(center, np.int64),
-            tuple(j for s, c in enumerate(columns) for j in Judged.all_of(s, c)) if scored else (),
+            tuple(j for s, c in enumerate(columns) for j in ScoredColumn.all_of(s, c)) if scored else (),
         )
 
 

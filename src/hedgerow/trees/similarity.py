@@ -24,8 +24,8 @@ import numpy.typing as npt
 
 from ..columns.column import ValueCounts
 from ..kernels.exact_sums import scale
-from .grow import Elsewhere, Grown, grow
-from .node_rows import Rows
+from .grow import DistributedRows, Grown, grow
+from .node_rows import NodeRows
 from .objective import Rules
 from .responses import ClassColumn, Quantity, Responses, check_rows
 from .split import LEAF
@@ -140,7 +140,7 @@ class Likeness:
         told = np.where(foreign, 0.0, share / spread)
         return cls(responses, layout, by_entry(joining), by_entry(told))
 
-    def cells(self, rows: Rows | Elsewhere, k: int) -> Grown:
+    def cells(self, rows: NodeRows | DistributedRows, k: int) -> Grown:
         """The tree under k alone.
 
         Parameters
@@ -154,7 +154,7 @@ class Likeness:
         caps = np.ones(self.layout.r + q)
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
-    def telling_cells(self, rows: Rows | Elsewhere, k: int, people: int) -> tuple[Grown, int]:
+    def telling_cells(self, rows: NodeRows | DistributedRows, k: int, people: int) -> tuple[Grown, int]:
         """The tree of the cells of k, 2k, 4k or 8k people that tell most beyond chance; which k.
 
         With E the share of the sensitive columns that L cells explain, and e the share that a

@@ -29,7 +29,7 @@ from .category_orders import (
     sort_places,
     write_order,
 )
-from .node_rows import MASK, SHIFT, WORD_AT, Rows
+from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
 from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
 from .statistics import ENTROPY, StatisticsLayout
 
@@ -208,7 +208,7 @@ class Listed(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, rows: Rows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> Listed:
+    def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> Listed:
         """Room for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
         starts, weight, public, loss = layout.listed

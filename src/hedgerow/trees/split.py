@@ -32,7 +32,7 @@ from .dispatch import (
     take_back,
 )
 from .histogram import Fields, Tally, aligned, count_cells_by_code, count_rows, keep_counted
-from .node_rows import Predictors, Rows
+from .node_rows import NodeRows, Predictors
 from .objective import NOWHERE, TIE, Terms, admissible, gain_of, keeps_silent
 from .sparse import Alike, walk_alike
 from .statistics import StatisticsLayout
@@ -459,7 +459,7 @@ class Counted:
     cells: Ints
 
     @classmethod
-    def of(cls, rows: Rows, bounds: Ints, layout: StatisticsLayout) -> Counted:
+    def of(cls, rows: NodeRows, bounds: Ints, layout: StatisticsLayout) -> Counted:
         """Count rows that lie node by node.
 
         Parameters

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.exact_sums import UNIT_BITS
-from .responses import Judged, Quantity, Responses
+from .responses import Quantity, Responses, ScoredColumn
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -111,7 +111,7 @@ class StatisticsLayout:
     """Per numeric response the least of a record's z^2 >> shift."""
     loss: Floats
     """What a record of every class adds to the public Brier loss, at the class's offset."""
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[ScoredColumn, ...] = ()
     alone: bool = False
     """Whether a category is tried alone against the rest, in place of all subsets and the axis."""
     orders: int = -1

@@ -80,8 +80,8 @@ def membership(
     Genetics 4; R. Shokri et al. (2017), Membership inference attacks against machine learning
     models; N. Carlini et al. (2022), Membership inference attacks from first principles.
     """
-    after: dict[Attack, list[Scores]] = {}
-    before: dict[Attack, list[Scores]] = {}
+    after: dict[Attack, list[MemberScores]] = {}
+    before: dict[Attack, list[MemberScores]] = {}
     altered = {name for each in outside for name in _altered(each.sides)}
     for each in outside:
         if progress:
@@ -103,15 +103,15 @@ def _altered(sides: TablePair) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class MemberScores:
     """The evidence for each member and each stranger; more is likelier a member."""
 
     members: FloatArray
     strangers: FloatArray
 
-    def half(self, which: int) -> Scores:
+    def half(self, which: int) -> MemberScores:
         """Return every second of the people."""
-        return Scores(self.members[which::2], self.strangers[which::2])
+        return MemberScores(self.members[which::2], self.strangers[which::2])
 
 
 def _people_asked(
@@ -144,19 +144,19 @@ def _people_asked(
 
 def _scores(
     sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
-) -> dict[Attack, Scores]:
+) -> dict[Attack, MemberScores]:
     """Score members and strangers by every intruder; rows next to a person's value count where it was altered."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
     releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], sides.groups)}
     if sensitive:
         releases[KNOWS[1]] = _Release([*quasi, *sensitive])
-    out: dict[Attack, Scores] = {}
+    out: dict[Attack, MemberScores] = {}
     for knows, release in releases.items():
         compared = release.compared(others)
         scores = zip(*(compared.of(people) for people in (mine, strangers)), strict=True)
         means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
-        out |= {attack: Scores(*each) for attack, each in zip(means, scores, strict=False)}
+        out |= {attack: MemberScores(*each) for attack, each in zip(means, scores, strict=False)}
     return out
 
 
@@ -281,7 +281,7 @@ class _Compared:
 
 
 def membership_records(
-    after: Mapping[Attack, Sequence[Scores]], before: Mapping[Attack, Sequence[Scores]]
+    after: Mapping[Attack, Sequence[MemberScores]], before: Mapping[Attack, Sequence[MemberScores]]
 ) -> list[dict[str, Any]]:
     """Return all attacks as plain data, by what the intruder knows, the strongest last.
 
@@ -300,7 +300,7 @@ def membership_records(
     return out
 
 
-def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
+def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberScores]:
     """Return the scores of whoever does best on one half of the people, on the other half."""
     halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
@@ -309,7 +309,7 @@ def _strongest(scores: Mapping[Attack, Sequence[Scores]]) -> list[Scores]:
     return [*halves[0][best[1]], *halves[1][best[0]]]
 
 
-def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) -> dict[str, Any]:
+def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
     """Return the attack as plain data, from the scores on releases and on their originals."""
     knows, learner = attack
     members = sum(len(s.members) for s in scores)
@@ -336,17 +336,17 @@ def _record(attack: Attack, scores: Sequence[Scores], before: Sequence[Scores]) 
     }
 
 
-def _by_chance(scores: Scores) -> float:
+def _by_chance(scores: MemberScores) -> float:
     """Return the variance of the area where nothing tells members and strangers apart."""
     n, m = len(scores.members), len(scores.strangers)
     return (n + m + 1) / (12 * n * m)
 
 
-def _area_of(scores: Sequence[Scores]) -> Rate:
+def _area_of(scores: Sequence[MemberScores]) -> Rate:
     return area([(s.members, s.strangers) for s in scores])
 
 
-def _found_at(scores: Sequence[Scores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
+def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
     """Return the share of members found at a share of false alarms, with both ends uncertain."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
@@ -359,7 +359,7 @@ def _found_at(scores: Sequence[Scores], alarms: float, members: int, strangers: 
     }
 
 
-def _caught(scores: Sequence[Scores], alarms: float) -> float:
+def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
     """Return the share of members whose score is in the highest of so many strangers; ties in part."""
     caught: list[float] = []
     for s in scores:

@@ -39,7 +39,7 @@ from ...trees.expand import (
 )
 from ...trees.grow import Grown, Nodes, grow_below, joined_nodes, renumbered
 from ...trees.moments import Products, products
-from ...trees.node_rows import Predictors, Rows
+from ...trees.node_rows import NodeRows, Predictors
 from ...trees.objective import Rules, Terms
 from ...trees.responses import Responses
 from ...trees.split import LEAF, Counted, Split, best_split
@@ -75,11 +75,11 @@ class Records:
 
     def rows(
         self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses
-    ) -> Rows:
+    ) -> NodeRows:
         """The records of some rows."""
         n = len(words[0])
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
-        made = Rows.empty(self.predictors, replace(responses, n_rows=n))
+        made = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
         if n:
             made.put(0, codes, responses, sensitive)
         return made
@@ -665,7 +665,7 @@ class _Top:
 _BRANCH = ["node", "nodes", "stats", "codes", "high", "low"]
 
 
-def _sums_to(rows: Rows, layout: StatisticsLayout, total: Ints) -> bool:
+def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     """Whether the rows of a node sum to what is known of it, by its first column's codes."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     form = replace(rows.format, codes=rows.format.codes[:1])

@@ -64,7 +64,7 @@ class Maker(Protocol):
 
 
 @dataclass(frozen=True)
-class Recoded:
+class SparkColumn:
     """A column that is made on the cluster.
 
     Parameters
@@ -120,13 +120,13 @@ def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # refused for the whole table, and not part by part
 
-    def columns(hidden: bool) -> dict[str, Recoded]:
+    def columns(hidden: bool) -> dict[str, SparkColumn]:
         made, maker = {}, ByLeaves(recoding, hidden)
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
             kind = TEXT if pa.types.is_string(entries.type) else entries.type
-            made[column.name] = Recoded(maker, column.name, entries, kind)
+            made[column.name] = SparkColumn(maker, column.name, entries, kind)
         return made
 
     return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
@@ -232,7 +232,7 @@ def by_maps(maps: Maps, table: SparkTable) -> Transformed:
         )
     maker = ByMaps(maps, looked)
     made = {
-        each.name: Recoded(maker, each.name, each.released, kinds[each.name])
+        each.name: SparkColumn(maker, each.name, each.released, kinds[each.name])
         for each in looked
         if each.released is not None
     }
@@ -348,7 +348,7 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
         )
     names = list(dict.fromkeys([*hashed, *(each.name for each in drawn)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), drawn)
-    made = {e.name: Recoded(maker, e.name, e.values, e.values.type) for e in drawn}
+    made = {e.name: SparkColumn(maker, e.name, e.values, e.values.type) for e in drawn}
     return Transformed(made, outside)
 
 

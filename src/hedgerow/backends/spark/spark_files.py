@@ -43,7 +43,7 @@ from .cluster import (
     run,
     session,
 )
-from .recode import ByDraws, Recoded
+from .recode import ByDraws, SparkColumn
 from .spark_table import CountedColumn, SparkTable
 
 _BATCH = 1 << 17
@@ -242,7 +242,7 @@ def released(
     """The released table, kept on the cluster as it was made."""
     from pyspark.sql import types as t
 
-    if odd := [name for name, column in columns.items() if not isinstance(column, Recoded)]:
+    if odd := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
         raise UnsupportedError(
             f"these columns cannot be replaced on a cluster: {', '.join(map(repr, odd))}",
             hint='use engine="memory" (--engine memory)',
@@ -306,7 +306,7 @@ def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
     return t.StringType() if pa.types.is_string(kind) else t.DoubleType()
 
 
-def _file_type(column: Recoded, table: SparkTable) -> pa.DataType:
+def _file_type(column: SparkColumn, table: SparkTable) -> pa.DataType:
     """The type of a recoded column in a file; that of Spark where the table came from none."""
     return column.entries.type if table.workspace is None else column.kind
 
@@ -332,7 +332,7 @@ class Order:
     runs: Sequence[Sequence[tuple[int, pa.Array | None, NDArray[np.uint64], int]]]
 
     @classmethod
-    def of(cls, table: SparkTable, made: Mapping[str, Recoded], kept: Sequence[str]) -> Order:
+    def of(cls, table: SparkTable, made: Mapping[str, SparkColumn], kept: Sequence[str]) -> Order:
         """Ranks where the values of a column are known, else their text."""
         runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
         width = _WIDEST
