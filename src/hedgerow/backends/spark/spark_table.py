@@ -25,7 +25,7 @@ from .cluster import codes_of, collected, columns_of, in_order, over_parts, plac
 from .packing import Packing, check_room, combined
 
 
-class SparkRows:
+class RefusedCodes:
     """In place of the codes of rows, which are on the cluster: whoever asks for one is refused."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
@@ -74,7 +74,7 @@ class CountedColumn(Column):
         """A column of a table's distinct values."""
         given = {f.name: getattr(column, f.name) for f in fields(Column)}
         rows = table.values(column.name)[1]
-        return cls(**{**given, "codes": SparkRows()}, lookup=column.codes, rows=rows, table=table)
+        return cls(**{**given, "codes": RefusedCodes()}, lookup=column.codes, rows=rows, table=table)
 
     def __repr__(self) -> str:  # no person's value
         return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
