@@ -39,9 +39,9 @@ from hedgerow.methods.partition import Quasi
 from hedgerow.schema import Schema
 from hedgerow.trees.grow import grow
 from hedgerow.trees.node_rows import NodeRows, Predictors
+from hedgerow.trees.nodes import LEAF
 from hedgerow.trees.objective import Rules
 from hedgerow.trees.responses import Responses
-from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import SSE, StatisticsLayout
 
 QUASI = ("age", "sex", "education", "years_schooling", "job", "region", "marital", "hours_per_week")

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from hedgerow.io.read import read
-from hedgerow.trees.grow import SHARED, Grown, grow
+from hedgerow.trees.grow import SHARED, grow
+from hedgerow.trees.nodes import LEAF, Grown
 from hedgerow.trees.objective import Rules
-from hedgerow.trees.split import LEAF
 from hedgerow.trees.statistics import ENTROPY, SSE, StatisticsLayout
 
 from .reference import Grower, Node, Scored

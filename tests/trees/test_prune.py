@@ -12,7 +12,7 @@ from hedgerow.io.read import read
 from hedgerow.measures import SensitiveCounts, group
 from hedgerow.measures.disclosure import rsd
 from hedgerow.trees.grow import grow
-from hedgerow.trees.split import LEAF
+from hedgerow.trees.nodes import LEAF
 from hedgerow.trees.statistics import StatisticsLayout
 from hedgerow.trees.tree import Tree, cut, measure, prune_order
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from hedgerow.trees.grow import grow
+from hedgerow.trees.nodes import LEAF
 from hedgerow.trees.objective import Terms
-from hedgerow.trees.split import LEAF, Split, choose_split
+from hedgerow.trees.split import Split, choose_split
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
 
 from .tables import Given, Sensitive, predictors, responses

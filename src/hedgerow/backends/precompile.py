@@ -2,8 +2,8 @@
 
 Numba compiles one function at a time in a process, and keeps them in files that processes share.
 So a program that is about to release a table, where nothing was compiled before, starts another
-that compiles what comes last: a large part of the grower, and all that recodes, verifies and
-measures. Whatever it does not finish is compiled where it is needed, as without it.
+that compiles what comes last: all that recodes, verifies and measures. Whatever it does not
+finish is compiled where it is needed, as without it.
 """
 
 from __future__ import annotations
@@ -13,27 +13,17 @@ import os
 import subprocess
 import sys
 import threading
-from typing import Any
 
-import numba
-import numpy as np
-import pyarrow as pa
-from numba import types
 from numba.core import sigutils
 
-from ..io.read import read
 from ..kernels import exact_sums, group, measures, siphash, walk
 from ..kernels.compiled import is_kept
-from ..trees import moments, split
-from ..trees.node_rows import Predictors
-from ..trees.objective import Rules, Terms
-from ..trees.responses import Responses
-from ..trees.statistics import SSE, StatisticsLayout
+from ..trees import nodes
 from . import partitions
 
 AHEAD = (
     (group._fill, "i8[::1], i8, u4[::1], u4[::1], i8[::1], i8[::1], i8"),
-    (moments._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
+    (nodes._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
     (exact_sums._deviations, "f8[::1], i8[::1]"),
     (
         partitions.follow,
@@ -61,7 +51,7 @@ AHEAD = (
 
 
 def begin() -> bool:
-    """Compile ahead in a second process if nothing was compiled before, which is the answer.
+    """Compile ahead in a second process if nothing was compiled before; return whether so.
 
     It ends with this one, however that ends.
     """
@@ -71,45 +61,28 @@ def begin() -> bool:
         arguments = [sys.executable, "-P", "-m", __name__]
         quiet = subprocess.DEVNULL
         try:
-            beside = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
+            process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
         except OSError:  # then everything is compiled here
             return True
-        atexit.register(_end, beside)
+        atexit.register(_end, process)
     return True
 
 
-def _end(beside: subprocess.Popen[bytes]) -> None:
-    beside.kill()
-    beside.wait()
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def compile_all() -> None:
-    """Compile ahead, what is needed first before the rest."""
-    split._walk.compile(walk_types())
-    for function, given in AHEAD:
-        function.compile(sigutils.normalize_signature(f"({given})")[0])
+    """Compile ahead in the order in which functions are needed."""
+    for function, types in AHEAD:
+        function.compile(sigutils.normalize_signature(f"({types})")[0])
 
 
 def _leave_with_parent() -> None:
     while os.read(0, 1):  # nobody writes
         pass
     os._exit(0)
-
-
-def walk_types() -> tuple[Any, ...]:
-    """What the grower's search is called with under a cap on two numbers, as numba's types."""
-    table = read(pa.table({"a": [0.0, 1.0], "b": [0.0, 1.0]}))
-    responses = Responses.of([table.column(n).value_counts for n in table.names], scored=True)
-    layout = StatisticsLayout.of(responses, SSE, floored=True)
-    rules = Rules(1, np.ones(4), np.ones(0), np.zeros(0), SSE)
-    places = split.Histograms.of(Predictors(np.ones(1, np.int64), np.ones(1, bool)), layout)
-    space, terms = split.Space.of(places, layout), Terms.of(rules, layout, 2)
-    whole, yes = types.int64, types.boolean
-    codes, sums = types.int32[::1], types.int64[::1]
-    return (
-        *(sums, whole, codes, whole, whole, whole, whole, yes, yes, sums, types.float64),
-        *(numba.typeof(given) for given in (terms, space, space.beside)),
-    )
 
 
 if __name__ == "__main__":

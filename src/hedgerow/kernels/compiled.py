@@ -154,8 +154,11 @@ def is_kept(function: Any) -> bool:
     return not isinstance(cache, _Cache) or Path(cache._cache_file._index_path).exists()
 
 
+OPTIONS = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+"""Of functions that only compiled ones call; no wrapper is compiled for C."""
+
+
 def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    # nobody calls these from C
     compile_ = numba.njit(nogil=True, no_cfunc_wrapper=True, **options)
 
     def compiled(function: Callable[..., Any]) -> Any:
@@ -181,6 +184,9 @@ kernel = _compiler(error_model="numpy")
 """For functions that Python calls; divisions are as the processor does them."""
 inner = _compiler(error_model="numpy", no_cpython_wrapper=True)
 """For functions that only compiled ones call: nothing is made for Python to call them by."""
+merged = _compiler(error_model="numpy", no_cpython_wrapper=True, forceinline=True)
+"""The same, put into whoever calls it: there arrays are known to be `borrowed`, and nobody counts
+references to them, which costs more than the work on a small node."""
 checked = _compiler()
 """For functions in which a division by zero is an error."""
 inlined = _compiler(inline="always")

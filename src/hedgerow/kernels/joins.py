@@ -13,6 +13,7 @@ import numpy as np
 
 from .bits import borrowed
 from .compiled import inner, kernel
+from .measures import entropy, largest, number_terms, ranked_gain, share_gain
 
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
 """Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
@@ -103,63 +104,35 @@ class JoinGroups(NamedTuple):
 
 
 @inner
-def _excess(told, a, b, limits, enough):  # type: ignore[no-untyped-def]
-    """What a group tells over its limit, the largest ratio; of a union if b is not a.
+def _excess(told, a, b, limits, enough, sums):  # type: ignore[no-untyped-def]
+    """Return the disclosure of a group over its limit, the largest ratio; of a union if b is not a.
 
-    Terms are looked at until one is above `enough`.
+    Terms are looked at until one is above `enough`. `sums` is a buffer as long as a row.
     """
     worst = 0.0
     for term in range(limits.terms.shape[0]):
-        kind, at, m = limits.terms[term]
-        limit = limits.limit[term]
-        gain = against = n = 0.0
-        if kind == SQUARED:
-            n, away, against = told[a, at], told[a, at + 1], told[a, at + 2]
+        kind, begin, m = limits.terms[term]
+        limit, end, n = limits.limit[term], begin + m, 0.0
+        for i in range(begin, end):
+            sums[i] = told[a, i]
             if b != a:
-                n += told[b, at]
-                away += told[b, at + 1]
-                against += told[b, at + 2]
-            if n > 0.0:
-                gain = away * away / n
-        elif kind >= LARGEST:
-            most = spread = 0.0
-            for i in range(at, at + m):
-                count = told[a, i]
-                if b != a:
-                    count += told[b, i]
-                n += count
-                most = max(most, count)
-                if kind == ENTROPY and count > 0.0:
-                    spread -= count * np.log(count)
-            if kind == LARGEST:
-                gain, against = most, n
-            else:  # entropy = log n + spread / n
-                gain, against = limit * limit, np.log(n) + spread / n
+                sums[i] += told[b, i]
+            n += sums[i]
+        if kind == SQUARED:
+            n, deviation, lost = sums[begin], sums[begin + 1], sums[begin + 2]
+            gain, public = number_terms(n, deviation, lost)
+        elif kind == LARGEST:
+            gain, public = largest(sums, begin, end), n
+        elif kind == ENTROPY:
+            gain, public = limit * limit, entropy(sums, begin, end, n)
+        elif kind == SHARES:
+            n, gain, lost = share_gain(sums, begin, end, limits.public, limits.loss)
+            public = n * lost
         else:
-            for i in range(at, at + m):
-                count = told[a, i]
-                if b != a:
-                    count += told[b, i]
-                n += count
-                if kind == SHARES:
-                    against += count * limits.loss[i]
-                else:
-                    against += count * limits.ranked[i]
-            if n > 0.0:
-                below = 0.0
-                last = m - (kind == RANKED)
-                for i in range(at, at + last):
-                    count = told[a, i]
-                    if b != a:
-                        count += told[b, i]
-                    if kind == SHARES:
-                        below = count / n - limits.public[i]
-                    else:
-                        below += count / n - limits.public[i]
-                    gain += below * below
-                gain *= n
-        if gain > limit * against * worst:
-            worst = gain / (limit * against) if against > 0.0 else np.inf
+            gain, lost = ranked_gain(sums, begin, end, n, limits.public, limits.ranked)
+            public = n * lost
+        if gain > limit * public * worst:
+            worst = gain / (limit * public) if public > 0.0 else np.inf
             if worst > enough:
                 break
     # what is equal but for rounding is equal: ties go by number
@@ -169,8 +142,9 @@ def _excess(told, a, b, limits, enough):  # type: ignore[no-untyped-def]
 @kernel
 def measure(told, limits, excess):  # type: ignore[no-untyped-def]
     """Write the excess of every group."""
+    sums = np.empty(told.shape[1])
     for g in range(told.shape[0]):
-        excess[g] = _excess(told, g, g, limits, np.inf)
+        excess[g] = _excess(told, g, g, limits, np.inf, sums)
 
 
 @inner
@@ -206,7 +180,7 @@ def _less(value, number, least, first):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
+def _partner(groups, limits, i, sums):  # type: ignore[no-untyped-def]
     """The group that i is joined to: of those that repair it the one of least loss.
 
     The loss is Ward's, what groups explain less once two of them are one. Where none repairs,
@@ -231,7 +205,7 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
                     j, high = high, after[high]
                 looked += 1
                 unknown = repairs < 0  # then what it tells is seen sooner than how far it is
-                told_then = _excess(told, i, j, limits, enough) if unknown else 0.0
+                told_then = _excess(told, i, j, limits, enough, sums) if unknown else 0.0
                 if told_then > 1.0 and not weighing:
                     continue
                 factor = n[i] * n[j] / (n[i] + n[j])
@@ -251,7 +225,7 @@ def _partner(groups, limits, i):  # type: ignore[no-untyped-def]
                     if _less(loss, j, least_loss, nearest):
                         least_loss, nearest = loss, j
                 elif _less(loss, j, least, repairs) and (
-                    unknown or _excess(told, i, j, limits, enough) <= 1.0
+                    unknown or _excess(told, i, j, limits, enough, sums) <= 1.0
                 ):
                     least, repairs = loss, j
             if repairs >= 0 or reach >= FAR:
@@ -271,11 +245,12 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
     groups, limits = borrowed(groups), borrowed(limits)
     heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
     means, told, n = groups.means, groups.told, groups.n
+    sums = np.empty(told.shape[1])
     for _ in range(most):
         i = heap[0]
         if excess[i] <= 1.0 or state[LIVE] < 2:
             return False
-        j = _partner(groups, limits, i)
+        j = _partner(groups, limits, i, sums)
         a, b = min(i, j), max(i, j)
         both = n[a] + n[b]
         for c in range(means.shape[1]):
@@ -297,7 +272,7 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
             heap[hole] = last
             place[last] = hole
             _sift(heap, place, hole, state[LIVE], excess)
-        excess[a] = _excess(told, a, a, limits, np.inf)
+        excess[a] = _excess(told, a, a, limits, np.inf, sums)
         _sift(heap, place, place[a], state[LIVE], excess)
     return True
 
@@ -334,9 +309,9 @@ def _admitted(told, gains, c, r, pad):  # type: ignore[no-untyped-def]
     for j in range(told.shape[1]):
         pad[0, j] = told[c, j]
         pad[1, j] = r.all_told[j] - told[c, j]
-    worst = _excess(pad, 0, 0, r.limits, 1.0)
+    worst = _excess(pad, 0, 0, r.limits, 1.0, pad[2])
     if worst <= 1.0 and not r.joined:
-        worst = max(worst, _excess(pad, 1, 1, r.limits, 1.0))
+        worst = max(worst, _excess(pad, 1, 1, r.limits, 1.0, pad[2]))
     return 2.0 - worst if worst <= 1.0 else 0.0
 
 
@@ -350,7 +325,7 @@ def _distance(admitted, joined):  # type: ignore[no-untyped-def]
 def distances(told, gains, refusal):  # type: ignore[no-untyped-def]
     """The distance of every state, from the sums of its parts; shapes (s, p, w) and (s, p, 2 g)."""
     made = np.empty(told.shape[0])
-    pad = np.empty((2, told.shape[2]))
+    pad = np.empty((3, told.shape[2]))
     admitted = np.empty(told.shape[1])
     for i in range(told.shape[0]):
         for c in range(told.shape[1]):
@@ -378,7 +353,7 @@ def shake(values, told, gains, distance, bar, pairs, refusal, seen):  # type: ig
         The sums of all parts are added to it, once for every state.
     """
     p, w = told.shape[1], told.shape[2]
-    pad, admitted, now = np.empty((2, w)), np.empty(p), np.empty(p)
+    pad, admitted, now = np.empty((3, w)), np.empty(p), np.empty(p)
     new_told, new_gains = np.empty((p, w)), np.empty((p, gains.shape[2]))
     for s in range(values.shape[0]):
         for c in range(p):

@@ -18,9 +18,9 @@ from ..measures import Classes, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..schema import Schema
+from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
 from ..trees.similarity import Likeness
-from ..trees.split import LEAF
 from ..trees.tree import Tree
 from ..validation import FLAG, Kind
 from .design import Quasi

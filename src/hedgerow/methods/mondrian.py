@@ -15,7 +15,8 @@ from ..measures import Persons
 from ..measures.guarantees import LDiversity
 from ..plan import Plan
 from ..schema import Schema
-from ..trees.extents import LOSS, MEDIAN, grow_spread
+from ..trees.extents import LOSS, MEDIAN
+from ..trees.grow import grow_by_extents
 from ..trees.node_rows import NodeRows
 from ..trees.responses import Responses
 from ..trees.statistics import ENTROPY, SSE, StatisticsLayout
@@ -131,7 +132,7 @@ class Mondrian(PartitionMethod):
             unasked = Responses.of([], table.n_rows)
             rows = quasi.rows(unasked, persons=persons)
             assert isinstance(rows, NodeRows)
-            grown = grow_spread(
+            grown = grow_by_extents(
                 rows,
                 positions(quasi),
                 domains(quasi),

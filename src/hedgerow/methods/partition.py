@@ -29,10 +29,10 @@ from ..measures.guarantees import (
 from ..notation import Cell, moment, number
 from ..plan import Partition, Plan, Recoded, Vector
 from ..schema import Schema
-from ..trees.grow import Grown, grow
+from ..trees.grow import grow
+from ..trees.nodes import LEAF, Grown
 from ..trees.objective import Rules
 from ..trees.responses import Responses
-from ..trees.split import LEAF
 from ..trees.statistics import COUNTED, StatisticsLayout
 from ..trees.tree import Tree
 from ..validation import LIST, Kind, check_one_of, check_whole, is_number

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..trees.grow import Grown
-from ..trees.split import EXHAUSTIVE, LEAF
+from ..trees.nodes import LEAF, Grown
+from ..trees.split import EXHAUSTIVE
 from ..trees.tree import Tree
 from .design import Quasi
 

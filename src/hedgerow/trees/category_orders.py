@@ -16,51 +16,55 @@ EQUAL = 1e-9
 
 
 @inner
-def category_means(hist, stride, present, begin, m, total, t, means):  # type: ignore[no-untyped-def]
-    """Weighted, centred means of every response (classes as indicators), one row a category.
+def category_means(codes, t, means):  # type: ignore[no-untyped-def]
+    """Write weighted, centred means of every response (classes as indicators), one row a category.
 
     Returns how many there are of each category.
     """
-    r = t.r
+    hist, total, r = codes.hist, codes.total, t.r
     n_channels = r
     for j in range(t.orders):
         if t.weight[r + j] > 0.0:
             n_channels += t.starts[j + 1] - t.starts[j]
     n = total[t.divisor]
-    for k in range(m):
-        row = np.int64(present[begin + k]) * stride
+    for k in range(codes.last - codes.first):
+        row = np.int64(codes.rows[codes.first + k]) * t.stride
         here = hist[row + t.divisor]
         for j in range(r):
             at = t.missing_at[j]
             known = here - hist[row + at] if at > 0 else here
             known_all = n - total[at] if at > 0 else n
-            apart = 0.0
+            difference = 0.0
             if known > 0:
-                apart = float(hist[row + t.sums + j]) / known - float(total[t.sums + j]) / known_all
-            means[k * n_channels + j] = apart * np.sqrt(t.weight[j])
+                mean = float(hist[row + t.sums + j]) / known
+                difference = mean - float(total[t.sums + j]) / known_all
+            means[k * n_channels + j] = difference * np.sqrt(t.weight[j])
         at = k * n_channels + r
         for j in range(t.orders):
             if t.weight[r + j] > 0.0:
                 for c in range(t.starts[j], t.starts[j + 1]):
-                    apart = float(hist[row + c]) / here - float(total[c]) / n
-                    means[at] = apart * np.sqrt(t.weight[r + j])
+                    difference = float(hist[row + c]) / here - float(total[c]) / n
+                    means[at] = difference * np.sqrt(t.weight[r + j])
                     at += 1
     return n_channels
 
 
 @inner
-def write_order(hist, stride, present, begin, m, sequence, n_channels, total, t, space, room):  # type: ignore[no-untyped-def]
-    """Write the categories' rows in the order of one response's means, or of their main axis."""
-    key, order = space.key, space.order
+def write_order(codes, sequence, n_channels, t, search, extras):  # type: ignore[no-untyped-def]
+    """Write the categories' rows in the order of one response's means, or of their main axis.
+
+    Returns how many rows there are.
+    """
+    key, order, m = search.key, search.order, codes.last - codes.first
     if sequence < n_channels:
         for k in range(m):
-            key[k] = space.means[k * n_channels + sequence]
+            key[k] = search.means[k * n_channels + sequence]
     else:
-        _principal_axis(hist, stride, present, begin, m, space.means, n_channels, t, key)
+        _principal_axis(codes, n_channels, t, search)
         level(key, m)
     sort_places(key, m, order)
     for k in range(m):
-        space.rows[k] = present[begin + order[0, k]]
+        search.rows[k] = codes.rows[codes.first + order[0, k]]
     return m
 
 
@@ -76,18 +80,19 @@ def level(key, m):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _principal_axis(hist, stride, present, begin, m, means, d, t, key):  # type: ignore[no-untyped-def]
-    """Scores of the categories on the first principal axis of their scatter (power steps).
+def _principal_axis(codes, d, t, search):  # type: ignore[no-untyped-def]
+    """Write the categories' scores on the first principal axis of their scatter (power steps).
 
     The scatter matrix, the axis and its next step stand in `means` behind the m rows of d means.
     """
+    means, key, m = search.means, search.key, codes.last - codes.first
     scatter = means[m * d : (m + d) * d]
     axis = means[(m + d) * d : (m + d + 1) * d]
     moved = means[(m + d + 1) * d : (m + d + 2) * d]
     for i in range(d * d):
         scatter[i] = 0.0
     for k in range(m):
-        n = hist[present[begin + k] * stride + t.divisor]
+        n = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
         for a in range(d):
             for b in range(d):
                 scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]

@@ -1,106 +1,55 @@
-"""Growing: rows move with their node, so that every loop runs over neighbours in memory."""
+"""Growing trees: by the responses' statistics, or by extents, in one thread or several."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.compiled import kernel
 from ..progress import done
-from .expand import (
-    CODES,
+from .expand import SLICE, ByHistograms, expand
+from .extents import ByExtents, expand_by_extents
+from .histogram import Counter, Histograms
+from .node_rows import NodeRows
+from .nodes import (
     COLUMN,
     DEPTH,
     END,
-    FIRST_RIGHT,
-    LAST_LEFT,
-    LEFT,
-    MISSING_LEFT,
-    NODES,
     OPEN,
     OPEN_NODES,
-    PARENT,
-    RIGHT,
     SETTLED,
-    SLICE,
     SPENT,
     START,
-    SUBSET_AT,
     Branch,
-    bundles_of,
-    expand,
+    Grown,
+    Nodes,
+    in_preorder,
+    joined_nodes,
 )
-from .histogram import Fields, Tally
-from .moments import Products, products
-from .node_rows import NodeRows
 from .objective import Rules, Terms
 from .responses import Responses
-from .sparse import Listed
-from .split import LEAF, Histograms, Space
+from .sparse import SparseClasses
+from .split import Search
 from .statistics import StatisticsLayout, root_statistics
 
 Ints = npt.NDArray[np.int64]
 
 SHARED = 100_000
 """From so many rows on, the branches of a tree are grown by several threads."""
-
-
-HEARD = 0.5
-"""Seconds after which threads that grow are looked after."""
+HEARTBEAT = 0.5
+"""Seconds between two looks at threads that grow."""
 WORTH = 64
 PER_CODE = 0.25
 """Nodes of so many rows, and so many for every code, keep the histograms of all columns."""
 
 
-@dataclass(frozen=True)
-class Grown:
-    """A grown tree in pre-order, with the rows of every node.
-
-    Node i holds `rows[start[i]:end[i]]`; its left child is i + 1, its right
-    child `right[i]`; `column[i]` is LEAF for leaves. Ordered columns split
-    between the codes `last_left[i]` and `first_right[i]`; for categorical ones
-    `last_left[i]` is the number of codes in `subset(i)`, which go left. `products`
-    are the exact sums of products of the numeric responses in every leaf.
-    """
-
-    start: Ints
-    end: Ints
-    parent: Ints
-    right: Ints
-    column: Ints
-    last_left: Ints
-    first_right: Ints
-    missing_left: npt.NDArray[np.bool_]
-    depth: Ints
-    stats: Ints
-    subset_at: Ints
-    subset_codes: Ints
-    rows: Any
-    """The rows, leaf by leaf; or what stands for them where they are elsewhere (`DistributedRows`)."""
-    products: Products
-    listed: npt.NDArray[np.uint16]
-    """The listed classes of `rows`, one column each."""
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return len(self.column)
-
-    def subset(self, node: int) -> Ints:
-        """The category codes that go left at a node."""
-        at = self.subset_at[node]
-        return self.subset_codes[at : at + self.last_left[node]]
-
-
 class DistributedRows(Protocol):
-    """Rows that are not here (on a cluster): they are counted where they are."""
+    """Rows on a cluster, which are counted where they are."""
 
     @property
     def n(self) -> int:
@@ -114,27 +63,18 @@ class DistributedRows(Protocol):
         rules: Rules,
         max_depth: int | None = None,
     ) -> Grown:
-        """The tree that `grow` would grow over them."""
+        """Return the tree that `grow` would grow over them."""
         ...
-
-
-class Nodes(NamedTuple):
-    """What was grown: nodes in order of creation, their statistics, codes of subsets."""
-
-    nodes: Ints
-    stats: Ints
-    codes: Ints
 
 
 @dataclass(frozen=True)
 class _Grower:
-    """What all branches of a tree share."""
+    """What all branches of a tree with responses share."""
 
     rows: NodeRows
     layout: StatisticsLayout
     rules: Rules
     terms: Terms
-    fields: Fields
     places: Histograms
     max_depth: int
     stop: threading.Event
@@ -143,13 +83,12 @@ class _Grower:
     def of(
         cls, rows: NodeRows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
     ) -> _Grower:
-        """What grows a tree of n rows, all of which or some are here."""
+        """Return what grows a tree of n rows, of which these are all or some."""
         return cls(
             rows,
             layout,
             rules,
             Terms.of(rules, layout, n),
-            Fields.of(rows.format, layout),
             Histograms.of(rows.predictors, layout),
             n if max_depth is None else max_depth,
             threading.Event(),
@@ -157,47 +96,75 @@ class _Grower:
 
     @property
     def big(self) -> int:
-        """Nodes of so many rows keep histograms: subtracting them must be cheaper than counting."""
-        places = self.places
-        lanes = -(-int(self.layout.starts[0]) // 4) * 4 + 4 * self.layout.q
-        return max(WORTH, int(places.n_rows * places.stride / lanes * PER_CODE))
+        """Rows from which nodes keep histograms: subtracting them must be cheaper than counting."""
+        layout = self.layout
+        lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
+        return max(WORTH, int(self.places.n_rows * layout.stride / lanes * PER_CODE))
 
-    def _listed(self, n: int) -> Any:
-        """Room for the classes that are listed in nodes of up to n rows; nothing where none are."""
+    def _classes(self, n: int) -> Any:
+        """Return memory for the classes that are listed in nodes of up to n rows, if any are."""
         if self.layout.listed is None:
             return ()
         widest = int(self.rows.predictors.n_codes.max(initial=0)) + 1
-        return Listed.of(self.rows, n, widest, self.layout, self.rules)
+        return SparseClasses.of(self.rows, n, widest, self.layout, self.rules)
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
-        big = self.big
-        space = Space.of(self.places, self.layout, self._listed(end - start))
-        n_cells = space.cells.shape[1]
-        grown = Branch.of(start, end, depth, stats, self.places, n_cells, big)
-        tally = Tally.of(self.rows.format, self.layout)
-        while grown.state[OPEN_NODES] and not self.stop.is_set():
-            expand(
-                self.rows.views,
-                self.places.columns,
-                bundles_of(self.places),
-                self.places.stride,
-                self.terms,
-                self.fields,
-                tally,
-                space,
-                grown,
-                self.max_depth,
-                keep,
-                big,
-                SLICE,
-            )
-            grown.state[SPENT] = 0
-            if grown.state[OPEN_NODES]:
-                done(float(grown.state[SETTLED]) / self.rows.n)
-            grown = grown.wider(len(space.subset))
-        n, codes = int(grown.state[NODES]), int(grown.state[CODES])
-        return Nodes(grown.nodes[:n], grown.stats[:n], grown.codes[:codes])
+        search = Search.of(self.places, self.layout, self._classes(end - start))
+        counter = Counter.of(self.rows, self.layout, self.places)
+        branch = Branch.of(start, end, depth, stats, search.subset)
+        policy = ByHistograms.of(counter, self.places, self.terms, search, self.big, branch)
+        return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
+
+
+def _expanded(
+    branch: Branch,
+    policy: ByHistograms | ByExtents,
+    n: int,
+    keep: int,
+    max_depth: int,
+    stop: threading.Event | None = None,
+) -> Nodes:
+    """Grow a branch by slices, between which interrupts arrive and progress is reported."""
+    while branch.state[OPEN_NODES] and not (stop and stop.is_set()):
+        work = expand if isinstance(policy, ByHistograms) else expand_by_extents
+        work(branch, policy, keep, max_depth, SLICE)
+        branch.state[SPENT] = 0
+        if branch.state[OPEN_NODES]:
+            done(float(branch.state[SETTLED]) / n)
+        branch = branch.wider()
+    return branch.finished
+
+
+def grow_by_extents(
+    rows: NodeRows,
+    positions: npt.NDArray[np.float64],
+    domain: npt.NDArray[np.float64],
+    k: int,
+    objective: int,
+    persons: bool = False,
+) -> Grown:
+    """Grow a tree without responses, by how far groups spread over the quasi-identifiers.
+
+    Parameters
+    ----------
+    rows : NodeRows
+        They are moved in place, each to its leaf.
+    positions : float array
+        For every column and code (missing included, columns one after the other)
+        the value's place in [0, 1]; codes of categories take no place.
+    domain : float array of shape (p,)
+        The extent of a group with every category: the categories that occur, less one.
+    k : int
+        Fewest records of a group, or people.
+    objective : {extents.MEDIAN, extents.LOSS}
+    persons : bool
+        Whether the rows have shares of people: these are counted then, not records.
+    """
+    policy = ByExtents.of(rows, positions, domain, k, objective, persons)
+    goes_left = np.zeros(len(policy.count), np.uint8)
+    branch = Branch.of(0, rows.n, 0, np.array([rows.n]), goes_left)
+    return in_preorder(_expanded(branch, policy, rows.n, 0, rows.n), rows, 0)
 
 
 def grow_below(
@@ -209,11 +176,11 @@ def grow_below(
     stats: Ints,
     max_depth: int | None = None,
 ) -> Nodes:
-    """The branch below one node of a tree over n rows, from the rows of that node alone.
+    """Grow the branch below one node of a tree over n rows, from the rows of that node alone.
 
     Parameters
     ----------
-    rows : Rows
+    rows : NodeRows
         They are moved in place.
     layout, rules, max_depth
         Those of the whole tree.
@@ -239,8 +206,8 @@ def grow(
 
     Parameters
     ----------
-    rows : Rows
-        They are moved in place, each to its leaf; or rows that are elsewhere, which stay there.
+    rows : NodeRows
+        They are moved in place, each to its leaf; or rows on a cluster, which stay there.
     responses : Responses
     layout : StatisticsLayout
     rules : Rules
@@ -256,17 +223,17 @@ def grow(
     if layout.persons:
         root[layout.persons] = rows.persons()
     grower = _Grower.of(rows, layout, rules, n, max_depth)
-    multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
+    n_multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
-        return in_preorder(*grower.branch(0, n, 0, root, 0), rows, multiplied, layout.n_listed)
+        return in_preorder(grower.branch(0, n, 0, root, 0), rows, n_multiplied, layout.n_listed)
     top = grower.branch(0, n, 0, root, n // (8 * n_threads))
     open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
     size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]
     by_size = open_nodes[np.argsort(size, kind="stable")]
     with ThreadPoolExecutor(n_threads) as pool:
         try:
-            grown = [
+            tasks = [
                 pool.submit(
                     grower.branch,
                     int(top.nodes[i, START]),
@@ -277,105 +244,16 @@ def grow(
                 )
                 for i in by_size
             ]
-            while wait(grown, HEARD, FIRST_EXCEPTION).not_done:
-                ended = [each for each in grown if each.done()]
-                for each in ended:
-                    each.result()  # or raise what ended it
-                done(len(ended) / len(grown))
+            while wait(tasks, HEARTBEAT, FIRST_EXCEPTION).not_done:
+                ended = [task for task in tasks if task.done()]
+                for task in ended:
+                    task.result()  # or raise what ended it
+                done(len(ended) / len(tasks))
         finally:
             grower.stop.set()  # an interrupt leaves no thread growing
             pool.shutdown(cancel_futures=True)
-    branches = [each.result() for each in grown]
+    branches = [task.result() for task in tasks]
     joined = joined_nodes(top, dict(zip(by_size.tolist(), branches, strict=True)))
-    return in_preorder(*joined, rows, multiplied, layout.n_listed)
+    return in_preorder(joined, rows, n_multiplied, layout.n_listed)
 
 
-def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
-    """One branch, the open nodes of `top` replaced by what was grown from them."""
-    nodes, stats, codes = [top.nodes], [top.stats], [top.codes]
-    placed, n_codes = len(top.nodes), len(top.codes)
-    for node, branch in branches.items():
-        new = np.concatenate([[node], placed + np.arange(len(branch.nodes) - 1)])
-        moved = branch.nodes.copy()
-        for name in (PARENT, LEFT, RIGHT):
-            moved[:, name] = new[np.maximum(moved[:, name], 0)]
-        moved[:, SUBSET_AT] += n_codes
-        moved[0, PARENT] = top.nodes[node, PARENT]
-        top.nodes[node] = moved[0]
-        nodes.append(moved[1:])
-        stats.append(branch.stats[1:])
-        codes.append(branch.codes)
-        placed += len(branch.nodes) - 1
-        n_codes += len(branch.codes)
-    return Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
-
-
-def in_preorder(
-    nodes: Ints, stats: Ints, codes: Ints, rows: NodeRows, r: int, n_listed: int = 0
-) -> Grown:
-    """A tree from its nodes in any order (the columns of `expand`), renumbered in pre-order.
-
-    Parameters
-    ----------
-    nodes, stats, codes : int64 arrays
-        As in `Branch`.
-    rows : Rows
-        Each in its leaf.
-    r : int
-        Numeric responses.
-    n_listed : int
-        Class columns that are listed.
-    """
-    made, _ = renumbered(nodes, stats, codes)
-    leaf = made["column"] == LEAF
-    return Grown(
-        **made,
-        rows=rows.numbers(),
-        products=products(rows, r, made["start"][leaf], made["end"][leaf]),
-        listed=rows.views.shorts[:, rows.format.classes[:n_listed]],
-    )
-
-
-def renumbered(nodes: Ints, stats: Ints, codes: Ints) -> tuple[dict[str, Any], Ints]:
-    """The nodes of a tree in pre-order, as fields of `Grown`, and the old number of each."""
-    nodes = np.asfortranarray(nodes)
-    order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
-    new = np.empty(len(order), np.int64)
-    new[order] = np.arange(len(order))
-    nodes = np.ascontiguousarray(nodes[order].T)
-    column, parent = nodes[COLUMN], nodes[PARENT]
-    fields = {
-        "start": nodes[START],
-        "end": nodes[END],
-        "parent": np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
-        "right": np.where(column >= 0, new[nodes[RIGHT]], 0),
-        "column": column,
-        "last_left": nodes[LAST_LEFT],
-        "first_right": nodes[FIRST_RIGHT],
-        "missing_left": nodes[MISSING_LEFT].astype(bool),
-        "depth": nodes[DEPTH],
-        "stats": stats[order],
-        "subset_at": nodes[SUBSET_AT],
-        "subset_codes": codes,
-    }
-    return fields, order
-
-
-@kernel
-def visit_order(column, left, right):  # type: ignore[no-untyped-def]
-    """Node numbers in pre-order."""
-    n = column.shape[0]
-    order = np.empty(n, np.int64)
-    stack = np.empty(n + 1, np.int64)
-    stack[0] = 0
-    top, k = 1, 0
-    while top > 0:
-        top -= 1
-        node = stack[top]
-        order[k] = node
-        k += 1
-        if column[node] >= 0:
-            stack[top] = right[node]
-            stack[top + 1] = left[node]
-            top += 2
-    return order

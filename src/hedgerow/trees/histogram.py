@@ -12,19 +12,88 @@ import numpy as np
 
 from ..kernels.bits import add_lanes, clear_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format
+from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, NodeRows, Predictors
 from .statistics import StatisticsLayout
 
 BLOCK = 64
 CACHED = 512
 """Records that stay in the first cache while column after column is counted."""
+ALIGN = 8
+"""A column's histogram begins at a multiple of so many codes."""
+BUNDLE = 1 << 15
+"""Bytes of histograms that are counted together for a node of few rows."""
 
 
-class Fields(NamedTuple):
-    """Where a record's fields stand and what becomes of them in the vector."""
+class Histograms(NamedTuple):
+    """Where the histograms of all columns lie, one behind the other; shared by all nodes."""
 
+    columns: Any
+    """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""
+    bundles: Any
+    """Columns whose histograms fit the first caches together: where each bundle begins, and the
+    end."""
+    n_rows: int
+
+    @classmethod
+    def of(cls, predictors: Predictors, layout: StatisticsLayout) -> Histograms:
+        """Place every column's histogram."""
+        width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
+        ends = np.cumsum(width)
+        columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
+        begins, size = [0], 0
+        for c, n_codes in enumerate(predictors.n_codes.tolist()):
+            more = (n_codes + 1) * layout.stride * 8
+            if size and size + more > BUNDLE:
+                begins.append(c)
+                size = 0
+            size += more
+        bundles = np.array([*begins, len(columns)], np.int64)
+        return cls(columns.astype(np.int64), bundles, int(ends[-1]) if len(ends) else 0)
+
+    def rows(self) -> tuple[Any, Any]:
+        """Return the rows of all codes, column after column, and where each column's begin.
+
+        The second array ends with the end of the last column.
+        """
+        sizes = self.columns[:, 0] + 1
+        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns[:, 2], strict=True)]
+        return (
+            np.concatenate([np.zeros(0), *rows]).astype(np.int32),
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        )
+
+
+class CodeSums(NamedTuple):
+    """The statistics of the codes of one column in one node."""
+
+    hist: Any
+    """One vector per row of the histogram, `Terms.stride` entries each."""
+    rows: Any
+    """Rows of the codes that occur."""
+    first: Any
+    last: Any
+    """Where this column's rows stand among them."""
+    base: Any
+    """The row of the column's code 0."""
+    column: Any
+    ordered: Any
+    total: Any
+    """The statistics of the node."""
+
+
+class Counter(NamedTuple):
+    """Counts the records of a table: where their fields stand, where they are added, and buffers.
+
+    One for each thread.
+    """
+
+    views: Any
+    """See `node_rows.Views`."""
     codes: Any
     """See `Format.codes`."""
+    columns: Any
+    """See `Histograms.columns`."""
+    stride: int
     quantities: Any
     """Positions of the plain sums' terms; they go to the entries from 1 on."""
     classes: Any
@@ -42,36 +111,10 @@ class Fields(NamedTuple):
     """Positions of the judged columns' cells."""
     cell_starts: Any
     """Offset of each judged column's first cell, with the end of the last."""
-    narrow: bool
+    is_narrow: bool
     """Whether all codes are bytes or 16-bit numbers."""
     whole: int
     """Where, among the 32-bit fields, four begin whose last three hold all plain sums; or -1."""
-
-    @classmethod
-    def of(cls, form: Format, layout: StatisticsLayout) -> Fields:
-        """The fields of a record under a layout of the vector."""
-        r = layout.r if layout.squares >= 0 else 0
-        begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
-        whole = n <= 3 and not r and begin + 3 <= 2 * form.n_words
-        return cls(
-            form.codes,
-            form.quantities,
-            form.classes[layout.n_listed :],
-            layout.starts,
-            layout.squares,
-            r,
-            layout.shift,
-            layout.floors,
-            form.cells,
-            layout.cells,
-            bool((form.codes[:, 0] < LONG).all()),
-            int(begin) - 1 if whole else -1,
-        )
-
-
-class Tally(NamedTuple):
-    """Working memory of one thread for counting."""
-
     lanes: Any
     """What each row of a block adds to the plain sums."""
     entries: Any
@@ -84,12 +127,30 @@ class Tally(NamedTuple):
     """Where the codes of each width begin among them, with the end of the last; 0 at first."""
 
     @classmethod
-    def of(cls, form: Format, layout: StatisticsLayout) -> Tally:
-        """Working memory for records of this form."""
-        p = len(form.codes)
+    def of(cls, rows: NodeRows, layout: StatisticsLayout, places: Histograms) -> Counter:
+        """Return what one thread counts these rows with."""
+        form, p = rows.format, len(rows.format.codes)
+        r = layout.r if layout.squares >= 0 else 0
+        begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
+        is_whole = n <= 3 and not r and begin + 3 <= 2 * form.n_words
         lanes = aligned(BLOCK * -(-int(layout.starts[0]) // 4) * 4)
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
+            rows.views,
+            form.codes,
+            places.columns,
+            layout.stride,
+            form.quantities,
+            form.classes[layout.n_listed :],
+            layout.starts,
+            layout.squares,
+            r,
+            layout.shift,
+            layout.floors,
+            form.cells,
+            layout.cells,
+            bool((form.codes[:, 0] < LONG).all()),
+            int(begin) - 1 if is_whole else -1,
             lanes,
             np.zeros(BLOCK * layout.q, np.uint64),
             np.zeros(p, np.uint64),
@@ -99,43 +160,46 @@ class Tally(NamedTuple):
 
 
 def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Zeros that begin at a cache line, so that four lanes never lie across two."""
-    room = np.zeros(n + 8, np.int64)
-    skip = (-room.ctypes.data // 8) % 8
-    return room[skip : skip + n]
+    """Return zeros that begin at a cache line, so that four lanes never lie across two."""
+    buffer = np.zeros(n + 8, np.int64)
+    skip = (-buffer.ctypes.data // 8) % 8
+    return buffer[skip : skip + n]
 
 
 @inner
-def _add_one(hist, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
-    """Up to four plain sums."""
-    first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
+def _add_one(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+    """Add up to four plain sums."""
+    place, base, lanes = counter.place, counter.base, counter.lanes
+    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
     four = np.uint64(4)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
-        given = lanes_at(lanes, at)
+        terms = lanes_at(lanes, at)
         for c in range(first, last):
-            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, given)
+            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, terms)
         at += four
 
 
 @inner
-def _add_record(hist, view, longs, a, b, place, base, bounds, width, first_long):  # type: ignore[no-untyped-def]
-    """Up to four plain sums that stand in the records as they are counted."""
-    first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
+def _add_record(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+    """Add up to four plain sums that stand in the records as they are counted."""
+    place, base, longs = counter.place, counter.base, counter.views.longs
+    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
     four, step = np.uint64(4), np.uint64(longs.shape[1])
     begin = np.uint64(a)
-    at = begin * step + np.uint64(first_long)
+    at = begin * step + np.uint64(counter.whole)
     for i in range(begin, np.uint64(b if last > first else a)):
-        given = one_and_three(longs, at)
+        terms = one_and_three(longs, at)
         for c in range(first, last):
-            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, given)
+            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, terms)
         at += step
 
 
 @inner
-def _add_two(hist, view, a, b, place, base, bounds, width, lanes):  # type: ignore[no-untyped-def]
-    """Up to eight plain sums."""
-    first, last = np.uint64(bounds[width]), np.uint64(bounds[width + 1])
+def _add_two(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+    """Add up to eight plain sums."""
+    place, base, lanes = counter.place, counter.base, counter.lanes
+    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
     four, eight = np.uint64(4), np.uint64(8)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
@@ -148,16 +212,17 @@ def _add_two(hist, view, a, b, place, base, bounds, width, lanes):  # type: igno
 
 
 @inner
-def _add_all(hist, stride, words, a, b, fields, columns, listed, c0, c1, lanes, entries, q):  # type: ignore[no-untyped-def]
-    """Any number of plain sums and class columns, codes of any width."""
+def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
+    """Add any number of plain sums and class columns, codes of any width."""
+    words, lanes, entries = counter.views.words, counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
-    stride, four, zero = np.uint64(stride), np.uint64(4), np.uint64(0)
-    q = np.uint64(q)
+    stride, four, zero = np.uint64(counter.stride), np.uint64(4), np.uint64(0)
+    q = np.uint64(counter.classes.shape[0])
     for c in range(c0, c1):
-        if listed[c + 1] - listed[c] < 2:
+        if bounds[c + 1] - bounds[c] < 2:
             continue
-        word, shift = np.uint64(fields[c, WORD_AT]), np.uint64(fields[c, SHIFT])
-        mask, base = np.uint64(fields[c, MASK]), np.uint64(columns[c, 2])
+        field, base = counter.codes[c], np.uint64(counter.columns[c, 2])
+        word, shift, mask = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT]), np.uint64(field[MASK])
         at = entry = zero
         for i in range(np.uint64(a), np.uint64(b)):
             row = (base + ((words[i, word] >> shift) & mask)) * stride
@@ -172,97 +237,109 @@ def _add_all(hist, stride, words, a, b, fields, columns, listed, c0, c1, lanes, 
 
 
 @inner
-def _write_lanes(views, a, b, f, lanes, entries):  # type: ignore[no-untyped-def]
+def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
     """Write out what the records a..b add to the plain sums, and which counts they raise."""
-    longs, shorts = views.longs, views.shorts
+    longs, shorts = counter.views.longs, counter.views.shorts
+    lanes, entries = counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
     begin, stop = np.uint64(a), np.uint64(b)
-    n_quantities = f.quantities.shape[0]
+    n_quantities = counter.quantities.shape[0]
     for j in range(n_quantities):
-        at, field = np.uint64(1 + j), np.uint64(f.quantities[j])
-        square = j - (n_quantities - f.squared)
+        at, field = np.uint64(1 + j), np.uint64(counter.quantities[j])
+        square = j - (n_quantities - counter.squared)
         if square >= 0:
-            apart, floor = np.uint64(f.squares + square - 1 - j), f.floors[square]
+            to_square = np.uint64(counter.squares + square - 1 - j)
+            floor = counter.floors[square]
             for i in range(begin, stop):
                 z = np.int64(longs[i, field])
                 lanes[at] = z
-                above = ((z * z) >> f.shift) - floor
-                lanes[at + apart] = floor + (above & ~(above >> 63))  # no branch, unlike max
+                above = ((z * z) >> counter.shift) - floor
+                lanes[at + to_square] = floor + (above & ~(above >> 63))  # no branch, unlike max
                 at += lane
         else:
             for i in range(begin, stop):
                 lanes[at] = longs[i, field]
                 at += lane
-    q = np.uint64(f.classes.shape[0])
-    for j in range(f.classes.shape[0]):
-        at, field, entry = np.uint64(j), np.uint64(f.classes[j]), np.uint64(f.starts[j])
+    q = np.uint64(counter.classes.shape[0])
+    for j in range(counter.classes.shape[0]):
+        at, field = np.uint64(j), np.uint64(counter.classes[j])
+        entry = np.uint64(counter.starts[j])
         for i in range(begin, stop):
             entries[at] = entry + np.uint64(shorts[i, field])
             at += q
 
 
 @inner
-def count_rows(hist, stride, columns, listed, first_column, last_column, views, a, b, f, tally):  # type: ignore[no-untyped-def]
-    """Add the records a..b to the histograms of those columns that list more than one row."""
-    place, base, lanes, entries = tally.place, tally.base, tally.lanes, tally.entries
-    bounds, longs = tally.bounds, views.longs
+def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type: ignore[no-untyped-def]
+    """Add the records a..b to the histograms of those columns that list more than one row.
+
+    Parameters
+    ----------
+    hist : int64 array
+    bounds : int64 array
+        Where each column's listed rows begin, with the end of the last.
+    first_column, last_column, a, b : int
+    counter : Counter
+    """
+    views, widths = counter.views, counter.bounds
+    # bytes before 16-bit codes, so that the loops below know the type that they read
     for width in range(2):
-        n = bounds[width]
+        n = widths[width]
         for c in range(first_column, last_column):
-            if listed[c + 1] - listed[c] > 1 and f.codes[c, 0] == width:
-                place[n] = f.codes[c, 1]
-                base[n] = columns[c, 2]
+            if bounds[c + 1] - bounds[c] > 1 and counter.codes[c, 0] == width:
+                counter.place[n] = counter.codes[c, 1]
+                counter.base[n] = counter.columns[c, 2]
                 n += 1
-        bounds[width + 1] = n
-    q = f.classes.shape[0]
-    lane = lanes.shape[0] // BLOCK
-    few = q == 0 and lane == stride and lane <= 8 and f.narrow
-    if few and f.whole >= 0:
+        widths[width + 1] = n
+    lane = counter.lanes.shape[0] // BLOCK
+    is_small = lane == counter.stride and lane <= 8
+    few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
+    if few and counter.whole >= 0:
         for start in range(a, b, CACHED):
-            end, at = min(b, start + CACHED), f.whole
-            _add_record(hist, views.bytes, longs, start, end, place, base, bounds, BYTE, at)
-            _add_record(hist, views.shorts, longs, start, end, place, base, bounds, SHORT, at)
+            end = min(b, start + CACHED)
+            _add_record(hist, views.bytes, start, end, BYTE, counter)
+            _add_record(hist, views.shorts, start, end, SHORT, counter)
         return
     for start in range(a, b, BLOCK):
         end = min(b, start + BLOCK)
-        _write_lanes(views, start, end, f, lanes, entries)
+        _write_lanes(start, end, counter)
         if not few:
-            _add_all(
-                hist, stride, views.words, start, end, f.codes, columns, listed,
-                first_column, last_column, lanes, entries, q,
-            )  # fmt: skip
+            _add_all(hist, bounds, first_column, last_column, start, end, counter)
         elif lane == 4:
-            _add_one(hist, views.bytes, start, end, place, base, bounds, BYTE, lanes)
-            _add_one(hist, views.shorts, start, end, place, base, bounds, SHORT, lanes)
+            _add_one(hist, views.bytes, start, end, BYTE, counter)
+            _add_one(hist, views.shorts, start, end, SHORT, counter)
         else:
-            _add_two(hist, views.bytes, start, end, place, base, bounds, BYTE, lanes)
-            _add_two(hist, views.shorts, start, end, place, base, bounds, SHORT, lanes)
+            _add_two(hist, views.bytes, start, end, BYTE, counter)
+            _add_two(hist, views.shorts, start, end, SHORT, counter)
 
 
 @inner
-def count_cells(counts, views, a, b, f):  # type: ignore[no-untyped-def]
+def count_cells(counts, a, b, counter):  # type: ignore[no-untyped-def]
     """Count the judged columns' cells over the records a..b."""
     for i in range(counts.shape[0]):
         counts[i] = 0
-    for j in range(f.cells.shape[0]):
-        at, begin = np.uint64(f.cells[j]), np.uint64(f.cell_starts[j])
+    for j in range(counter.cells.shape[0]):
+        at, begin = np.uint64(counter.cells[j]), np.uint64(counter.cell_starts[j])
         for i in range(np.uint64(a), np.uint64(b)):
-            counts[begin + np.uint64(views.bytes[i, at])] += 1
+            counts[begin + np.uint64(counter.views.bytes[i, at])] += 1
 
 
 @inner
-def count_cells_by_code(hist, width, columns, listed, c0, c1, views, a, b, f):  # type: ignore[no-untyped-def]
+def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
     """Add the records a..b to the cell counts of every code of those columns that vary."""
-    width = np.uint64(width)
+    views, n_judged = counter.views, counter.cells.shape[0]
+    width = np.uint64(counter.cell_starts[n_judged])
+    # a few records at a time, which stay in the cache for all columns
     for start in range(a, b, CACHED):
         begin, end = np.uint64(start), np.uint64(min(b, start + CACHED))
         for c in range(c0, c1):
-            if listed[c + 1] - listed[c] < 2:
+            if bounds[c + 1] - bounds[c] < 2:
                 continue
-            word, shift = np.uint64(f.codes[c, WORD_AT]), np.uint64(f.codes[c, SHIFT])
-            mask, base = np.uint64(f.codes[c, MASK]), np.uint64(columns[c, 2])
-            for j in range(f.cells.shape[0]):
-                at, first = np.uint64(f.cells[j]), np.uint64(f.cell_starts[j])
+            field, base = counter.codes[c], np.uint64(counter.columns[c, 2])
+            word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
+            mask = np.uint64(field[MASK])
+            for j in range(n_judged):
+                at, first = np.uint64(counter.cells[j]), np.uint64(counter.cell_starts[j])
                 for i in range(begin, end):
                     row = base + ((views.words[i, word] >> shift) & mask)
                     hist[row * width + first + np.uint64(views.bytes[i, at])] += 1
@@ -276,11 +353,11 @@ def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  #
     """
     m = bounds[first_column]
     for c in range(first_column, last_column):
-        alone = old[c + 1] - old[c] == 1
+        is_constant = old[c + 1] - old[c] == 1
         for i in range(old[c], old[c + 1]):
             row = rows[i]
             rows[m] = row
-            m += alone or hist[np.int64(row) * stride] > 0
+            m += is_constant or hist[np.int64(row) * stride] > 0
         bounds[c + 1] = m
 
 

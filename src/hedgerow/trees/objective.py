@@ -87,7 +87,7 @@ class Terms(NamedTuple):
     """Rules and layout together, in the form that compiled loops take."""
 
     plain: Plain
-
+    stride: int
     gain: int
     min_leaf: int
     """In the units of the entry `persons`."""
@@ -121,6 +121,7 @@ class Terms(NamedTuple):
         r, w = layout.r, layout.n_listed
         return cls(
             Plain.of(rules, layout),
+            layout.stride,
             rules.gain,
             (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
             layout.persons,
@@ -153,7 +154,7 @@ class Terms(NamedTuple):
 
 @inner
 def admissible(s, t):  # type: ignore[no-untyped-def]
-    """Whether a group with statistics `s` keeps every promise of the terms `t`."""
+    """Return whether a group with statistics `s` keeps every promise of the terms `t`."""
     if s[t.persons] < t.min_leaf:
         return False
     n = s[t.divisor]
@@ -162,8 +163,8 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
             at = t.missing_at[j]
             known = n - s[at] if at > 0 else n
             square = float(s[t.squares + j] - (n - known) * t.floors[j]) * 2.0**t.shift
-            told, public = number_terms(known, float(s[t.sums + j]), square)
-            if told > t.cap[j] * public:
+            gain, public = number_terms(known, float(s[t.sums + j]), square)
+            if gain > t.cap[j] * public:
                 return False
     for j in range(t.largest.shape[0]):
         a, b = t.starts[j], t.starts[j + 1]
@@ -179,8 +180,8 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def keeps_silent(counts, t):  # type: ignore[no-untyped-def]
-    """Whether a group keeps the caps on its judged columns; `counts` are those of their cells."""
+def is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+    """Return whether a group keeps the caps on its judged columns, by the counts of their cells."""
     for j in range(t.cells.shape[0] - 1):
         cap = t.cap[t.cap.shape[0] - t.cells.shape[0] + 1 + j]
         if cap < 1.0:

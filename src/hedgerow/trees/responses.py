@@ -152,7 +152,7 @@ class Responses:
         For every numeric response its indicator among `classes`, or -1.
     center : int array
         What was taken off the scaled values of each numeric response, in units.
-    judged : tuple of Judged
+    judged : tuple of ScoredColumn
         What only the scores of a cap on disclosure ask for; none without a cap.
     """
 

@@ -24,11 +24,11 @@ import numpy.typing as npt
 
 from ..columns.column import ValueCounts
 from ..kernels.exact_sums import scale
-from .grow import DistributedRows, Grown, grow
+from .grow import DistributedRows, grow
 from .node_rows import NodeRows
+from .nodes import LEAF, Grown
 from .objective import Rules
 from .responses import ClassColumn, Quantity, Responses, check_rows
-from .split import LEAF
 from .statistics import SSE, StatisticsLayout, scatter
 
 LG = 100.0
@@ -145,7 +145,7 @@ class Likeness:
 
         Parameters
         ----------
-        rows : Rows
+        rows : NodeRows
             They are moved in place.
         k : int
             Fewest people of a cell.
@@ -162,7 +162,7 @@ class Likeness:
 
         Parameters
         ----------
-        rows : Rows
+        rows : NodeRows
             They are moved in place.
         k : int
             Fewest people of a cell.

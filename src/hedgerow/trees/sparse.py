@@ -20,7 +20,7 @@ import numpy as np
 
 from ..kernels.bits import scatter_apart
 from ..kernels.compiled import inner
-from ..kernels.measures import share_gain
+from ..kernels.measures import entropy, largest, share_gain
 from .category_orders import (
     AXIS_STEPS,
     first_axis,
@@ -34,8 +34,8 @@ from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
 from .statistics import ENTROPY, StatisticsLayout
 
 
-class Alike(NamedTuple):
-    """The entries of one column's codes that are not 0, and where a walk adds them up."""
+class SparseSums(NamedTuple):
+    """Sums of likeness: the entries of one column's codes that are not 0, and sums of a walk."""
 
     begins: Any
     """Where the entries of each code begin, with the end of the last."""
@@ -52,8 +52,8 @@ class Alike(NamedTuple):
     """C of the node."""
 
     @classmethod
-    def of(cls, n_codes: int, layout: Any) -> Alike:
-        """Room for the widest column."""
+    def of(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
+        """Return memory for the widest column."""
         size = layout.size - layout.sums
         weight = np.zeros(size)
         weight[: layout.r] = layout.weight[: layout.r]
@@ -70,95 +70,95 @@ class Alike(NamedTuple):
 
 
 @inner
-def list_alike(hist, stride, present, begin, end, base, c, total, t, room):  # type: ignore[no-untyped-def]
-    """List what the codes of a column hold."""
-    at = begin - begin
-    size = room.weight.shape[0]
+def list_sums(codes, t, sums):  # type: ignore[no-untyped-def]
+    """List the entries that the codes of a column hold."""
+    at = codes.first - codes.first
+    size = sums.weight.shape[0]
     whole = 0.0
     for i in range(size):
-        all_of = float(total[t.sums + i])
-        room.weighted[i] = room.weight[i] * all_of
-        whole += room.weighted[i] * all_of
-    room.whole[0] = whole
-    for k in range(begin, end):
-        row = present[k]
-        room.begins[row - base] = at
-        place = row * stride + t.sums
+        all_of = float(codes.total[t.sums + i])
+        sums.weighted[i] = sums.weight[i] * all_of
+        whole += sums.weighted[i] * all_of
+    sums.whole[0] = whole
+    for k in range(codes.first, codes.last):
+        row = codes.rows[k]
+        sums.begins[row - codes.base] = at
+        place = row * t.stride + t.sums
         for i in range(size):
-            value = hist[place + i]
+            value = codes.hist[place + i]
             if value != 0:
-                room.at[at] = i
-                room.value[at] = float(value)
+                sums.at[at] = i
+                sums.value[at] = float(value)
                 at += 1
         # codes between two that are present hold nothing
-        room.begins[row - base + 1] = at
+        sums.begins[row - codes.base + 1] = at
 
 
 @inner
-def walk_alike(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, room
-):
-    """The best of the left sides that rows of a histogram make, one after the other or alone.
+def walk_sums(codes, extra, is_gray, is_alone, best, t, search, sums):  # type: ignore[no-untyped-def]
+    """Return the best of the left sides that rows of a histogram make, in turn or each alone.
 
     As `split._walk`; returns (gain, step), step 0 where nothing beats `best`.
     """
-    left, weight, weighted = room.left, room.weight, room.weighted
-    n, whole = float(total[t.divisor]), room.whole[0]
-    m = last - first
+    hist, total, base = codes.hist, codes.total, codes.base
+    left, weight, weighted = sums.left, sums.weight, sums.weighted
+    n, whole = float(total[t.divisor]), sums.whole[0]
+    m = codes.last - codes.first
     nl = persons = total[0] - total[0]
     square = cross = 0.0
-    chosen = 0
+    best_step = 0
     if extra != NOWHERE:
-        nl, persons = hist[extra * stride + t.divisor], hist[extra * stride + t.persons]
-        for e in range(room.begins[extra - base], room.begins[extra - base + 1]):
-            i, value = room.at[e], room.value[e]
+        nl, persons = hist[extra * t.stride + t.divisor], hist[extra * t.stride + t.persons]
+        for e in range(sums.begins[extra - base], sums.begins[extra - base + 1]):
+            i, value = sums.at[e], sums.value[e]
             left[i] = value
             square += weight[i] * value * value
             cross += weighted[i] * value
-    for step in range(1, m + alone):
-        row = rows[first + step - 1]
-        if alone:
+    for step in range(1, m + is_alone):
+        row = codes.rows[codes.first + step - 1]
+        if is_alone:
             nl, persons = nl - nl, persons - persons
             square = cross = 0.0
-        nl += hist[row * stride + t.divisor]
-        persons += hist[row * stride + t.persons]
-        for e in range(room.begins[row - base], room.begins[row - base + 1]):
-            i, value = room.at[e], room.value[e]
-            before = 0.0 if alone else left[i]
+        nl += hist[row * t.stride + t.divisor]
+        persons += hist[row * t.stride + t.persons]
+        for e in range(sums.begins[row - base], sums.begins[row - base + 1]):
+            i, value = sums.at[e], sums.value[e]
+            before = 0.0 if is_alone else left[i]
+            # (before + value)^2 - before^2: entries that do not change cost nothing
             square += weight[i] * value * (2.0 * before + value)
             cross += weighted[i] * value
-            if not alone:
+            if not is_alone:
                 left[i] = before + value
         if persons < t.min_leaf:
             continue
         if total[t.persons] - persons < t.min_leaf:
-            if alone:
+            if is_alone:
                 continue
             break
         fl = float(nl)
         gain = (n * square - 2.0 * fl * cross) / (fl * (n - fl))
         gain += fl * whole / (n * (n - fl))
         if gain > best * (1.0 + TIE) and gain > 0.0:
-            best, chosen = gain, step
+            best, best_step = gain, step
     for i in range(left.shape[0]):
         left[i] = 0.0
-    return best, chosen
+    return best, best_step
 
 
-NODE, HELD, PAIRS, BRIEF, WORK = range(5)
-"""Entries of `Listed.state`: first record of the node, classes it holds, pairs of the column,
-whether the orders of its classes are brief, steps since somebody asked."""
+CLASSES, PAIRS, BRIEF, WORK = range(4)
+"""Entries of `SparseClasses.state`: classes of the node, pairs of the column,
+whether the orders of its classes are brief, steps since it was read."""
 SLACK = 1e-11
-"""What is nearer to a cap is asked exactly."""
+"""What is nearer to a cap is computed anew from the counts, which rounding has not touched."""
 
 
-class Listed(NamedTuple):
+class SparseClasses(NamedTuple):
     """What the codes of one column hold in one node, and where a walk adds it up."""
 
     words: Any
     codes: Any
     shorts: Any
-    classes: Any
+    fields: Any
     """The records: words, `Format.codes`, 16-bit fields, positions of the listed classes."""
     starts: Any
     weight: Any
@@ -174,11 +174,13 @@ class Listed(NamedTuple):
     entropy: Any
     """Per column what `Rules` ask."""
     records: Any
-    """The node's records by class, for every class column, and room to sort them."""
-    held: Any
-    """Places of the classes that the node holds, ascending."""
+    """The node's records by class, for every class column, and a buffer to sort them."""
+    present: Any
+    """Places of the classes that occur in the node, ascending."""
+    column: Any
+    """The class column of each of them."""
     total: Any
-    """Their counts by place, 0 elsewhere."""
+    """Their counts by place, 0 at the others."""
     begins: Any
     ends: Any
     """Where the pairs of every code stand."""
@@ -186,12 +188,12 @@ class Listed(NamedTuple):
     value: Any
     """The pairs: place and count."""
     first: Any
-    """Where the codes of every held class begin, with the end of the last."""
+    """Where the codes of every class that occurs begin, with the end of the last."""
     holder: Any
     share: Any
     """The pairs once more by class: position of the code, and its share of the class."""
     at: Any
-    """By place: the position among the held ones."""
+    """By place: the position among those that occur."""
     marked: Any
     left: Any
     """Counts of the left side by place, all 0 between two walks."""
@@ -200,7 +202,7 @@ class Listed(NamedTuple):
     cross: Any
     whole: Any
     """A, B and C per column."""
-    told: Any
+    scores: Any
     """Per column: sums of public shares and losses over the left side and over the node."""
     mixed: Any
     """Per column what the left side's entropy differs by from the node's."""
@@ -208,14 +210,14 @@ class Listed(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> Listed:
-        """Room for nodes of up to n records and columns of up to `widest` codes."""
+    def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
+        """Return memory for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
         starts, weight, public, loss = layout.listed
         w, r, size = len(weight), layout.r, int(starts[-1])
         last = starts[1:] - 1
         missing = np.where(public[last] < 0, last, -1)
-        held = min(size, n * w)
+        most = min(size, n * w)
         return cls(
             rows.words,
             rows.format.codes,
@@ -231,13 +233,14 @@ class Listed(NamedTuple):
             rules.share[:w],
             rules.entropy[:w],
             np.zeros((w + 1, n), np.int64),
-            np.zeros(held, np.int64),
+            np.zeros(most, np.int64),
+            np.zeros(most, np.int64),
             np.zeros(size, np.int64),
             np.zeros(widest, np.int64),
             np.zeros(widest, np.int64),
             np.zeros(n * w, np.int32),
             np.zeros(n * w, np.int32),
-            np.zeros(held + 1, np.int64),
+            np.zeros(most + 1, np.int64),
             np.zeros(n * w, np.int32),
             np.zeros(n * w),
             np.zeros(size, np.int32),
@@ -249,14 +252,14 @@ class Listed(NamedTuple):
             np.zeros(w, np.int64),
             np.zeros((w, 4)),
             np.zeros(w),
-            np.zeros((2, r + held)),
-            np.zeros(5, np.int64),
+            np.zeros((2, r + most)),
+            np.zeros(4, np.int64),
         )
 
 
 @inner
 def _sorted_by_class(shorts, at, a, m, records, spare):  # type: ignore[no-untyped-def]
-    """Write the records a .. a + m by class, by eight bits after eight; `spare` has as much room."""
+    """Write the records a .. a + m by class, by eight bits after eight; `spare` has as much classes."""
     counts = np.zeros(257, np.int64)
     high = 0
     for i in range(m):
@@ -266,268 +269,266 @@ def _sorted_by_class(shorts, at, a, m, records, spare):  # type: ignore[no-untyp
         if shift and high == 0:
             break
         counts[:] = 0
-        given, made = (records, spare) if shift else (spare, records)
+        source, target = (records, spare) if shift else (spare, records)
         for i in range(m):
-            counts[((shorts[given[i], at] >> shift) & 255) + 1] += 1
+            counts[((shorts[source[i], at] >> shift) & 255) + 1] += 1
         for digit in range(256):
             counts[digit + 1] += counts[digit]
         for i in range(m):
-            digit = (shorts[given[i], at] >> shift) & 255
-            made[counts[digit]] = given[i]
+            digit = (shorts[source[i], at] >> shift) & 255
+            target[counts[digit]] = source[i]
             counts[digit] += 1
     if high > 0:
         records[:m] = spare[:m]
 
 
 @inner
-def list_node(a, b, room):  # type: ignore[no-untyped-def]
+def list_node(a, b, classes):  # type: ignore[no-untyped-def]
     """List the classes that the records a..b hold."""
-    state, held, total, records = room.state, room.held, room.total, room.records
-    for h in range(state[HELD]):
-        total[held[h]] = 0
-    m, n_held = b - a, 0
-    for j in range(room.weight.shape[0]):
-        _sorted_by_class(room.shorts, room.classes[j], a, m, records[j], records[-1])
+    state, present, total, records = classes.state, classes.present, classes.total, classes.records
+    for h in range(state[CLASSES]):
+        total[present[h]] = 0
+    m, n_present = b - a, 0
+    for j in range(classes.weight.shape[0]):
+        _sorted_by_class(classes.shorts, classes.fields[j], a, m, records[j], records[-1])
         last = -1
         for i in range(m):
-            place = room.starts[j] + room.shorts[records[j, i], room.classes[j]]
+            place = classes.starts[j] + classes.shorts[records[j, i], classes.fields[j]]
             if place != last:
-                held[n_held] = last = place
-                room.at[place] = n_held
-                n_held += 1
+                present[n_present] = last = place
+                classes.at[place], classes.column[n_present] = n_present, j
+                n_present += 1
             total[place] += 1
-        room.whole[j] = 0
-        room.told[j, 2] = room.told[j, 3] = 0.0
-    j = 0
-    for h in range(n_held):
-        place = held[h]
-        while place >= room.starts[j + 1]:
-            j += 1
+        classes.whole[j] = 0
+        classes.scores[j, 2] = classes.scores[j, 3] = 0.0
+    for h in range(n_present):
+        place, j = present[h], classes.column[h]
         count = total[place]
-        room.whole[j] += count * count
-        if place != room.missing[j]:
-            room.told[j, 2] += count * room.public[place]
-            room.told[j, 3] += count * room.loss[place]
-    state[NODE], state[HELD] = a, n_held
-    state[WORK] += m * room.weight.shape[0]
+        classes.whole[j] += count * count
+        if place != classes.missing[j]:
+            classes.scores[j, 2] += count * classes.public[place]
+            classes.scores[j, 3] += count * classes.loss[place]
+    state[CLASSES] = n_present
+    state[WORK] += m * classes.weight.shape[0]
 
 
 @inner
-def list_column(hist, stride, present, begin, end, base, c, total, t, room):  # type: ignore[no-untyped-def]
+def list_classes(codes, t, classes):  # type: ignore[no-untyped-def]
     """List the pairs of a column's codes."""
     at = m = 0
-    for k in range(begin, end):
-        row = present[k]
-        records = hist[row * stride]
-        room.begins[row - base] = room.ends[row - base] = at
-        at += records * room.weight.shape[0]
+    base, field = codes.base, classes.codes[codes.column]
+    for k in range(codes.first, codes.last):
+        row = codes.rows[k]
+        records = codes.hist[row * t.stride]
+        classes.begins[row - base] = classes.ends[row - base] = at
+        at += records * classes.weight.shape[0]
         m += records
-    word, shift = room.codes[c, WORD_AT], np.uint64(room.codes[c, SHIFT])
-    mask = np.uint64(room.codes[c, MASK])
+    word, shift, mask = field[WORD_AT], np.uint64(field[SHIFT]), np.uint64(field[MASK])
     pairs = 0
-    for j in range(room.weight.shape[0]):
+    for j in range(classes.weight.shape[0]):
         for i in range(m):
-            record = room.records[j, i]
-            code = (room.words[record, word] >> shift) & mask
-            place = room.starts[j] + room.shorts[record, room.classes[j]]
-            end_of = room.ends[code]
-            if end_of > room.begins[code] and room.place[end_of - 1] == place:
-                room.value[end_of - 1] += 1
+            record = classes.records[j, i]
+            code = (classes.words[record, word] >> shift) & mask
+            place = classes.starts[j] + classes.shorts[record, classes.fields[j]]
+            end_of = classes.ends[code]
+            if end_of > classes.begins[code] and classes.place[end_of - 1] == place:
+                classes.value[end_of - 1] += 1
             else:
-                room.place[end_of], room.value[end_of] = place, 1
-                room.ends[code] = end_of + 1
+                classes.place[end_of], classes.value[end_of] = place, 1
+                classes.ends[code] = end_of + 1
                 pairs += 1
-    room.state[PAIRS] = pairs
-    room.state[WORK] += m * room.weight.shape[0]
+    classes.state[PAIRS] = pairs
+    classes.state[WORK] += m * classes.weight.shape[0]
 
 
 @inner
-def bring(code, sign, t, room):  # type: ignore[no-untyped-def]
+def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
     """Bring what a code holds to the left side, or back."""
-    left, j = room.left, 0
-    for e in range(room.begins[code], room.ends[code]):
-        place, value = room.place[e], sign * np.int64(room.value[e])
-        while place >= room.starts[j + 1]:
+    left, j = classes.left, 0
+    for e in range(classes.begins[code], classes.ends[code]):
+        place, value = classes.place[e], sign * np.int64(classes.value[e])
+        while place >= classes.starts[j + 1]:
             j += 1
-        before, whole = left[place], room.total[place]
+        before, whole = left[place], classes.total[place]
         after = before + value
         left[place] = after
-        room.square[j] += value * (before + after)
-        room.cross[j] += value * whole
-        if room.cap[j] < 1.0 and place != room.missing[j]:
-            room.told[j, 0] += value * room.public[place]
-            room.told[j, 1] += value * room.loss[place]
+        classes.square[j] += value * (before + after)
+        classes.cross[j] += value * whole
+        if classes.cap[j] < 1.0 and place != classes.missing[j]:
+            classes.scores[j, 0] += value * classes.public[place]
+            classes.scores[j, 1] += value * classes.loss[place]
         if t.gain == ENTROPY:
-            room.mixed[j] += xlogx(after, t) + xlogx(whole - after, t)
-            room.mixed[j] -= xlogx(before, t) + xlogx(whole - before, t)
+            classes.mixed[j] += xlogx(after, t) + xlogx(whole - after, t)
+            classes.mixed[j] -= xlogx(before, t) + xlogx(whole - before, t)
 
 
 @inner
-def take_back(rows, first, last, extra, base, room):  # type: ignore[no-untyped-def]
-    """Leave nothing of these rows' codes on the left side, nor of the row `extra`."""
+def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
+    """Leave nothing of the codes before `last` on the left side, nor of the row `extra`."""
+    first = codes.first
     for k in range(first - (extra != NOWHERE), last):
-        code = (rows[k] if k >= first else extra) - base
-        for e in range(room.begins[code], room.ends[code]):
-            room.left[room.place[e]] = 0
-    for j in range(room.weight.shape[0]):
-        room.square[j] = room.cross[j] = 0
-        room.told[j, 0] = room.told[j, 1] = room.mixed[j] = 0.0
+        code = (codes.rows[k] if k >= first else extra) - codes.base
+        for e in range(classes.begins[code], classes.ends[code]):
+            classes.left[classes.place[e]] = 0
+    for j in range(classes.weight.shape[0]):
+        classes.square[j] = classes.cross[j] = 0
+        classes.scores[j, 0] = classes.scores[j, 1] = classes.mixed[j] = 0.0
 
 
 @inner
-def gain_of_listed(n, nl, t, room):  # type: ignore[no-untyped-def]
+def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
     """What a split gains by the listed classes."""
     value = 0.0
-    room.state[WORK] += 1
+    classes.state[WORK] += 1
     if t.gain == ENTROPY:
-        apart = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
-        for j in range(room.weight.shape[0]):
-            value += room.weight[j] * (apart + room.mixed[j])
+        sides = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
+        for j in range(classes.weight.shape[0]):
+            value += classes.weight[j] * (sides + classes.mixed[j])
         return above_rounding(value, n, t)
-    for j in range(room.weight.shape[0]):
-        value += room.weight[j] * scatter_apart(n, nl, room.square[j], room.cross[j], room.whole[j])
+    for j in range(classes.weight.shape[0]):
+        value += classes.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
     return value / (float(n) * float(nl) * float(n - nl))
 
 
 @inner
-def admits_listed(n, nl, room):  # type: ignore[no-untyped-def]
-    """Whether both sides keep what is asked of the listed classes."""
-    for j in range(room.weight.shape[0]):
-        if room.cap[j] < 1.0 and not (
-            _silent(j, nl, False, room) and _silent(j, n - nl, True, room)
+def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
+    """Return whether both sides keep the promises about the listed classes."""
+    for j in range(classes.weight.shape[0]):
+        if classes.cap[j] < 1.0 and not (
+            _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
             return False
-        if room.largest[j] < 1.0 or room.entropy[j] > 0.0:
-            for side in range(2):
-                here, most, mixed = (n - nl if side else nl), 0, 0.0
-                for h in range(room.state[HELD]):
-                    place = room.held[h]
-                    if room.starts[j] <= place < room.starts[j + 1]:
-                        count = room.left[place]
-                        if side:
-                            count = room.total[place] - count
-                        if count > 0:
-                            most = max(most, count)
-                            mixed -= count / here * np.log(count / here)
-                if room.largest[j] < 1.0 and most > room.largest[j] * here:
+        if classes.largest[j] < 1.0 or classes.entropy[j] > 0.0:
+            for is_right in range(2):
+                size, m = (n - nl if is_right else nl), 0
+                for h in range(classes.state[CLASSES]):
+                    place = classes.present[h]
+                    if classes.starts[j] <= place < classes.starts[j + 1]:
+                        count = classes.left[place]
+                        classes.side[m] = classes.total[place] - count if is_right else count
+                        m += 1
+                if classes.largest[j] < 1.0 and (
+                    largest(classes.side, 0, m) > classes.largest[j] * size
+                ):
                     return False
-                if room.entropy[j] > 0.0 and mixed < room.entropy[j]:
+                if classes.entropy[j] > 0.0 and (
+                    entropy(classes.side, 0, m, size) < classes.entropy[j]
+                ):
                     return False
     return True
 
 
 @inner
-def _silent(j, n, other, room):  # type: ignore[no-untyped-def]
-    """Whether a side keeps the cap on a column; `other` is the right one."""
-    square, shares, lost = np.float64(room.square[j]), room.told[j, 0], room.told[j, 1]
-    gone = room.missing[j]
-    away = room.left[gone] if gone >= 0 else 0
-    if other:
-        square = np.float64(room.whole[j] - 2 * room.cross[j] + room.square[j])
-        shares, lost = room.told[j, 2] - shares, room.told[j, 3] - lost
-        away = room.total[gone] - away if gone >= 0 else 0
-    square -= float(away) * float(away)
-    known = float(n - away)
-    told = square - 2.0 * known * shares + known * known * room.shares[j]
-    limit = room.cap[j] * known * lost
-    if abs(told - limit) > SLACK * (room.whole[j] + known * known):
-        return told <= limit
-    begin, end = room.starts[j], room.starts[j + 1] - (gone >= 0)
+def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
+    """Return whether a side keeps the cap on a column."""
+    square, lost = np.float64(classes.square[j]), classes.scores[j, 1]
+    shares, missing = classes.scores[j, 0], classes.missing[j]
+    n_missing = classes.left[missing] if missing >= 0 else 0
+    if is_right:
+        square = np.float64(classes.whole[j] - 2 * classes.cross[j] + classes.square[j])
+        shares, lost = classes.scores[j, 2] - shares, classes.scores[j, 3] - lost
+        n_missing = classes.total[missing] - n_missing if missing >= 0 else 0
+    square -= float(n_missing) * float(n_missing)
+    known = float(n - n_missing)
+    gain = square - 2.0 * known * shares + known * known * classes.shares[j]
+    limit = classes.cap[j] * known * lost
+    # sums that were changed step by step are off by rounding: only near the cap it matters
+    if abs(gain - limit) > SLACK * (classes.whole[j] + known * known):
+        return gain <= limit
+    begin, end = classes.starts[j], classes.starts[j + 1] - (missing >= 0)
     for place in range(begin, end):
-        count = room.left[place]
-        room.side[place] = room.total[place] - count if other else count
-    exact, gain, lost = share_gain(room.side, begin, end, room.public, room.loss)
-    return gain <= room.cap[j] * exact * lost
+        count = classes.left[place]
+        classes.side[place] = classes.total[place] - count if is_right else count
+    exact, gain, lost = share_gain(classes.side, begin, end, classes.public, classes.loss)
+    return gain <= classes.cap[j] * exact * lost
 
 
 @inner
-def left_is_larger(present, begin, m, base, goes_left, n, nl, t, room):  # type: ignore[no-untyped-def]
-    """Whether the left side has the smaller share of the first class that tells the sides apart."""
+def left_is_larger(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped-def]
+    """Return whether the left side has the smaller share of the first class whose shares differ."""
     if t.r > 0:
         return False
-    for k in range(m):
+    for k in range(codes.last - codes.first):
         if goes_left[k]:
-            bring(present[begin + k] - base, 1, t, room)
-    left, right, apart = float(nl), float(n - nl), 0.0
-    for h in range(room.state[HELD]):
-        place = room.held[h]
-        if place >= room.starts[1] or apart != 0.0:
+            bring(codes.rows[codes.first + k] - codes.base, 1, t, classes)
+    left, right, difference = float(nl), float(codes.total[t.divisor] - nl), 0.0
+    for h in range(classes.state[CLASSES]):
+        place = classes.present[h]
+        if place >= classes.starts[1] or difference != 0.0:
             break
-        there = float(room.total[place] - room.left[place])
-        apart = there * left - float(room.left[place]) * right
-    take_back(present, begin, begin + m, NOWHERE, base, room)
-    return apart > 0.0
+        there = float(classes.total[place] - classes.left[place])
+        difference = there * left - float(classes.left[place]) * right
+    take_back(codes, codes.last, NOWHERE, classes)
+    return difference > 0.0
 
 
 @inner
-def work_of(room):  # type: ignore[no-untyped-def]
+def work_of(classes):  # type: ignore[no-untyped-def]
     """Steps since this was asked."""
-    work = room.state[WORK]
-    room.state[WORK] = 0
+    work = classes.state[WORK]
+    classes.state[WORK] = 0
     return work
 
 
 STEPS, MOST_STEPS = 1 << 8, 1 << 25
 """Steps that the orders of all classes may take for every record, and for a node. Beyond, the
-codes without a class are not told apart in its order: all of them stand on one side."""
+codes without a class stand together in its order, all of them on one side."""
 
 
 @inner
-def list_holders(hist, stride, present, begin, m, base, n_channels, total, t, room):  # type: ignore[no-untyped-def]
-    """List which codes hold each class; returns how many orders they give beside the means.
+def list_holders(codes, n_channels, t, classes):  # type: ignore[no-untyped-def]
+    """List which codes hold each class; returns how many orders they give beyond those of means.
 
-    One for every held class, one for all others, which leave the codes as they are, and the
+    One for every class that occurs, one for all others, which leave the codes as they are, and the
     main axis where there are two responses or classes.
     """
-    first, holder, share, state = room.first, room.holder, room.share, room.state
-    n_held = state[HELD]
-    for h in range(n_held + 1):
+    base, begin, m = codes.base, codes.first, codes.last - codes.first
+    first, holder, share, state = classes.first, classes.holder, classes.share, classes.state
+    n_present = state[CLASSES]
+    for h in range(n_present + 1):
         first[h] = 0
     for k in range(m):
-        code = present[begin + k] - base
-        for e in range(room.begins[code], room.ends[code]):
-            first[room.at[room.place[e]] + 1] += 1
-    for h in range(n_held):
+        code = codes.rows[begin + k] - base
+        for e in range(classes.begins[code], classes.ends[code]):
+            first[classes.at[classes.place[e]] + 1] += 1
+    for h in range(n_present):
         first[h + 1] += first[h]
-    n = total[t.divisor]
+    n = codes.total[t.divisor]
     for k in range(m):
-        row = np.int64(present[begin + k])
+        row = np.int64(codes.rows[begin + k])
         code = row - base
-        here = hist[row * stride + t.divisor]
-        for e in range(room.begins[code], room.ends[code]):
-            place = room.place[e]
-            h = room.at[place]
+        here = codes.hist[row * t.stride + t.divisor]
+        for e in range(classes.begins[code], classes.ends[code]):
+            place = classes.place[e]
+            h = classes.at[place]
             holder[first[h]] = k
-            share[first[h]] = float(room.value[e]) / here - float(room.total[place]) / n
+            share[first[h]] = float(classes.value[e]) / here - float(classes.total[place]) / n
             first[h] += 1
-    for h in range(n_held, 0, -1):
+    for h in range(n_present, 0, -1):
         first[h] = first[h - 1]
     first[0] = 0
-    steps = n_held * (m + state[PAIRS])
-    state[BRIEF] = steps > min(STEPS * total[0], MOST_STEPS)
-    size = room.total.shape[0]
-    return n_held + (n_held < size) + (n_channels + size > 1)
+    steps = n_present * (m + state[PAIRS])
+    state[BRIEF] = steps > min(STEPS * codes.total[0], MOST_STEPS)
+    size = classes.total.shape[0]
+    return n_present + (n_present < size) + (n_channels + size > 1)
 
 
 @inner
-def write_listed_order(  # type: ignore[no-untyped-def]
-    hist, stride, present, begin, m, sequence, n_channels, total, t, space, room
-):
+def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
     """Write the codes in the order of one response or class, or of their main axis."""
     if sequence < n_channels:
-        return write_order(
-            hist, stride, present, begin, m, sequence, n_channels, total, t, space, ()
-        )
-    key, order, held = space.key, space.order, room.held
-    n_held = room.state[HELD]
-    size = room.total.shape[0]
+        return write_order(codes, sequence, n_channels, t, search, ())
+    key, order, present = search.key, search.order, classes.present
+    m = codes.last - codes.first
+    n_present = classes.state[CLASSES]
+    size = classes.total.shape[0]
     number = sequence - n_channels
     gap = 0
-    while gap < n_held and held[gap] == gap:
+    while gap < n_present and present[gap] == gap:
         gap += 1
     last = written = m
-    if number == n_held + (n_held < size):
-        _main_axis(hist, stride, present, begin, m, n_channels, total, t, space, room)
+    if number == n_present + (n_present < size):
+        _main_axis(codes, n_channels, t, search, classes)
         level(key, m)
         sort_places(key, m, order)
     elif number == gap:
@@ -535,107 +536,100 @@ def write_listed_order(  # type: ignore[no-untyped-def]
             order[0, k] = k
     else:
         h = number - (number > gap)
-        begin_of, end_of = room.first[h], room.first[h + 1]
+        begin_of, end_of = classes.first[h], classes.first[h + 1]
         few = end_of - begin_of
-        j = 0
-        while held[h] >= room.starts[j + 1]:
-            j += 1
-        sign = -1.0 if room.state[BRIEF] else 1.0
+        j = classes.column[h]
+        sign = -1.0 if classes.state[BRIEF] else 1.0
         for i in range(few):
-            key[i] = room.share[begin_of + i] * np.sqrt(room.weight[j]) * sign
+            key[i] = classes.share[begin_of + i] * np.sqrt(classes.weight[j]) * sign
         sort_places(key, few, order)
         for i in range(few):
-            order[1, i] = room.holder[begin_of + order[0, i]]
-        if room.state[BRIEF]:
+            order[1, i] = classes.holder[begin_of + order[0, i]]
+        if classes.state[BRIEF]:
             for i in range(few):
                 order[0, i] = order[1, i]
             last, written = few + (few < m), few
         else:
             for i in range(few):
-                room.marked[order[1, i]] = 1
+                classes.marked[order[1, i]] = 1
             # from the back, since the places of the holders still stand in front
             for i in range(few):
                 key[i] = order[1, i]
             at = 0
             for k in range(m):
-                if room.marked[k]:
-                    room.marked[k] = 0
+                if classes.marked[k]:
+                    classes.marked[k] = 0
                 else:
                     order[0, at] = k
                     at += 1
             for i in range(few):
                 order[0, at + i] = np.int64(key[i])
     for k in range(written):
-        space.rows[k] = present[begin + order[0, k]]
+        search.rows[k] = codes.rows[codes.first + order[0, k]]
     return last
 
 
 @inner
-def _main_axis(hist, stride, present, begin, m, r, total, t, space, room):  # type: ignore[no-untyped-def]
-    """`category_orders.principal_axis`, of the pairs alone: scores of the codes in `space.key`."""
-    key, means, held, weight = space.key, space.means, room.held, room.weight
-    axis, moved = room.axis[0], room.axis[1]
-    n_held = room.state[HELD]
-    d = r + n_held
+def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
+    """Write the scores that `category_orders` gives on the main axis, from the pairs alone."""
+    key, means, present, weight = search.key, search.means, classes.present, classes.weight
+    m, total = codes.last - codes.first, codes.total
+    axis, moved = classes.axis[0], classes.axis[1]
+    n_present = classes.state[CLASSES]
+    d = r + n_present
     n = float(total[t.divisor])
     for a in range(d):
         moved[a] = 0.0
     for k in range(m):
-        here = hist[present[begin + k] * stride + t.divisor]
+        here = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
         for a in range(r):
             moved[a] += here * means[k * r + a] * means[k * r + a]
-    j = 0
-    for h in range(n_held):
-        while held[h] >= room.starts[j + 1]:
-            j += 1
-        told = float(room.total[held[h]]) / n
+    for h in range(n_present):
+        j = classes.column[h]
+        in_node = float(classes.total[present[h]]) / n
         rest = n
-        for e in range(room.first[h], room.first[h + 1]):
-            here = hist[present[begin + room.holder[e]] * stride + t.divisor]
-            moved[r + h] += here * room.share[e] * room.share[e]
+        for e in range(classes.first[h], classes.first[h + 1]):
+            row = codes.rows[codes.first + classes.holder[e]]
+            here = codes.hist[row * t.stride + t.divisor]
+            moved[r + h] += here * classes.share[e] * classes.share[e]
             rest -= here
-        moved[r + h] = weight[j] * (moved[r + h] + rest * told * told)
+        moved[r + h] = weight[j] * (moved[r + h] + rest * in_node * in_node)
     first_axis(moved, d, axis)
     for steps in range(AXIS_STEPS + 1):
         # what every code scores on the axis; classes that it does not hold are in `common`
-        common, j = 0.0, 0
-        for h in range(n_held):
-            while held[h] >= room.starts[j + 1]:
-                j += 1
-            common -= float(room.total[held[h]]) / n * np.sqrt(weight[j]) * axis[r + h]
+        common = 0.0
+        for h in range(n_present):
+            j = classes.column[h]
+            common -= float(classes.total[present[h]]) / n * np.sqrt(weight[j]) * axis[r + h]
         for k in range(m):
             score = common
             for a in range(r):
                 score += means[k * r + a] * axis[a]
             key[k] = score
-        j = 0
-        for h in range(n_held):
-            while held[h] >= room.starts[j + 1]:
-                j += 1
+        for h in range(n_present):
+            j = classes.column[h]
             step = np.sqrt(weight[j]) * axis[r + h]
-            told = float(room.total[held[h]]) / n
-            for e in range(room.first[h], room.first[h + 1]):
-                key[room.holder[e]] += (room.share[e] + told) * step
+            in_node = float(classes.total[present[h]]) / n
+            for e in range(classes.first[h], classes.first[h + 1]):
+                key[classes.holder[e]] += (classes.share[e] + in_node) * step
         if steps == AXIS_STEPS:
             break
         for a in range(d):
             moved[a] = 0.0
         every = 0.0
         for k in range(m):
-            score = hist[present[begin + k] * stride + t.divisor] * key[k]
+            score = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor] * key[k]
             every += score
             for a in range(r):
                 moved[a] += score * means[k * r + a]
-        j = 0
-        for h in range(n_held):
-            while held[h] >= room.starts[j + 1]:
-                j += 1
-            told = float(room.total[held[h]]) / n
+        for h in range(n_present):
+            j = classes.column[h]
+            in_node = float(classes.total[present[h]]) / n
             inside = 0.0
-            for e in range(room.first[h], room.first[h + 1]):
-                k = room.holder[e]
-                here = hist[present[begin + k] * stride + t.divisor]
-                inside += here * key[k] * (room.share[e] + told)
-            moved[r + h] = np.sqrt(weight[j]) * (inside - told * every)
+            for e in range(classes.first[h], classes.first[h + 1]):
+                k = classes.holder[e]
+                here = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
+                inside += here * key[k] * (classes.share[e] + in_node)
+            moved[r + h] = np.sqrt(weight[j]) * (inside - in_node * every)
         if not next_axis(moved, d, axis):
             break

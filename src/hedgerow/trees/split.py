@@ -16,99 +16,65 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.bits import trailing_zeros
-from ..kernels.compiled import inner, kernel
+from ..kernels.compiled import inner, kernel, merged
 from ..kernels.measures import number_terms
-from .category_orders import category_means
-from .dispatch import (
-    admits_beside,
-    at_once,
-    bring,
-    by_room,
-    gain_beside,
-    left_is_larger,
-    list_column,
-    order_codes,
-    orders_beside,
-    take_back,
+from . import sparse
+from .category_orders import category_means, write_order
+from .dispatch import by_type
+from .histogram import (
+    CodeSums,
+    Counter,
+    Histograms,
+    aligned,
+    count_cells_by_code,
+    count_rows,
+    keep_counted,
 )
-from .histogram import Fields, Tally, aligned, count_cells_by_code, count_rows, keep_counted
 from .node_rows import NodeRows, Predictors
-from .objective import NOWHERE, TIE, Terms, admissible, gain_of, keeps_silent
-from .sparse import Alike, walk_alike
+from .nodes import LEAF
+from .objective import NOWHERE, TIE, Terms, admissible, gain_of, is_within_caps
+from .sparse import SparseSums, list_sums, walk_sums
 from .statistics import StatisticsLayout
 
 Ints = npt.NDArray[np.int64]
 
 EXHAUSTIVE = 10
 """Up to so many present categories, all binary subsets are tried."""
-LEAF = -1
-ALIGN = 8
-"""A column's histogram begins at a multiple of so many codes."""
 LEFT, RIGHT, BEST = range(3)
-"""Rows of `Space.stats`."""
+"""Rows of `Search.stats` and `Search.sides`."""
 
 
-class Histograms(NamedTuple):
-    """Where the histograms of the columns stand, one after the other.
-
-    Row b + c of a histogram, which begins at (b + c) * stride, is the statistics
-    vector of code c of the column whose base is b.
-    """
-
-    columns: Any
-    """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""
-    n_rows: int
-    stride: int
-
-    @classmethod
-    def of(cls, predictors: Predictors, layout: Any) -> Histograms:
-        """The place of every column's histogram."""
-        width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
-        ends = np.cumsum(width)
-        columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
-        stride = -(-layout.size // 4) * 4  # sums are added four at a time
-        return cls(columns.astype(np.int64), int(ends[-1]) if len(ends) else 0, stride)
-
-    def listed(self) -> tuple[Any, Any]:
-        """All rows, column after column, and where each column's begin, with the end of the last."""
-        sizes = self.columns[:, 0] + 1
-        rows = [b + np.arange(n) for n, b in zip(sizes, self.columns[:, 2], strict=True)]
-        return (
-            np.concatenate([np.zeros(0), *rows]).astype(np.int32),
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        )
-
-
-class Space(NamedTuple):
-    """Where a search works and leaves what it found; one for each thread."""
+class Search(NamedTuple):
+    """Memory of a search and its result; one for each thread."""
 
     bounds: Any
     """Where each column's listed rows begin, with the end of the last."""
     best: Any
     """The best gain so far."""
-    found: Any
+    split: Any
     """Its column, last code left, first code right, whether missing values go left."""
     subset: Any
-    """Which codes go left."""
+    """By code, whether it goes left."""
     stats: Any
     """Statistics vectors: of a candidate's sides, and of the best split's left one."""
     goes_left: Any
+    """By place among the codes that occur, whether it goes left."""
     means: Any
     key: Any
     rows: Any
     order: Any
-    judging: Any
-    """1 while candidates are asked for their judged columns, whose cells are then counted."""
+    is_judging: Any
+    """1 while candidates must keep the caps on judged columns, whose cells are then counted."""
     cells: Any
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
     """The same of a candidate's left and right side, and of the node."""
-    beside: Any
-    """`Alike` where likeness is asked for, `Listed` where classes are listed, else nothing."""
+    extras: Any
+    """`SparseSums` for likeness, `SparseClasses` where classes are listed, else nothing."""
 
     @classmethod
-    def of(cls, histograms: Histograms, layout: Any, listed: Any = ()) -> Space:
-        """Room to search columns of these histograms."""
+    def of(cls, histograms: Histograms, layout: StatisticsLayout, classes: Any = ()) -> Search:
+        """Return memory to search columns of these histograms."""
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
         many = int(n_codes[ordered == 0].max(initial=0)) + 1
@@ -118,8 +84,8 @@ class Space(NamedTuple):
             for j in range(layout.q if layout.orders < 0 else layout.orders)
             if layout.weight[layout.r + j] > 0
         )
-        dense = many and channels > 1 and not layout.alone
-        axis = channels * (channels + 2) if dense else 0
+        has_axis = many and channels > 1 and not layout.alone
+        axis = channels * (channels + 2) if has_axis else 0
         n_cells = int(layout.cells[-1])
         return cls(
             np.zeros(len(n_codes) + 1, np.int64),
@@ -135,34 +101,34 @@ class Space(NamedTuple):
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
             np.zeros((3, n_cells), np.int64),
-            Alike.of(widest, layout) if layout.alone else listed,
+            SparseSums.of(widest, layout) if layout.alone else classes,
         )
 
 
-@inner
-def choose(hist, stride, columns, present, bounds, first_column, last_column, total, t, space):  # type: ignore[no-untyped-def]
+@merged
+def choose(hist, columns, present, first_column, last_column, total, t, search):  # type: ignore[no-untyped-def]
     """Improve the best split by those of some columns, whose rows that occur are listed.
 
-    `space.best` and `space.found` hold what earlier columns gave, or 0 and LEAF.
+    `search.best` and `search.split` hold what earlier columns gave, or 0 and LEAF.
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
     are many, orders by every response's mean and by their main axis. Where the layout says
     so (`alone`), these orders without the axis, and each category against the rest.
     """
-    best, found = space.best, space.found
-    untold = at = first_column - first_column + NOWHERE  # no constant: one type is compiled
+    best, split, extras, bounds = search.best, search.split, search.extras, search.bounds
+    pending = at = first_column - first_column + NOWHERE  # no constant: one type is compiled
     for c in range(first_column, last_column):
         begin, end = bounds[c], bounds[c + 1]
         m = end - begin
         if m < 2:
             continue
-        missing = columns[c, 2] + columns[c, 0]
-        ordered = columns[c, 1] > 0
-        base, beside = columns[c, 2], space.beside
-        list_column(hist, stride, present, begin, end, base, c, total, t, beside)
-        gray = not ordered and m <= EXHAUSTIVE and not t.alone
-        in_order = not ordered and not gray
+        ordered, base = columns[c, 1] > 0, columns[c, 2]
+        missing = base + columns[c, 0]
+        codes = CodeSums(hist, present, begin, end, base, c, ordered, total)
+        list_column(codes, t, extras)
+        is_gray = not ordered and m <= EXHAUSTIVE and not t.alone
+        in_order = not ordered and not is_gray
         n_channels = zero = begin - begin
         extra = NOWHERE + zero
         sequences = zero + 1
@@ -171,178 +137,169 @@ def choose(hist, stride, columns, present, bounds, first_column, last_column, to
             last = end - 1
             sequences = zero + 2
         elif in_order:
-            n_channels = category_means(hist, stride, present, begin, m, total, t, space.means)
-            sequences = n_channels + orders_beside(
-                hist, stride, present, begin, m, base, n_channels, total, t, beside
-            )
-            rows, first, last = space.rows, zero, m
+            n_channels = category_means(codes, t, search.means)
+            sequences = n_channels + more_orders(codes, n_channels, t, extras)
+            rows, first, last = search.rows, zero, m
         for sequence in range(sequences):
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
-            alone = t.alone and not ordered and sequence == n_channels
-            if alone:
+            is_alone = t.alone and not ordered and sequence == n_channels
+            if is_alone:
                 for k in range(m):
-                    space.rows[k] = present[begin + k]
+                    search.rows[k] = present[begin + k]
             elif in_order:
-                last = order_codes(
-                    hist, stride, present, begin, m, sequence, n_channels, total, t, space, beside
-                )
-            if _is_plain(space, t, beside):
-                gain, step = _best_plain(
-                    hist, stride, rows, first, last, extra, gray, total, best[0], t.plain, beside
-                )
+                last = order_codes(codes, sequence, n_channels, t, search, extras)
+            walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
+            if is_plain(search, t, extras):
+                gain, step = walk_plainly(walked, extra, is_gray, best[0], t, extras)
             else:
-                gain, step = _best_of(
-                    hist, stride, rows, first, last, extra, base, gray, alone, total, best[0], t,
-                    space, beside,
-                )  # fmt: skip
+                gain, step = walk(walked, extra, is_gray, is_alone, best[0], t, search, extras)
             if step == 0:
                 continue
             best[0] = gain
-            found[0], found[1], found[2], found[3] = c, 0, 0, extra != NOWHERE
-            untold, at = c, step
-            if in_order or (gray and at_once(beside)):
+            split[0], split[1], split[2], split[3] = c, 0, 0, extra != NOWHERE
+            pending, at = c, step
+            if in_order or (is_gray and is_written_at_once(extras)):
                 # the next sequence, or column, will write over what this one is read by
                 for k in range(m):
-                    space.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1 if gray else 0
-                if alone:
-                    space.goes_left[step - 1] = 1
+                    search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1 if is_gray else 0
+                if is_alone:
+                    search.goes_left[step - 1] = 1
                 elif in_order:
                     for k in range(step):
-                        space.goes_left[space.order[0, k]] = 1
-                _take(hist, stride, present, begin, m, columns, c, total, t, space)
-                untold = NOWHERE
-    if untold == NOWHERE:
+                        search.goes_left[search.order[0, k]] = 1
+                _take(codes, t, search)
+                pending = NOWHERE
+    if pending == NOWHERE:
         return
-    begin, m = bounds[untold], bounds[untold + 1] - bounds[untold]
-    base, missing = columns[untold, 2], columns[untold, 2] + columns[untold, 0]
-    if columns[untold, 1]:
-        found[1], found[2] = present[begin + at - 1] - base, present[begin + at] - base
-        for k in range(m):
-            space.goes_left[k] = k < at if present[begin + k] != missing else found[3]
+    begin, end = bounds[pending], bounds[pending + 1]
+    ordered, base = columns[pending, 1] > 0, columns[pending, 2]
+    missing = base + columns[pending, 0]
+    if ordered:
+        split[1], split[2] = present[begin + at - 1] - base, present[begin + at] - base
+        for k in range(end - begin):
+            search.goes_left[k] = k < at if present[begin + k] != missing else split[3]
     else:
-        for k in range(m):
-            space.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
-    _take(hist, stride, present, begin, m, columns, untold, total, t, space)
+        for k in range(end - begin):
+            search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
+    _take(CodeSums(hist, present, begin, end, base, pending, ordered, total), t, search)
 
 
 @inner
-def _take(hist, stride, present, begin, m, columns, c, total, t, space):  # type: ignore[no-untyped-def]
+def _take(codes, t, search):  # type: ignore[no-untyped-def]
     """Make the codes that `goes_left` names the left side of the best split so far."""
-    goes_left, chosen = space.goes_left, space.stats[BEST]
-    ordered, base = columns[c, 1] > 0, columns[c, 2]
-    size = total.shape[0]
+    goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
+    size, m = total.shape[0], codes.last - codes.first
     for i in range(size):
         chosen[i] = 0
     for k in range(m):
         if goes_left[k]:
             for i in range(size):
-                chosen[i] += hist[present[begin + k] * stride + i]
-    flip = not ordered and (
+                chosen[i] += codes.hist[codes.rows[codes.first + k] * t.stride + i]
+    flip = not codes.ordered and (
         _left_is_larger(chosen, total, t)
-        or left_is_larger(
-            present, begin, m, base, goes_left, total[t.divisor], chosen[t.divisor], t, space.beside
-        )
+        or left_is_larger(codes, goes_left, chosen[t.divisor], t, search.extras)
     )
     if flip:
         for i in range(size):
             chosen[i] = total[i] - chosen[i]
     for k in range(m):
-        space.subset[present[begin + k] - base] = goes_left[k] != flip
+        search.subset[codes.rows[codes.first + k] - codes.base] = goes_left[k] != flip
 
 
 @inner
 def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
-    """Whether a subset split should change sides: the smaller summed mean goes left."""
+    """Return whether a subset split should change sides: the smaller summed mean goes left."""
     nl, nr = float(left[t.divisor]), float(total[t.divisor] - left[t.divisor])
-    apart = 0.0
+    difference = 0.0
     if t.r > 0:
         for j in range(t.sums, t.sums + t.r):
-            apart += float(left[j]) * nr - float(total[j] - left[j]) * nl
+            difference += float(left[j]) * nr - float(total[j] - left[j]) * nl
     elif t.weight.shape[0] > 0:  # classes only: the larger share of the first class goes left
         for c in range(t.starts[0], t.starts[1]):
-            apart = float(total[c] - left[c]) * nl - float(left[c]) * nr
-            if apart != 0.0:
+            difference = float(total[c] - left[c]) * nl - float(left[c]) * nr
+            if difference != 0.0:
                 break
-    return apart > 0.0
+    return difference > 0.0
 
 
 @inner
-def _walk(  # type: ignore[no-untyped-def]
-    hist, stride, rows, first, last, extra, base, gray, alone, total, best, t, space, beside
-):
-    """The best of the left sides that a sequence of rows of a histogram goes through.
+def _walk(codes, extra, is_gray, is_alone, best, t, search, extras):  # type: ignore[no-untyped-def]
+    """Return the best of the left sides that a sequence of rows of a histogram goes through.
 
     Step k brings row k to the left, or, in Gray code, moves one row to the other side, so
     that all binary subsets come by. Row `extra` is on the left all the time unless it is
     NOWHERE. Returns (gain, step); step 0 when nothing beats `best`.
     """
-    left, right = space.stats[LEFT], space.stats[RIGHT]
+    hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
+    left, right = search.stats[LEFT], search.stats[RIGHT]
     size = total.shape[0]
-    m = last - first
+    m = codes.last - first
     at = 0
     for i in range(size):
-        left[i] = hist[extra * stride + i] if extra != NOWHERE else 0
-    judging = space.judging[0] > 0
-    n_cells = space.cells.shape[1] if judging else 0
+        left[i] = hist[extra * t.stride + i] if extra != NOWHERE else 0
+    is_judging = search.is_judging[0] > 0
+    n_cells = search.cells.shape[1] if is_judging else 0
     for i in range(n_cells):
-        space.sides[LEFT, i] = space.cells[extra, i] if extra != NOWHERE else 0
+        search.sides[LEFT, i] = search.cells[extra, i] if extra != NOWHERE else 0
     if extra != NOWHERE:
-        bring(extra - base, 1, t, beside)
+        bring(extra - codes.base, 1, t, extras)
     n, walked = total[t.divisor], first
-    for step in range(1, (1 << (m - 1)) if gray else m):
+    for step in range(1, (1 << (m - 1)) if is_gray else m):
         row, sign = first + step - 1, 1
-        if gray:
+        if is_gray:
             bit = trailing_zeros(np.uint64(step))
             row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
-        place = rows[row] * stride
+        place = rows[row] * t.stride
         for i in range(size):
             left[i] += sign * hist[place + i]
-        bring(rows[row] - base, sign, t, beside)
+        bring(rows[row] - codes.base, sign, t, extras)
         walked = max(walked, row + 1)
         for i in range(n_cells):
-            space.sides[LEFT, i] += sign * space.cells[rows[row], i]
+            search.sides[LEFT, i] += sign * search.cells[rows[row], i]
         if left[t.persons] < t.min_leaf:
             continue
         if total[t.persons] - left[t.persons] < t.min_leaf:
-            if gray:
+            if is_gray:
                 continue
             break
-        gain = gain_of(left, total, t) + gain_beside(n, left[t.divisor], t, beside)
+        gain = gain_of(left, total, t) + gain_of_extras(n, left[t.divisor], t, extras)
+        # promises cost more to check than the gain: only a candidate that is better is checked
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
                 right[i] = total[i] - left[i]
             for i in range(n_cells):
-                space.sides[RIGHT, i] = space.sides[BEST, i] - space.sides[LEFT, i]
+                search.sides[RIGHT, i] = search.sides[BEST, i] - search.sides[LEFT, i]
             if (
                 admissible(left, t)
                 and admissible(right, t)
-                and admits_beside(n, left[t.divisor], beside)
-                and (not judging or keeps_silent(space.sides[LEFT], t))
-                and (not judging or keeps_silent(space.sides[RIGHT], t))
+                and admits_extras(n, left[t.divisor], extras)
+                and (not is_judging or is_within_caps(search.sides[LEFT], t))
+                and (not is_judging or is_within_caps(search.sides[RIGHT], t))
             ):
                 best = gain
                 at = step
-    take_back(rows, first, walked, extra, base, beside)
+    take_back(codes, walked, extra, extras)
     return best, at
 
 
 @inner
-def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q, beside):  # type: ignore[no-untyped-def]
-    """`_walk` for one or two numeric responses: sums stay in registers."""
+def _plain_walk(codes, extra, is_gray, best, t, extras):  # type: ignore[no-untyped-def]
+    """Return what `_walk` does for one or two numeric responses: sums stay in registers."""
+    hist, rows, first, total, q = codes.hist, codes.rows, codes.first, codes.total, t.plain
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
-    width = np.uint64(stride)
+    width = np.uint64(t.stride)
     end = square + second - one
     n, s, u, s2, u2 = total[0], total[1], total[second], total[square], total[end]
     nl = ls = lu = ls2 = lu2 = 0
     if extra != NOWHERE:
-        place = np.uint64(extra * stride)
+        place = np.uint64(extra * t.stride)
         nl, ls, lu = hist[place], hist[place + one], hist[place + second]
         ls2, lu2 = hist[place + square], hist[place + end]
-    m = last - first
+    m = codes.last - first
     bar, at = best * (1.0 + TIE), 0
-    for step in range(1, (1 << (m - 1)) if gray else m):
+    for step in range(1, (1 << (m - 1)) if is_gray else m):
         row, back = first + step - 1, False
-        if gray:
+        if is_gray:
             bit = trailing_zeros(np.uint64(step))
             row, back = first + bit, (step >> (bit + 1)) & 1 > 0
         place = np.uint64(rows[np.uint64(row)]) * width
@@ -363,7 +320,7 @@ def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q, be
         if nl < q.min_leaf:
             continue
         if n - nl < q.min_leaf:
-            if gray:
+            if is_gray:
                 continue
             break
         fl, fr = float(nl), float(n - nl)
@@ -388,36 +345,75 @@ def _plain_walk(hist, stride, rows, first, last, extra, gray, total, best, q, be
 
 @inner
 def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
-    told, public = number_terms(n, total, square)
-    return told > cap * public
+    gain, public = number_terms(n, total, square)
+    return gain > cap * public
 
 
 @inner
-def _of_sums(space, t, beside):  # type: ignore[no-untyped-def]
-    return t.plain.second > 0 and space.judging[0] == 0
+def _has_few_sums(search, t, extras):  # type: ignore[no-untyped-def]
+    return t.plain.second > 0 and search.is_judging[0] == 0
 
 
 @inner
-def _never(*given):  # type: ignore[no-untyped-def]
+def _false(*arguments):  # type: ignore[no-untyped-def]
     return False
 
 
 @inner
-def _nowhere(*given):  # type: ignore[no-untyped-def]
+def _true(*arguments):  # type: ignore[no-untyped-def]
+    return True
+
+
+@inner
+def _zero(*arguments):  # type: ignore[no-untyped-def]
+    return 0
+
+
+@inner
+def _no_step(*arguments):  # type: ignore[no-untyped-def]
     return 0.0, 0
 
 
-_is_plain = by_room(_of_sums, Alike=_never, Listed=_never)
-"""(space, t, room): whether one or two numeric responses are all that is asked about."""
-_best_plain = by_room(_plain_walk, Alike=_nowhere, Listed=_nowhere)
-"""`_plain_walk`, where it can be asked for."""
-_best_of = by_room(_walk, Alike=walk_alike)
+@inner
+def _axis_or_alone(codes, n_channels, t, extras):  # type: ignore[no-untyped-def]
+    return n_channels > 1 or t.alone
+
+
+is_plain = by_type(_has_few_sums, SparseSums=_false, SparseClasses=_false)
+"""(search, t, extras): whether one or two numeric responses are all that counts."""
+walk_plainly = by_type(_plain_walk, SparseSums=_no_step, SparseClasses=_no_step)
+"""`_plain_walk`, where it applies."""
+walk = by_type(_walk, SparseSums=walk_sums)
 """The best of the left sides that a sequence goes through, as `_walk`."""
+list_node = by_type(_zero, SparseClasses=sparse.list_node)
+"""(a, b, extras): list the classes of the records a..b."""
+list_column = by_type(_zero, SparseSums=list_sums, SparseClasses=sparse.list_classes)
+"""(codes, t, extras): list what a column's codes hold."""
+more_orders = by_type(_axis_or_alone, SparseClasses=sparse.list_holders)
+"""(codes, n_channels, t, extras): how many orders of the codes are tried after those by the means
+of the vector's responses."""
+order_codes = by_type(write_order, SparseClasses=sparse.write_class_order)
+"""(codes, sequence, n_channels, t, search, extras): write an order of the codes; returns how many
+stand in it."""
+bring = by_type(_zero, SparseClasses=sparse.bring)
+"""(code, sign, t, extras): bring what a code holds to the left side, or back."""
+gain_of_extras = by_type(_zero, SparseClasses=sparse.gain_of_listed)
+"""(n, nl, t, extras): what the split gains beyond the vector's responses."""
+admits_extras = by_type(_true, SparseClasses=sparse.admits_listed)
+"""(n, nl, extras): whether both sides are admitted."""
+take_back = by_type(_zero, SparseClasses=sparse.take_back)
+"""(codes, last, extra, extras): leave nothing of the rows before `last` on the left side."""
+left_is_larger = by_type(_false, SparseClasses=sparse.left_is_larger)
+"""(codes, goes_left, nl, t, extras): whether the sides change places."""
+is_written_at_once = by_type(_false, SparseClasses=_true)
+"""(extras): whether a split is written down before the next column is listed."""
+work_since = by_type(_zero, SparseClasses=sparse.work_of)
+"""(extras): steps since this was read."""
 
 
 @dataclass(frozen=True)
 class Split:
-    """What a node asks.
+    """The split of a node.
 
     Parameters
     ----------
@@ -464,48 +460,31 @@ class Counted:
 
         Parameters
         ----------
-        rows : Rows
+        rows : NodeRows
         bounds : int64 array of shape (nodes + 1,)
             Where each node's rows begin, with the end of the last.
         layout : StatisticsLayout
         """
         places, n_cells = Histograms.of(rows.predictors, layout), int(layout.cells[-1])
-        nodes, room = len(bounds) - 1, places.n_rows * places.stride
-        sums = aligned(nodes * room).reshape(nodes, room)
+        nodes, length = len(bounds) - 1, places.n_rows * layout.stride
+        sums = aligned(nodes * length).reshape(nodes, length)
         cells = np.zeros((nodes, places.n_rows * n_cells), np.int64)
-        _, listed = places.listed()
-        _count(
-            sums,
-            cells,
-            places.stride,
-            n_cells,
-            places.columns,
-            listed,
-            rows.views,
-            bounds,
-            Fields.of(rows.format, layout),
-            Tally.of(rows.format, layout),
-        )
-        at = codes_of(places)
+        at, listed = places.rows()
+        _count(sums, cells, listed, bounds, Counter.of(rows, layout, places))
         return cls(
-            sums.reshape(nodes, places.n_rows, places.stride)[:, at, : layout.size],
+            sums.reshape(nodes, places.n_rows, layout.stride)[:, at, : layout.size],
             cells.reshape(nodes, places.n_rows, n_cells)[:, at],
         )
 
 
-def codes_of(places: Histograms) -> Ints:
-    """Where the codes of all columns stand in histograms, column after column."""
-    return places.listed()[0].astype(np.int64)
-
-
 @kernel
-def _count(sums, cells, stride, n_cells, columns, listed, views, bounds, f, tally):  # type: ignore[no-untyped-def]
-    p = columns.shape[0]
+def _count(sums, cells, listed, bounds, counter):  # type: ignore[no-untyped-def]
+    p = counter.columns.shape[0]
     for k in range(sums.shape[0]):
         a, b = bounds[k], bounds[k + 1]
-        count_rows(sums[k], stride, columns, listed, 0, p, views, a, b, f, tally)
-        if n_cells > 0:
-            count_cells_by_code(cells[k], n_cells, columns, listed, 0, p, views, a, b, f)
+        count_rows(sums[k], listed, 0, p, a, b, counter)
+        if cells.shape[1] > 0:
+            count_cells_by_code(cells[k], listed, 0, p, a, b, counter)
 
 
 def best_split(
@@ -516,9 +495,9 @@ def best_split(
     layout: StatisticsLayout,
     terms: Terms,
 ) -> Split | None:
-    """The split that the grower makes of a node; None where it leaves it alone.
+    """Return the split that the grower makes of a node; None where it makes none.
 
-    It asks for the judged columns' cells only where the best split without them breaks a cap.
+    The judged columns' cells count only where the best split without them breaks a cap.
 
     Parameters
     ----------
@@ -529,35 +508,35 @@ def best_split(
     """
     ends = np.cumsum(predictors.n_codes + 1)[:-1]
     counted, judged = np.split(sums, ends), np.split(cells, ends)
-    found = choose_split(counted, total, predictors, layout, terms)
-    if found is None or not cells.shape[1]:
-        return found
-    own = judged[found.column]
-    if predictors.ordered[found.column]:
-        goes_left = np.arange(len(own)) <= found.last_left
-        goes_left[-1] = found.missing_left
+    split = choose_split(counted, total, predictors, layout, terms)
+    if split is None or not cells.shape[1]:
+        return split
+    by_code = judged[split.column]
+    if predictors.ordered[split.column]:
+        goes_left = np.arange(len(by_code)) <= split.last_left
+        goes_left[-1] = split.missing_left
     else:
-        goes_left = np.isin(np.arange(len(own)), found.left_codes)
-    left, right = own[goes_left].sum(axis=0), own[~goes_left].sum(axis=0)
-    if _silent(left, terms) and _silent(right, terms):
-        return found
+        goes_left = np.isin(np.arange(len(by_code)), split.left_codes)
+    left, right = by_code[goes_left].sum(axis=0), by_code[~goes_left].sum(axis=0)
+    if _is_within_caps(left, terms) and _is_within_caps(right, terms):
+        return split
     return choose_split(counted, total, predictors, layout, terms, judged)
 
 
 @kernel
-def _silent(counts, t):  # type: ignore[no-untyped-def]
-    return keeps_silent(counts, t)
+def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+    return is_within_caps(counts, t)
 
 
 def choose_split(
     counted: Sequence[Ints],
     total: Ints,
     predictors: Predictors,
-    layout: Any,
+    layout: StatisticsLayout,
     terms: Terms,
     cells: Sequence[Ints] | None = None,
 ) -> Split | None:
-    """The split of a node whose histograms somebody has counted; None where there is none.
+    """Return the split of a node whose histograms are counted; None where there is none.
 
     Parameters
     ----------
@@ -567,48 +546,45 @@ def choose_split(
         The node's own statistics.
     predictors : Predictors
     layout : StatisticsLayout
-        With every class counted; those that are `listed` would not be asked.
+        With every class counted; those that are `listed` would be ignored.
     terms : Terms
     cells : sequence of int64 arrays, optional
         Every column's counts of the judged columns' cells by code. Without them the
         split is the best as far as the histograms tell: where a side of it breaks a cap
-        on a judged column (`keeps_silent`), count the cells and ask again.
+        on a judged column (`is_within_caps`), count the cells and call again.
     """
     places = Histograms.of(predictors, layout)
-    space = Space.of(places, layout)
-    hist = np.zeros((places.n_rows, places.stride), np.int64)
-    for (n_codes, _, base), own in zip(places.columns, counted, strict=True):
-        hist[base : base + n_codes + 1, : layout.size] = own
+    search = Search.of(places, layout)
+    hist = np.zeros((places.n_rows, layout.stride), np.int64)
+    for (n_codes, _, base), sums in zip(places.columns, counted, strict=True):
+        hist[base : base + n_codes + 1, : layout.size] = sums
     if cells is not None:
-        space.judging[0], space.sides[BEST] = 1, np.sum(cells[0], axis=0)
-        for (n_codes, _, base), own in zip(places.columns, cells, strict=True):
-            space.cells[base : base + n_codes + 1] = own
-    flat = hist.reshape(-1)
-    rows, listed = places.listed()
-    space.best[0], space.found[0] = 0.0, LEAF
+        search.is_judging[0], search.sides[BEST] = 1, np.sum(cells[0], axis=0)
+        for (n_codes, _, base), counts in zip(places.columns, cells, strict=True):
+            search.cells[base : base + n_codes + 1] = counts
+    search.split[0] = LEAF
     if total[terms.persons] >= 2 * terms.min_leaf:
-        _choose_of_all(flat, places.stride, places.columns, rows, listed, total, terms, space)
-    column, last, first, missing = space.found.tolist()
+        _choose_of_all(hist.reshape(-1), places.columns, *places.rows(), total, terms, search)
+    column, last, first, missing = search.split.tolist()
     if column == LEAF:
         return None
     categorical = not predictors.ordered[column]
     occurs = counted[column][:, 0] > 0
-    codes = np.flatnonzero(space.subset[: len(occurs)] * occurs) if categorical else ()
+    codes = np.flatnonzero(search.subset[: len(occurs)] * occurs) if categorical else ()
     return Split(
         column,
         last,
         first,
         bool(missing),
         tuple(int(c) for c in codes),
-        float(space.best[0]),
-        space.stats[BEST].copy(),
+        float(search.best[0]),
+        search.stats[BEST].copy(),
     )
 
 
 @kernel
-def _choose_of_all(hist, stride, columns, rows, listed, total, t, space):  # type: ignore[no-untyped-def]
-    """`choose` among all columns of a node that somebody else counted."""
+def _choose_of_all(hist, columns, rows, listed, total, t, search):  # type: ignore[no-untyped-def]
+    """`choose` among all columns of a node whose histograms are counted."""
     p = columns.shape[0]
-    space.bounds[0] = 0
-    keep_counted(hist, stride, rows, listed, 0, p, space.bounds)
-    choose(hist, stride, columns, rows, space.bounds, 0, p, total, t, space)
+    keep_counted(hist, t.stride, rows, listed, 0, p, search.bounds)
+    choose(hist, columns, rows, 0, p, total, t, search)

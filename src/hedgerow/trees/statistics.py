@@ -9,7 +9,7 @@ so sums are exact and do not depend on the order of the rows. Who reads the vect
 asks the layout. Categories of more than `COUNTED` classes stand apart from the vector:
 a node has at most as many of them as it has records, so they are listed (`listed.py`).
 
-Judged columns' cells are counted apart: no gain reads them, and few candidates need them.
+ScoredColumn columns' cells are counted apart: no gain reads them, and few candidates need them.
 
 A further score finds its place here: one more plain sum (`Responses.numbers`), class
 column (`Responses.classes`) or judged column (`Responses.judged`), and its question
@@ -146,6 +146,11 @@ class StatisticsLayout:
     def size(self) -> int:
         """Length of the vector."""
         return int(self.starts[-1])
+
+    @property
+    def stride(self) -> int:
+        """Entries from one vector of a histogram to the next: sums are added four at a time."""
+        return -(-self.size // 4) * 4
 
     @property
     def cells(self) -> Ints:

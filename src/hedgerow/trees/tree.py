@@ -20,9 +20,8 @@ import pyarrow as pa
 from ..errors import UnsupportedError
 from ..kernels.compiled import checked
 from ..kernels.exact_sums import UNIT_BITS
-from .grow import Grown
+from .nodes import LEAF, Grown
 from .responses import Responses
-from .split import LEAF
 from .statistics import StatisticsLayout
 
 Floats = npt.NDArray[np.float64]

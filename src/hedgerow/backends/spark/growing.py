@@ -23,26 +23,33 @@ from ...measures import Classes
 from ...measures.class_counts import Counts
 from ...measures.classes import SensitiveCounts
 from ...progress import done
-from ...trees.expand import (
+from ...trees.grow import grow_below
+from ...trees.node_rows import NodeRows, Predictors
+from ...trees.nodes import (
     COLUMN,
     DEPTH,
     END,
     FIRST_RIGHT,
     LAST_LEFT,
+    LEAF,
     LEFT,
     MISSING_LEFT,
+    N_COLUMNS,
     OPEN,
     PARENT,
     RIGHT,
     START,
     SUBSET_AT,
+    Grown,
+    Nodes,
+    Products,
+    joined_nodes,
+    products,
+    renumbered,
 )
-from ...trees.grow import Grown, Nodes, grow_below, joined_nodes, renumbered
-from ...trees.moments import Products, products
-from ...trees.node_rows import NodeRows, Predictors
 from ...trees.objective import Rules, Terms
 from ...trees.responses import Responses
-from ...trees.split import LEAF, Counted, Split, best_split
+from ...trees.split import Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
 from ..partitions import follow
 from .cluster import binaries, collected, over_parts
@@ -315,8 +322,6 @@ def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
 
 SMALL = 1 << 20
 """Nodes of at most so many rows are finished by one executor each."""
-_WIDE = 11
-"""Columns of the table of nodes (`trees/expand`)."""
 
 
 @dataclass
@@ -372,7 +377,7 @@ class SparkRows:
         top.grow(frame)
         r = 0 if layout.alone else layout.r
         nodes, sums = top.finished(frame, r, max_depth)
-        made, order = renumbered(nodes.nodes, nodes.stats, nodes.codes)
+        made, order = renumbered(nodes)
         leaf = made["column"] == LEAF
         sizes = made["stats"][leaf, 0]
         if sizes.sum() != self.n:
@@ -423,7 +428,7 @@ class _Top:
         return made
 
     def _add(self, parent: int, depth: int, stats: Ints) -> int:
-        node = [0] * _WIDE
+        node = [0] * N_COLUMNS
         node[PARENT], node[DEPTH], node[COLUMN] = parent, depth, OPEN
         node[END] = int(stats[0])
         self.nodes.append(node)
@@ -440,7 +445,7 @@ class _Top:
 
     def signposts(self, labels: Mapping[int, int]) -> Signposts:
         """The way of rows down to the nodes that have labels."""
-        made, order = renumbered(*self._array())
+        made, order = renumbered(self._array())
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
         return Signposts.of(made, label, self.rows.records.predictors)
 
@@ -632,7 +637,7 @@ class _Top:
             nodes, held, codes, high, low = (np.frombuffer(one[k], np.int64) for k in _BRANCH[1:])
             number = numbers[one["node"]]
             branches[number] = Nodes(
-                nodes.reshape(-1, _WIDE).copy(), held.reshape(-1, layout.size), codes
+                nodes.reshape(-1, N_COLUMNS).copy(), held.reshape(-1, layout.size), codes
             )
             leaves = np.count_nonzero(branches[number].nodes[:, COLUMN] == LEAF)
             shape = leaves, r * (r + 1) // 2

@@ -1,0 +1,323 @@
+"""The nodes of a tree: the table that growing writes, and the tree in pre-order that it becomes.
+
+A node is a row of 64-bit integers. Branches that several threads, or executors of a cluster,
+have grown are joined here, and numbered anew from the root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..kernels.compiled import inner, kernel, merged
+from ..kernels.exact_sums import UNIT_BITS
+from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = (
+    range(11)
+)
+"""Columns of the table of nodes."""
+N_COLUMNS = 11
+LEAF = -1
+OPEN = -2
+"""Marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others."""
+NODES, OPEN_NODES, CODES, SPENT, SETTLED = range(5)
+"""Entries of `Branch.state`: nodes, nodes on the stack, subset codes, work since it was read,
+records in leaves."""
+NODE, SLOT, SOURCE = range(3)
+"""Columns of `Branch.stack`: the node, and what its histograms are made from (`expand.py`)."""
+
+
+@dataclass(frozen=True)
+class Products:
+    """Exact sums of products of every pair of numeric responses, by group; groups add up.
+
+    Parameters
+    ----------
+    high, low : int64 arrays of shape (groups, pairs)
+        Limbs of 30 bits. The pairs are (0, 0), (0, 1), ... (1, 1), ...
+    """
+
+    high: Ints
+    low: Ints
+
+    def between(self, first: Ints, last: Ints) -> Floats:
+        """Sums over the groups first..last, in the scaled numbers' own unit (2^60 is 1)."""
+        unit = float(1 << UNIT_BITS)
+        limbs = [_running(part) for part in (self.high, self.low)]  # exact: integers
+        high, low = (part[last] - part[first] for part in limbs)
+        return np.asarray(high / unit + low / unit**2, np.float64)
+
+    def merged(self, first: Ints, last: Ints) -> Products:
+        """The groups first..last made one, for each pair of bounds."""
+        high, low = (_running(part) for part in (self.high, self.low))
+        return Products(high[last] - high[first], low[last] - low[first])
+
+
+def _running(part: Ints) -> Ints:
+    return np.concatenate([np.zeros((1, part.shape[1]), np.int64), np.cumsum(part, axis=0)])
+
+
+def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
+    """The products of the last r whole numbers of the records start..end of every group."""
+    high = np.zeros((len(start), r * (r + 1) // 2), np.int64)
+    low = np.zeros_like(high)
+    at = rows.format.quantities[len(rows.format.quantities) - r :]
+    if r:
+        _products(rows.views.longs, at, start, end, high, low)
+    return Products(high, low)
+
+
+@kernel
+def _products(longs, at, start, end, high, low):  # type: ignore[no-untyped-def]
+    r = at.shape[0]
+    for g in range(start.shape[0]):
+        for i in range(start[g], end[g]):
+            pair = 0
+            for j in range(r):
+                a = np.int64(longs[i, at[j]])
+                for k in range(j, r):
+                    product = a * np.int64(longs[i, at[k]])
+                    high[g, pair] += product >> UNIT_BITS
+                    low[g, pair] += product & ((1 << UNIT_BITS) - 1)
+                    pair += 1
+
+
+class Branch(NamedTuple):
+    """A branch that is being grown: its nodes in order of creation, and which are open."""
+
+    nodes: Any
+    stats: Any
+    codes: Any
+    """Codes that go left at categorical nodes, one node after the other."""
+    stack: Any
+    """Open nodes. The smaller child lies on top, so that there are never more than some
+    two for every halving of the rows."""
+    goes_left: Any
+    """By code, whether it goes left at the node that is split; as long as the widest column."""
+    state: Any
+
+    @classmethod
+    def of(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
+        """Return a branch of one open node over the rows start..end."""
+        nodes, all_stats = np.zeros((64, N_COLUMNS), np.int64), np.zeros((64, len(stats)), np.int64)
+        nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
+        all_stats[0] = stats
+        stack = np.zeros((2 * (end - start).bit_length() + 2, 3), np.int64)
+        state = np.array([1, 1, 0, 0, 0])
+        return cls(nodes, all_stats, np.zeros(1024, np.int64), stack, goes_left, state)
+
+    def wider(self) -> Branch:
+        """Return the same branch with room for two more nodes and the codes of one more split."""
+        n, codes = int(self.state[NODES]), int(self.state[CODES])
+        more = {}
+        if n + 2 > len(self.nodes):
+            for name in ("nodes", "stats"):
+                old = getattr(self, name)
+                more[name] = np.concatenate([old, np.zeros_like(old)])
+        if codes + len(self.goes_left) > len(self.codes):
+            more["codes"] = np.concatenate(
+                [self.codes, np.zeros(codes + len(self.goes_left), np.int64)]
+            )
+        return self._replace(**more)
+
+    @property
+    def finished(self) -> Nodes:
+        """The nodes so far."""
+        n, codes = int(self.state[NODES]), int(self.state[CODES])
+        return Nodes(self.nodes[:n], self.stats[:n], self.codes[:codes])
+
+
+class Nodes(NamedTuple):
+    """Nodes in order of creation, their statistics, and the codes of subsets."""
+
+    nodes: Ints
+    stats: Ints
+    codes: Ints
+
+
+@inner
+def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
+    """Bring the records whose code goes left to the front; returns where the right ones begin."""
+    word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
+    mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
+    middle = np.uint64(a)
+    for i in range(np.uint64(a), np.uint64(b)):
+        # every record changes places: cheaper than a branch that no processor can predict
+        left = np.uint64(goes_left[(words[i, word] >> shift) & mask])
+        for w in range(n_words):
+            words[i, w], words[middle, w] = words[middle, w], words[i, w]
+        middle += left
+    return np.int64(middle)
+
+
+@merged
+def is_open(branch, budget):  # type: ignore[no-untyped-def]
+    """Return whether a node is open, there is room for its children, and work is left to spend."""
+    state, most_codes = branch.state, branch.codes.shape[0] - branch.goes_left.shape[0]
+    has_room = state[NODES] + 2 <= branch.nodes.shape[0] and state[CODES] <= most_codes
+    return state[OPEN_NODES] > 0 and has_room and state[SPENT] <= budget
+
+
+@merged
+def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
+    """Write what became of the node on top, whose right rows begin at `middle`.
+
+    A node that is split gives its place on the stack to the larger child, below the smaller
+    one. Returns the left child, or -1 for a leaf or a node that stays open.
+    """
+    nodes, state, stack = branch.nodes, branch.state, branch.stack
+    top = state[OPEN_NODES] - 1
+    a, b = nodes[node, START], nodes[node, END]
+    nodes[node, COLUMN] = column
+    state[OPEN_NODES] = top
+    if column < 0:
+        if column == LEAF:
+            state[SETTLED] += b - a
+        return -1
+    left = state[NODES]
+    nodes[node, LEFT], nodes[node, RIGHT] = left, left + 1
+    nodes[left, START], nodes[left, END] = a, middle
+    nodes[left + 1, START], nodes[left + 1, END] = middle, b
+    for child in range(left, left + 2):
+        nodes[child, PARENT] = node
+        nodes[child, DEPTH] = nodes[node, DEPTH] + 1
+    is_left_larger = middle - a > b - middle
+    stack[top, NODE], stack[top + 1, NODE] = left + 1 - is_left_larger, left + is_left_larger
+    state[NODES], state[OPEN_NODES] = left + 2, top + 2
+    return left
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A grown tree in pre-order, with the rows of every node.
+
+    Node i holds `rows[start[i]:end[i]]`; its left child is i + 1, its right
+    child `right[i]`; `column[i]` is LEAF for leaves. Ordered columns split
+    between the codes `last_left[i]` and `first_right[i]`; for categorical ones
+    `last_left[i]` is the number of codes in `subset(i)`, which go left. `products`
+    are the exact sums of products of the numeric responses in every leaf.
+    """
+
+    start: Ints
+    end: Ints
+    parent: Ints
+    right: Ints
+    column: Ints
+    last_left: Ints
+    first_right: Ints
+    missing_left: npt.NDArray[np.bool_]
+    depth: Ints
+    stats: Ints
+    subset_at: Ints
+    subset_codes: Ints
+    rows: Any
+    """The rows, leaf by leaf; or what stands for those of a cluster."""
+    products: Products
+    listed: npt.NDArray[np.uint16]
+    """The listed classes of `rows`, one column each; no rows where they are on a cluster."""
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.column)
+
+    def subset(self, node: int) -> Ints:
+        """The category codes that go left at a node."""
+        at = self.subset_at[node]
+        return self.subset_codes[at : at + self.last_left[node]]
+
+
+def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
+    """Return one branch in which the branches stand for the open nodes of `top`."""
+    nodes, stats, codes = [top.nodes], [top.stats], [top.codes]
+    placed, n_codes = len(top.nodes), len(top.codes)
+    for node, branch in branches.items():
+        new = np.concatenate([[node], placed + np.arange(len(branch.nodes) - 1)])
+        moved = branch.nodes.copy()
+        for name in (PARENT, LEFT, RIGHT):
+            moved[:, name] = new[np.maximum(moved[:, name], 0)]
+        moved[:, SUBSET_AT] += n_codes
+        moved[0, PARENT] = top.nodes[node, PARENT]
+        top.nodes[node] = moved[0]
+        nodes.append(moved[1:])
+        stats.append(branch.stats[1:])
+        codes.append(branch.codes)
+        placed += len(branch.nodes) - 1
+        n_codes += len(branch.codes)
+    return Nodes(np.concatenate(nodes), np.concatenate(stats), np.concatenate(codes))
+
+
+def in_preorder(grown: Nodes, rows: NodeRows, r: int, n_listed: int = 0) -> Grown:
+    """Return the tree of nodes in any order, renumbered in pre-order.
+
+    Parameters
+    ----------
+    grown : Nodes
+    rows : NodeRows
+        Each in its leaf.
+    r : int
+        Numeric responses.
+    n_listed : int
+        Class columns that are listed.
+    """
+    fields, _ = renumbered(grown)
+    leaf = fields["column"] == LEAF
+    return Grown(
+        **fields,
+        rows=rows.numbers(),
+        products=products(rows, r, fields["start"][leaf], fields["end"][leaf]),
+        listed=rows.views.shorts[:, rows.format.classes[:n_listed]],
+    )
+
+
+def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
+    """Return the nodes of a tree in pre-order, as fields of `Grown`, and the old number of each."""
+    nodes = np.asfortranarray(grown.nodes)
+    order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
+    new = np.empty(len(order), np.int64)
+    new[order] = np.arange(len(order))
+    nodes = np.ascontiguousarray(nodes[order].T)
+    column, parent = nodes[COLUMN], nodes[PARENT]
+    fields = {
+        "start": nodes[START],
+        "end": nodes[END],
+        "parent": np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        "right": np.where(column >= 0, new[nodes[RIGHT]], 0),
+        "column": column,
+        "last_left": nodes[LAST_LEFT],
+        "first_right": nodes[FIRST_RIGHT],
+        "missing_left": nodes[MISSING_LEFT].astype(bool),
+        "depth": nodes[DEPTH],
+        "stats": grown.stats[order],
+        "subset_at": nodes[SUBSET_AT],
+        "subset_codes": grown.codes,
+    }
+    return fields, order
+
+
+@kernel
+def visit_order(column, left, right):  # type: ignore[no-untyped-def]
+    """Node numbers in pre-order."""
+    n = column.shape[0]
+    order = np.empty(n, np.int64)
+    stack = np.empty(n + 1, np.int64)
+    stack[0] = 0
+    top, k = 1, 0
+    while top > 0:
+        top -= 1
+        node = stack[top]
+        order[k] = node
+        k += 1
+        if column[node] >= 0:
+            stack[top] = right[node]
+            stack[top + 1] = left[node]
+            top += 2
+    return order
