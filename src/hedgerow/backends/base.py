@@ -202,7 +202,7 @@ class Engine(Protocol):
     ) -> Table:
         """A source as a table; `memory` limits what an engine that streams takes.
 
-        `unescape_formulas` is of CSV files: see `hedgerow.columns.read`.
+        `unescape_formulas` is of CSV files: see `hedgerow.io.read.read`.
         """
         ...
 

@@ -59,7 +59,7 @@ def open_chunked(
     schema : Schema, optional
         Its categories stand as a CSV file spells them.
     unescape_formulas : bool
-        As `hedgerow.columns.read` takes it.
+        As `hedgerow.io.read.read` takes it.
 
     Raises
     ------

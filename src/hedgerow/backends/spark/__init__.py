@@ -51,7 +51,7 @@ def open(
     memory : str or int, optional
         Most memory that this process takes; what executors take is said by Spark's own settings.
     unescape_formulas : bool
-        Of CSV files: see `hedgerow.columns.read`.
+        Of CSV files: see `hedgerow.io.read.read`.
     """
     if isinstance(source, SparkTable):
         return source
