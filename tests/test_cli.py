@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 import weakref
 from pathlib import Path
 from typing import Any
@@ -512,6 +513,8 @@ SAYS = {
     "report": "protect audit",
     "workflow": "protect",
     "workflow/methods.py": "protect frontier",
+    "workflow/options.toml/audit": "audit",
+    "workflow/options.toml/frontier": "frontier",
     "studio/worker_client.py": "protect",
     "studio/server.py": "studio",
     "io/csv_file.py": "inspect protect apply audit frontier score",
@@ -550,6 +553,13 @@ def options_in_messages() -> list[tuple[str, str, str]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 for match in re.finditer(r"--[a-z][a-z-]*[a-z]", node.value):
                     found.append((file, match[0], node.value[: match.start()]))
+    groups = tomllib.loads((package / "workflow/options.toml").read_text(encoding="utf-8"))
+    for group, panels in groups.items():
+        helps = [row["help"] for table in panels.values() for row in table.values() if row != "shared"]
+        file = f"workflow/options.toml/{group.removesuffix('_more')}"
+        for text in helps:
+            for match in re.finditer(r"--[a-z][a-z-]*[a-z]", text):
+                found.append((file, match[0], text[: match.start()]))
     return found
 
 

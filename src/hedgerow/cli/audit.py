@@ -9,132 +9,14 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
-from ..workflow.options import (
-    DATE,
-    ENGINE,
-    JSON,
-    READING,
-    SAMPLE,
-    SCHEMA,
-    TABLES,
-    Option,
-    plan_read_as,
-    under,
-)  # fmt: skip
+from ..workflow.options import ENGINE, JSON, READING, SCHEMA, TABLES, Option, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
 from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
 
-PASSED = (
-    *under(
-        "Which rows belong together",
-        Option(
-            "key",
-            str,
-            "A column of both tables with a different value in every row, that pairs them.",
-        ),
-        Option(
-            "allow_outside", bool, "Accept released cells that miss their row's original value."
-        ),
-    ),
-    *under(
-        "Attacks and learning",
-        Option("attacks", bool, "Run the attacks. Default: yes."),
-        Option("learning", bool, "Compare learning from the release. Default: yes."),
-        Option(
-            "inference",
-            bool,
-            "Measure what learners infer about members. Default: as for the attacks.",
-        ),
-        Option("people", int, "How many people each attack is tried on. Default: 500."),
-        SAMPLE,
-        Option(
-            "control", str, "Table of people who are not in the original, as the attacks' control."
-        ),
-        Option("random_state", int, "Deals random queries, folds and intervals. Default: 0."),
-        DATE,
-    ),
-    *under(
-        "Risk of re-identification",
-        Option("k", int, "Fail (exit code 1) when a group has fewer records.", ("-k",)),
-        Option("population", str, "Table of the population, for the journalist's risk."),
-        Option(
-            "weights", str, "Column of sampling weights, for the journalist's risk. Default: --weight."
-        ),
-        Option("population_size", int, "People of the population, for population uniques."),
-        Option(
-            "suda",
-            int,
-            "Find special uniques (SUDA2): records that so many quasi-identifiers or fewer single "
-            "out.",
-        ),
-        Option(
-            "threshold",
-            float,
-            "Re-identification risk above which a record counts as at risk. Default: 0.2.",
-        ),
-    ),
-    *under(
-        "Standards",
-        Option(
-            "profile",
-            str,
-            "Hold the release against a standard, by name (hedgerow profiles) or as your own .toml; "
-            "exit code 1 when a criterion is not met.",
-        ),
-    ),
-    *ENGINE,
-)
+PASSED = (*rows("audit"), *ENGINE)
 """Options that `hedgerow.audit` takes under the same names."""
-OPTIONS = (
-    *SCHEMA,
-    *PASSED,
-    *under(
-        "Risk of re-identification",
-        Option(
-            "max_disclosure", float, "Fail (exit code 1) when a group gives away more, in (0, 1]."
-        ),
-    ),
-    *under(
-        "Which rows belong together",
-        Option(
-            "unpaired",
-            bool,
-            "Compare no row with its original, whatever the number of rows (synthetic data); give "
-            "people who took no part as --control. Default: where nothing shows which belong "
-            "together.",
-        ),
-        Option(
-            "release_only",
-            bool,
-            "Measure the release alone: the one table named is the release, and there is no "
-            "original.",
-        ),
-        Option("plan", str, "The plan.json of the release; a release folder has it."),
-        Option(
-            "also",
-            list,
-            "Another release of the same people, or its folder: what both give away together; "
-            "repeatable.",
-        ),
-    ),
-    *under(
-        "Files to write",
-        Option("report", str, "Write the report to this HTML file."),
-        Option("audience", str, "Whom the report is for: steward or recipient. Default: steward."),
-        Option("save", str, "Write the numbers to this JSON file."),
-        Option("evidence", str, "Write what an output checker needs of --profile to this JSON file."),
-        Option(
-            "per_person",
-            str,
-            "Write what the group of every record gives away, those most at risk first, to this "
-            "file (CSV, Parquet ...), which its owner alone can read.",
-        ),
-    ),
-    Option("original", str, "The table before, in place of the argument (for TOML files)."),
-    Option("released", str, "The table after, in place of the argument (for TOML files)."),
-    Option("json", bool, "Print the numbers as JSON."),
-)
+OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
 
 
 @command(

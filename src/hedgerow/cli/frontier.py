@@ -10,91 +10,16 @@ from ..errors import ParameterError
 from ..methods.estimator import TRIED
 from ..notation import figure
 from ..workflow import methods
-from ..workflow.options import FILE, FORCE, SCHEMA, SHEET, TABLES, Option, under
+from ..workflow.options import SCHEMA, TABLES, rows
 from .command import TABLE, Options, command
 from .console import as_json, say, warn, working
 from .outputs import PICTURE, POINTS, check_distinct, new_file
 
-
-def _defaults(name: str) -> str:
-    return ",".join(map(str, TRIED[name]))
-
-
 VARIED = tuple(name for name in TRIED if name not in ("k", "max_disclosure"))
 """Parameters that decide how strongly a method masks: several values of each may be tried."""
 
-OWN = (
-    *under(
-        "What is tried",
-        Option(
-            "method",
-            list,
-            f"One or more of {', '.join(methods.USUAL)}; masking: see --help-masking. Default: mart.",
-        ),
-        Option("k", list, f"Values of k to try. Default: {_defaults('k')}.", ("-k",)),
-        Option(
-            "max_disclosure",
-            list,
-            f"Values to try, each in (0, 1]. Default: {_defaults('max_disclosure')}.",
-        ),
-        *(
-            Option(
-                name,
-                list,
-                f"Values to try, for methods that have it. Default: {_defaults(name)}.",
-                ("-l",) if name == "l" else (),
-            )
-            for name in VARIED
-        ),
-    ),
-    *under(
-        "How it is judged",
-        Option(
-            "utility",
-            str,
-            "The utility axis: certainty, queries, or learning, which asks learners about people left "
-            "out. Default: certainty.",
-        ),
-        Option(
-            "disclosure",
-            str,
-            "The disclosure axis: worst, mean_over_groups, mean_over_records, or linkage, inferred or advantage, "
-            "which every method has. Default: worst, or linkage where a method alters values.",
-        ),
-        Option(
-            "max_inference",
-            float,
-            "Leave out settings from which named attackers infer more, in (0, 1); measured.",
-        ),
-        Option(
-            "random_state",
-            int,
-            "Deals queries, folds and what is tried; a release draws anew. Default: 0.",
-        ),
-    ),
-    *under(
-        "The best of them",
-        Option(
-            "target_disclosure", float, "Pick the most useful release with at most this disclosure."
-        ),
-        Option("target_k", int, "Pick among releases whose smallest group has this many records."),
-        Option(
-            "target_utility",
-            float,
-            "Pick the release with the least disclosure and at least this utility.",
-        ),
-    ),
-    *under(
-        "Files to write",
-        Option("picture", str, "Write the picture to this SVG file."),
-        Option("csv", str, "Write every setting and its figures to this CSV file."),
-        Option("out", str, "Write the picked release to this folder."),
-        FORCE,
-    ),
-    FILE,
-    SHEET,
-    Option("json", bool, "Print the points as JSON."),
-)
+_DEFAULTS = {name: ",".join(map(str, values)) for name, values in TRIED.items()}
+OWN = rows("frontier", methods=", ".join(methods.USUAL), **_DEFAULTS)
 TARGETS = ("target_disclosure", "target_k", "target_utility")
 AXES = ("utility", "disclosure", "max_inference", "random_state")
 _NAMES = {row.name for row in OWN}

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from .options import Option, fits, quoted, split, under
+from .options import fits, quoted, rows, split
 
 # name on the command line: (module, class)
 METHODS = {
@@ -38,107 +38,7 @@ MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
 MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
 USUAL = tuple(name for name in METHODS if name not in MASKING)
 
-OPTIONS = (
-    *under(
-        "Method",
-        Option(
-            "k",
-            int,
-            "At least this many records share every combination of released quasi-identifiers.",
-            ("-k",),
-        ),
-        Option(
-            "max_disclosure",
-            float,
-            "The most that a group may give away of any sensitive column, in (0, 1].",
-        ),
-        Option(
-            "l",
-            float,
-            "No guess at a sensitive value is right with a chance above 1/l: the risk (rr), shares in "
-            "every group (anatomy, tpp), or the diversity of every group (incognito).",
-            ("-l",),
-        ),
-        Option("numeric", str, "Numbers become: range, mean or median."),
-        Option(
-            "categorical", str, "Categories become: concatenate, weighted, hierarchy or suppress."
-        ),
-        Option(
-            "objective",
-            str,
-            "mondrian: median, regression, information_gain or loss; incognito: loss, precision, "
-            "height, discernibility or average_class.",
-        ),
-        Option(
-            "random_state",
-            int,
-            "For experiments: draw from this number, which hides nothing; otherwise from a key.",
-        ),
-    ),
-    *under(
-        "Method mart",
-        Option("alpha", float, "Prune by error and digression at this level, in (0, 1)."),
-        Option("min_leaf", int, "Records a leaf holds while growing. Default: k."),
-    ),
-    *under(
-        "Method hedge",
-        Option("screen", bool, "Release columns that say nothing about the sensitive ones as *."),
-    ),
-    *under(
-        "Method tpp",
-        Option("response", str, "The column that the trees predict; released unchanged."),
-        Option(
-            "trees",
-            str,
-            'What must be kept, such as "tree criterion=gini n_splits=3; forest n_trees=5".',
-        ),
-    ),
-    *under(
-        "Methods datafly and incognito",
-        Option("suppression", float, "Largest share of suppressed rows."),
-        Option("diversity", str, "incognito: entropy, distinct or recursive."),
-        Option("t", float, "incognito: t-closeness, in [0, 1]."),
-        Option("c", float, "incognito: the constant of recursive diversity."),
-        Option("search", str, "incognito: optimal or minimal."),
-    ),
-    *under(
-        "Method rr",
-        Option("target", str, "Randomize quasi, sensitive or both."),
-        Option("bound", str, "Cap the paper's risk or the operational success."),
-        Option("bins", int, "Bins of numbers and dates."),
-        Option("caps", list, "VALUE:CAP or COLUMN=VALUE:CAP, a cap of its own (repeat it)."),
-        Option("known_negations", str, "Values an intruder can exclude: how many, or which."),
-        Option("relax", str, "halfway: loosen a cap that cannot be met."),
-        Option("exempt", list, "Sensitive values that need no protection."),
-        Option("row_id", str, "Column that identifies a row for the draws. Default: all columns."),
-    ),
-    *under(
-        "Methods microaggregation and top-bottom",
-        Option("integers", bool, "Round columns of integers to integers."),
-        Option("grouping", str, "microaggregation: mdav, v-mdav or individual_ranking."),
-        Option("distance", str, "microaggregation: auto, euclidean or gower."),
-        Option("gain", float, "microaggregation: V-MDAV's gain factor."),
-        Option("top", float, "top-bottom: code values above."),
-        Option("bottom", float, "top-bottom: code values below."),
-        Option("top_share", float, "top-bottom: share of the largest values to code."),
-        Option("bottom_share", float, "top-bottom: share of the smallest values to code."),
-        Option("replace", str, "top-bottom: threshold or mean."),
-    ),
-    *under(
-        MASKING_PANEL,
-        Option("block_size", int, "porop, lirop: values a block. Default: searched."),
-        Option("degree", int, "porop: degree of the polynomials. Default: searched."),
-        Option("noise", str, "porop, lirop: synthetic or perturbative."),
-        Option("clip", bool, "Move masked numbers back into the extent of their column."),
-        Option("correlated", bool, "noise: with the covariance of the data."),
-        Option("scale", float, "noise: its deviation over that of the column."),
-        Option("proportion", float, "rank-swapping: reach as a share of the ranks, in (0, 1]."),
-        Option("stay", float, "pram: probability of keeping a category, 0 to 1."),
-        Option("invariant", bool, "pram: keep the expected counts of the categories."),
-    ),
-)
-
-
+OPTIONS = rows("methods")
 _ROWS = {row.name: row for row in OPTIONS}
 
 

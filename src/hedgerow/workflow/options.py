@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +66,20 @@ class Option:
         return [word for pair in words for word in pair]
 
 
-def under(panel: str, *options: Option) -> tuple[Option, ...]:
-    """Return options below one heading."""
-    return tuple(replace(row, panel=panel) for row in options)
+_TYPES = {"text": str, "whole": int, "number": float, "list": list, "flag": bool}
+_TABLE = tomllib.loads(resources.files(__package__).joinpath("options.toml").read_text("utf-8"))
+
+
+def rows(group: str, **words: str) -> tuple[Option, ...]:
+    """Return a group of options of ``options.toml``; `words` fill the braces of their help."""
+    options = []
+    for panel, table in _TABLE[group].items():
+        for name, row in table.items():
+            row = _TABLE["shared"][""][name] if row == "shared" else row
+            text, flags = row["help"].format(**words), tuple(row.get("flags", ()))
+            kind, step = _TYPES[row["type"]], row.get("step", "")
+            options.append(Option(name, kind, text, flags, panel, step))
+    return tuple(options)
 
 
 def fits(value: Any, kind: type) -> bool:
@@ -113,133 +126,14 @@ def quoted(name: str) -> str:
     return text.getvalue()
 
 
-READING = under(
-    "Columns",
-    Option(
-        "missing",
-        list,
-        "Words of a CSV file that mean no value, such as k.A.,- in all of its columns; columns "
-        "of numbers and dates know the usual ones (NA, -, #N/A ...).",
-    ),
-    Option(
-        "decimal",
-        str,
-        "Decimal separator of a CSV file, ',' or '.', for numbers that can be read in two ways "
-        "(22.807). Default: as the other columns have it.",
-    ),
-    Option(
-        "encoding",
-        str,
-        "What a CSV file is that is not UTF-8, such as cp1252. Default: that, with a warning.",
-    ),
-)
+READING = rows("reading")
 """How files of text are read."""
-
-SCHEMA = under(
-    "Columns",
-    Option(
-        "schema", str, "TOML file with the roles, kinds, categories and hierarchies of the columns."
-    ),
-    Option(
-        "quasi",
-        list,
-        "Columns an intruder may know; these are recoded. Joined by commas, or repeated.",
-    ),
-    Option("sensitive", list, "Columns that must not be inferred; released unchanged."),
-    Option("identifiers", list, "Columns that name a person; left out."),
-    Option("other", list, "Columns that are harmless; released unchanged."),
-    Option(
-        "unit",
-        str,
-        "Column that identifies a person, where people have several records; none: every row is one.",
-    ),
-    Option(
-        "household",
-        str,
-        "Column that identifies people who live together: k counts households as well; left out.",
-    ),
-    Option(
-        "together",
-        bool,
-        "Keep households whole: only columns that all members share divide the groups.",
-    ),
-    Option("weight", str, "Column of sampling weights, released as it is: risks and estimates."),
-    Option(
-        "rest",
-        str,
-        "Columns that you do not name: drop (default), or release those unlike an identifier.",
-    ),
-    Option(
-        "grid",
-        list,
-        "COLUMN=FIRST:LAST:STEP or COLUMN=0,18,25: public points between which groups are cut.",
-    ),
-    Option(
-        "hierarchy",
-        list,
-        "COLUMN=FILE.csv: a generalisation hierarchy, one line a value, joined by ';'.",
-    ),
-    *READING,
-)
+SCHEMA = (*rows("schema"), *READING)
 ROLES = ("quasi", "sensitive", "identifiers", "other")
 TABLES = (*COLUMN_TABLES, "hierarchies")
 """Keys of a TOML file that say something for each column they name."""
-
-SHEET = Option("sheet", str, "Sheet of an Excel workbook; FILE::SHEET says the same.")
-JSON = Option("json", bool, "Print the result as JSON.")
-FILE = Option("file", str, "The table, in place of the argument FILE (for TOML files).")
-DATE = Option(
-    "date", str, "The day that the report names, such as 2026-01-31. Default: none.", step="measure"
-)
-FORCE = Option("force", bool, "Replace an earlier release of that name.", step="write")
-ESCAPE = Option(
-    "escape",
-    bool,
-    "CSV: an apostrophe before cells that a spreadsheet would run. Default: yes.",
-    step="write",
-)
-KEEP_ORDER = Option(
-    "keep_order",
-    bool,
-    "Leave the records in the order of the input, which may show who is who. Default: no.",
-    step="choose",
-)
-PARTS = Option(
-    "parts",
-    bool,
-    "Write a folder of Parquet files of 1,048,576 rows each in place of one file. Default: no.",
-    step="choose",
-)
-SAMPLE = Option(
-    "sample",
-    int,
-    "Show attacks and learners so many records, as whole groups chosen by a hash of what "
-    "they hold; the report says so. Default: all, for which duckdb has no room.",
-    step="measure",
-)
-ENGINE = under(
-    "Engine",
-    Option(
-        "engine",
-        str,
-        "Where: auto, memory, duckdb for tables larger than memory, or spark; the result is the "
-        "same. Default: auto.",
-    ),
-    Option(
-        "memory",
-        str,
-        "Most memory that duckdb, or this process beside spark, takes, such as 4GB. Default: half of it.",
-    ),
-)
-RESTART = under(
-    "Engine",
-    Option(
-        "restart",
-        bool,
-        "Begin anew where a run of duckdb was killed; else the same command goes on from what "
-        "was finished. Default: no.",
-    ),
-)
+FILE, SHEET, JSON, DATE, SAMPLE, FORCE, ESCAPE, KEEP_ORDER, PARTS = rows("shared")
+ENGINE, RESTART = rows("engine"), rows("restart")
 
 
 def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:

@@ -10,107 +10,12 @@ from typing import Any
 from ..key import Secret
 from ..schema import Schema
 from . import methods
-from .options import (
-    DATE,
-    ENGINE,
-    ESCAPE,
-    FILE,
-    FORCE,
-    JSON,
-    KEEP_ORDER,
-    PARTS,
-    RESTART,
-    SAMPLE,
-    SCHEMA,
-    SHEET,
-    Option,
-    under,
-)  # fmt: skip
+from .options import ENGINE, FILE, JSON, RESTART, SCHEMA, SHEET, rows
 
-METHOD = under(
-    "Method",
-    Option(
-        "method",
-        str,
-        f"How: {', '.join(methods.USUAL)}; masking: see --help-masking. Default: mart.",
-    ),
-)
-BOUND = under(
-    "Method",
-    Option(
-        "max_inference",
-        float,
-        "Tighten the method until named attackers infer at most this share of any sensitive "
-        "column, in (0, 1); a measured bound.",
-        step="choose",
-    ),
-)
-REPORT = under(
-    "Report",
-    Option(
-        "profile",
-        str,
-        "Standard to keep, by name (hedgerow profiles) or as your own .toml: raises k where that keeps "
-        "it, writes nothing where a criterion is not met, and writes evidence.json.",
-        step="choose",
-    ),
-    Option("report", bool, "Measure risk and utility and write report.html. Default: yes."),
-    Option(
-        "attacks",
-        bool,
-        "Try attacks and learning as well for the report; takes longer. Default: no.",
-        step="measure",
-    ),
-    Option(
-        "learning",
-        bool,
-        "Compare learning from the release for the report. Default: as for the attacks.",
-        step="measure",
-    ),
-    Option(
-        "inference",
-        bool,
-        "Measure what learners infer about members and strangers. Default: as for the attacks.",
-        step="measure",
-    ),
-    SAMPLE,
-    DATE,
-)
-RELEASE = under(
-    "Release",
-    Option("out", str, "Folder to write; it must not exist. -: the table alone, on stdout."),
-    Option(
-        "public",
-        str,
-        "Folder to hand out, apart: what the recipient gets and nothing else.",
-        step="write",
-    ),
-    FORCE,
-    ESCAPE,
-    KEEP_ORDER,
-    PARTS,
-    Option(
-        "mapping",
-        bool,
-        "Also write mapping.json (private): whose record is which; audit and score need it "
-        "for randomized and masked releases. Default: no.",
-        step="write",
-    ),
-    Option(
-        "pseudonyms",
-        bool,
-        "Replace identifiers by keyed pseudonyms instead of leaving them out.",
-    ),
-    Option(
-        "key_file",
-        str,
-        "Secret key of the pseudonyms (16 bytes or more) or of what a method draws (then made if "
-        "absent).",
-    ),
-)
+REPORT = rows("report")
 OPTIONS = (
-    *SCHEMA, *METHOD, *methods.OPTIONS, *BOUND, *REPORT, *RELEASE,
-    FILE, SHEET, JSON, *ENGINE, *RESTART,
+    *SCHEMA, *rows("method", methods=", ".join(methods.USUAL)), *methods.OPTIONS, *rows("bound"), *REPORT,
+    *rows("release"), FILE, SHEET, JSON, *ENGINE, *RESTART,
 )  # fmt: skip
 """The options of `hedgerow protect`, in the order of its help."""
 
