@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError, UnsupportedError
 from ..io.read import read
+from ..measures.guarantees import Check
 from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, Tell, telling
@@ -46,7 +48,7 @@ from .column_comparison import histograms
 from .inference import infer
 from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
-from .profile_result import Judged, judged, needs_attacks
+from .profile_result import FAILS, MEETS, TOLD, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn
 from .result import Audit
 from .sample import Sample, sample_of
@@ -927,3 +929,67 @@ def audit_against(release: Release, profile: Profile, asked: Mapping[str, Any]) 
     """Return the audit that a profile asks for, and nothing beyond it unless asked."""
     settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **asked}
     return audit(release.original, release, profile=profile, **settings)
+
+
+class ProfileCheck:
+    """A check that a release meets a profile, as far as it could be measured.
+
+    Parameters
+    ----------
+    profile : Profile
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._measured: tuple[Any, Mapping[str, Any]] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Return the parameters that a plan keeps."""
+        return {"profile": self.profile.name, "profile_date": self.profile.date}
+
+    def measure(
+        self, release: Release, audit: Audit | None = None, progress: Progress | None = None
+    ) -> Mapping[str, Any]:
+        """Return the criteria of a release; measured once a released table, or taken from `audit`."""
+        if audit is not None or self._measured is None or self._measured[0] is not release.released:
+            audit = audit or audit_against(release, self.profile, {"progress": progress})
+            assert audit.profile is not None
+            self._measured = release.released, audit.profile
+        return self._measured[1]
+
+    def __call__(self, release: Release) -> Check:
+        """Return the check of a release as it stands."""
+        result = self.measure(release)
+        states = Counter(row["state"] for row in result["criteria"])
+        notes = [
+            f"{n} {'without a threshold' if state == TOLD else state}"
+            for state, n in states.items()
+            if state not in (MEETS, FAILS)
+        ]
+        return Check(
+            f"profile {self.profile.name}",
+            states[MEETS] + states[FAILS],
+            states[MEETS],
+            not unmet(result),
+            "; ".join([f"criteria of {self.profile.title} ({self.profile.date})", *notes, *unmet(result)]),
+        )
+
+
+def bind_profile(
+    release: Release,
+    profile: str | Path | Profile,
+    measured: Audit | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Check that a release meets a profile; its plan and later verifications keep it.
+
+    Raises
+    ------
+    PromiseError
+        A criterion that could be measured is not met.
+    """
+    check = ProfileCheck(Profile.load(profile))
+    check_met(check.measure(release, measured, progress))
+    if release.plan.parameters.get("profile") != check.profile.name:  # else it is bound already
+        release.bind(check, check.parameters)

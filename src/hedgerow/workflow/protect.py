@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..audit.inference import InferenceBound
-from ..audit.measure import audit_against
-from ..audit.profile_result import FAILS, MEETS, TOLD, check_met, unmet
+from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..io.read import read
 from ..key import Secret
-from ..measures.guarantees import Check
 from ..methods.estimator import moved
 from ..notation import figure
 from ..profiles import Profile
@@ -24,7 +21,7 @@ from ..schema import SCHEMA, Schema
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, takes
 
 if TYPE_CHECKING:
-    from ..audit.result import Audit
+    pass
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
@@ -191,51 +188,6 @@ def _within(
     )
 
 
-class ProfileCheck:
-    """A check that a release meets a profile, as far as it could be measured.
-
-    Parameters
-    ----------
-    profile : Profile
-    """
-
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
-        self._measured: tuple[Any, Mapping[str, Any]] | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the parameters that a plan keeps."""
-        return {"profile": self.profile.name, "profile_date": self.profile.date}
-
-    def measure(
-        self, release: Release, audit: Audit | None = None, progress: Progress | None = None
-    ) -> Mapping[str, Any]:
-        """Return the criteria of a release; measured once a released table, or taken from `audit`."""
-        if audit is not None or self._measured is None or self._measured[0] is not release.released:
-            audit = audit or audit_against(release, self.profile, {"progress": progress})
-            assert audit.profile is not None
-            self._measured = release.released, audit.profile
-        return self._measured[1]
-
-    def __call__(self, release: Release) -> Check:
-        """Return the check of a release as it stands."""
-        result = self.measure(release)
-        states = Counter(row["state"] for row in result["criteria"])
-        notes = [
-            f"{n} {'without a threshold' if state == TOLD else state}"
-            for state, n in states.items()
-            if state not in (MEETS, FAILS)
-        ]
-        return Check(
-            f"profile {self.profile.name}",
-            states[MEETS] + states[FAILS],
-            states[MEETS],
-            not unmet(result),
-            "; ".join([f"criteria of {self.profile.title} ({self.profile.date})", *notes, *unmet(result)]),
-        )
-
-
 def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None = None) -> Any:
     """Return the method with the k that a profile requires; warn where k was raised.
 
@@ -249,22 +201,3 @@ def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None 
     if strengthened.get_params(deep=False).get("k") != k:
         caution(f"k was raised to {strengthened.k}: {profile.title} requires it")
     return strengthened
-
-
-def bind_profile(
-    release: Release,
-    profile: str | Path | Profile,
-    measured: Audit | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Check that a release meets a profile; its plan and later verifications keep it.
-
-    Raises
-    ------
-    PromiseError
-        A criterion that could be measured is not met.
-    """
-    check = ProfileCheck(Profile.load(profile))
-    check_met(check.measure(release, measured, progress))
-    if release.plan.parameters.get("profile") != check.profile.name:  # else it is bound already
-        release.bind(check, check.parameters)

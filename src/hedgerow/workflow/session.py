@@ -11,7 +11,7 @@ from typing import Any
 
 from ..audit.column_ablation import Shares, shares
 from ..audit.frontier import Frontier, Point, Prepared, frontier
-from ..audit.measure import audit
+from ..audit.measure import audit, bind_profile
 from ..audit.pairing import pair_up
 from ..audit.result import Audit
 from ..audit.single_records import Found, look_up
@@ -30,7 +30,7 @@ from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, take
 from . import script
 from .inspection import Inspection, inspect
 from .methods import canonical
-from .protect import bind_profile, protect, stronger
+from .protect import protect, stronger
 from .request import CHOICE, Request
 
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
