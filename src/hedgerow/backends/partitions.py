@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,28 @@ from .base import Transformed
 from .release_order import TEXT, ReleasedCodes
 
 
+class CodedTree(NamedTuple):
+    """A tree in pre-order over the codes of columns, as arrays over its nodes.
+
+    A code goes left below `bar`, or where ``goes_left[subset_at + code]`` holds in a subset.
+    `missing_code` is over the columns.
+    """
+
+    split: Any
+    bar: Any
+    is_subset: Any
+    subset_at: Any
+    goes_left: Any
+    missing_left: Any
+    missing_code: Any
+    right: Any
+    leaf: Any
+
+
 @checked
-def follow(  # type: ignore[no-untyped-def]
-    codes, split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf, out
-):
+def follow(codes, tree, out):  # type: ignore[no-untyped-def]
     """Follow each row down the tree to the number of its leaf."""
+    split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf = tree
     for i in range(codes.shape[0]):
         node = 0
         while split[node] >= 0:
@@ -77,7 +95,7 @@ class Router:
             subset_at[here] = length + which * len(place)
             tables.append(inside.ravel())
             length += inside.size
-        self._nodes = (
+        self._tree = CodedTree(
             split,
             bar,
             subset >= 0,
@@ -94,7 +112,7 @@ class Router:
         for a in range(0, len(out), _WINDOW):
             here = slice(a, a + _WINDOW)
             codes = np.stack([codes[here] for codes in self._codes], axis=1)
-            follow(codes.astype(self._kind, copy=False), *self._nodes, out[here])
+            follow(codes.astype(self._kind, copy=False), self._tree, out[here])
         return out
 
 

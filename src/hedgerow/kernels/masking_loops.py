@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,9 +51,8 @@ def mdav(points: Floats, k: int) -> Groups:
     tree, group, total = build(points), np.full(n, -1), np.zeros(d)
     _add_up(points, total)
     state = np.array([n, 0, 0, 0, 0])
-    found, gaps = np.empty(k, np.int64), np.empty(k)
     _in_slices(
-        lambda most: _mdav(tree, points, k, group, total, state, found, gaps, most),
+        lambda most: _mdav(tree, points, k, group, total, state, most),
         state,
         n,
         max(SLICE // max(n * d, 1), 1),
@@ -69,8 +68,9 @@ def _add_up(points: Floats, total: Floats) -> None:
 
 
 @checked
-def _mdav(tree, points, k, group, total, state, found, gaps, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; whether there are more."""
+def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untyped-def]
+    """Form up to `most` groups; return whether there are more."""
+    found, gaps = np.empty(k, np.int64), np.empty(k)
     for _ in range(most):
         left = state[LEFT]
         if left < 2 * k:
@@ -223,9 +223,9 @@ def mdav_gower(
     counts = np.zeros((q, max(1, int(categories.max(initial=1)))), np.int64)
     for c in range(q):
         counts[c] = np.bincount(codes[:, c], minlength=counts.shape[1])
-    apart, state = np.empty(n), np.array([n, 0, 0, 0, 0])
+    state, remaining = np.array([n, 0, 0, 0, 0]), Remaining(ids, total, counts, np.empty(n))
     _in_slices(
-        lambda most: _mdav_gower(numbers, codes, k, group, ids, total, counts, apart, state, most),
+        lambda most: _mdav_gower(numbers, codes, k, group, remaining, state, most),
         state,
         n,
         max(SLICE // max(n * (numbers.shape[1] + q), 1), 1),
@@ -233,9 +233,19 @@ def mdav_gower(
     return group
 
 
+class Remaining(NamedTuple):
+    """The records in no group yet: ids in front, sums, counts per category, distances."""
+
+    ids: Any
+    total: Any
+    counts: Any
+    distance: Any
+
+
 @checked
-def _mdav_gower(numbers, codes, k, group, ids, total, counts, apart, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; whether there are more."""
+def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: ignore[no-untyped-def]
+    """Form up to `most` groups; return whether there are more."""
+    ids, total, counts, distance = remaining
     q = codes.shape[1]
     found, gaps = np.empty(k, np.int64), np.empty(k)
     centre_codes = np.zeros(q, np.int64)
@@ -247,23 +257,23 @@ def _mdav_gower(numbers, codes, k, group, ids, total, counts, apart, state, most
             return False
         if state[SECOND]:
             r = state[FAR]
-            _gower(numbers, codes, ids, left, numbers[r], codes[r], apart)
+            _gower(numbers, codes, ids, left, numbers[r], codes[r], distance)
         else:
             for c in range(q):
                 centre_codes[c] = np.argmax(counts[c])
-            _gower(numbers, codes, ids, left, total / left, centre_codes, apart)
-        far = ids[np.argmax(apart[:left])]
-        _gower(numbers, codes, ids, left, numbers[far], codes[far], apart)
+            _gower(numbers, codes, ids, left, total / left, centre_codes, distance)
+        far = ids[np.argmax(distance[:left])]
+        _gower(numbers, codes, ids, left, numbers[far], codes[far], distance)
         filled = 0
         for i in range(left):
-            if filled == k and apart[i] >= gaps[k - 1]:
+            if filled == k and distance[i] >= gaps[k - 1]:
                 continue
             filled = min(filled + 1, k)
             j = filled - 1
-            while j > 0 and gaps[j - 1] > apart[i]:
+            while j > 0 and gaps[j - 1] > distance[i]:
                 gaps[j], found[j] = gaps[j - 1], found[j - 1]
                 j -= 1
-            gaps[j], found[j] = apart[i], ids[i]
+            gaps[j], found[j] = distance[i], ids[i]
         for j in range(k):
             group[found[j]] = formed
             total -= numbers[found[j]]
@@ -288,7 +298,7 @@ def _gower(
     left: int,
     centre: Floats,
     categories: NDArray[np.int64],
-    apart: Floats,
+    distance: Floats,
 ) -> None:
     for i in range(left):
         record, gap = ids[i], 0.0
@@ -297,7 +307,7 @@ def _gower(
         for c in range(categories.size):
             if codes[record, c] != categories[c]:
                 gap += 1.0
-        apart[i] = gap
+        distance[i] = gap
 
 
 _TRIES = 32

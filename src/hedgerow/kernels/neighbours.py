@@ -49,13 +49,15 @@ def build(points: NDArray[np.float64]) -> KdTree:
     lo, hi = np.full((nodes, d), np.inf), np.full((nodes, d), -np.inf)
     position, leaf = np.empty(n, np.int64), np.empty(n, np.int64)
     # put together here: a compiled function that returns a named tuple dies of a signal
-    _halve(points, (1 << depth) - 1, ids, position, leaf, start, end, lo, hi)
-    return KdTree(points[ids], ids, position, leaf, start, end, end - start, lo, hi)
+    tree = KdTree(points, ids, position, leaf, start, end, np.zeros(nodes, np.int64), lo, hi)
+    _halve(tree, (1 << depth) - 1)
+    return tree._replace(points=points[ids], count=end - start)
 
 
 @checked
-def _halve(points, first_leaf, ids, position, leaf, start, end, lo, hi):  # type: ignore[no-untyped-def]
-    """Fill the boxes from the whole to the leaves."""
+def _halve(tree: KdTree, first_leaf: int) -> None:
+    """Fill the boxes from the whole to the leaves; the points stay in their order."""
+    points, ids, start, end, lo, hi = tree.points, tree.ids, tree.start, tree.end, tree.lo, tree.hi
     n, d = points.shape
     end[0] = n
     for node in range(start.size):
@@ -72,7 +74,7 @@ def _halve(points, first_leaf, ids, position, leaf, start, end, lo, hi):  # type
             start[2 * node + 2], end[2 * node + 2] = middle, e
     for node in range(first_leaf, start.size):
         for i in range(start[node], end[node]):
-            position[ids[i]], leaf[ids[i]] = i, node
+            tree.position[ids[i]], tree.leaf[ids[i]] = i, node
 
 
 @checked
@@ -461,11 +463,10 @@ def estimate(
     u: Floats,
     belong: float,
     fixed: Any,
-    bits: int,
     steps: int,
     change: float,
 ) -> Floats:
-    """Fellegi and Sunter's m by EM on pattern counts: how often each level is met.
+    """Estimate Fellegi and Sunter's m by EM on pattern counts: the share of each level.
 
     Parameters
     ----------
@@ -474,15 +475,13 @@ def estimate(
     counts : array, the same shape
         Pairs of each pattern.
     m : array, shape (d, levels)
-        First guess of the levels' shares among pairs that belong together.
+        2**bits levels, where a pattern has so many bits a column. First guess of the levels' shares among pairs that belong together.
     u : array, shape (d, levels)
         Their shares among the others.
     belong : float
         The share of pairs that belong together.
     fixed : array of bool, shape (d,)
         Columns whose m is known.
-    bits : int
-        Of a column.
     steps : int
         Most rounds.
     change : float
@@ -490,7 +489,9 @@ def estimate(
     """
     m = m.copy()
     columns, levels = m.shape
-    mask = np.uint32((1 << bits) - 1)
+    mask, bits = np.uint32(levels - 1), 0
+    while (1 << bits) < levels:
+        bits += 1
     for _ in range(steps):
         matched, met = 0.0, np.zeros((columns, levels))
         for i in range(patterns.size):

@@ -1,32 +1,40 @@
-"""Rows taken down a tree of splits by their values, and cells held against values, plainly."""
+"""Rows routed down a tree of splits by their values, and cells compared with values, plainly."""
 
 from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .compiled import checked
 
 
-@checked
-def descend(  # type: ignore[no-untyped-def]
-    values,
-    numeric,
-    split,
-    threshold,
-    missing_left,
-    right,
-    first,
-    last,
-    members,
-    n_codes,
-    number,
-    leaf_of,
-):
-    """The leaf that each row comes to, node by node; `number` gives the leaves theirs.
+class WalkTree(NamedTuple):
+    """A tree of splits in pre-order, as arrays over its nodes.
 
-    `values[column, row]` is a number (NaN where missing) or a category's code; a category goes
-    left when ``members[first[node]:last[node]]`` holds its code, which lies below `n_codes`.
+    A category goes left when ``members[first[node]:last[node]]`` holds its code, which lies
+    below `n_codes`. `number` gives the leaves their numbers; `numeric` is over the columns.
     """
+
+    numeric: Any
+    split: Any
+    threshold: Any
+    missing_left: Any
+    right: Any
+    first: Any
+    last: Any
+    members: Any
+    n_codes: Any
+    number: Any
+
+
+@checked
+def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
+    """Write the leaf that each row comes to, node by node, into `leaf_of`.
+
+    `values[column, row]` is a number (NaN where missing) or a category's code.
+    """
+    numeric, split, threshold, missing_left, right, first, last, members, n_codes, number = tree
     n_rows, n_nodes = values.shape[1], split.shape[0]
     rows, others = np.arange(n_rows), np.empty(n_rows, np.int64)
     start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
@@ -71,7 +79,7 @@ def descend(  # type: ignore[no-untyped-def]
 
 @checked
 def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped-def]
-    """How many values lie outside what their cell says; NaN is a missing value."""
+    """Count values that lie outside their cell; NaN is a missing value."""
     n = 0
     for i in range(values.shape[0]):
         value, cell = values[i], cells[i]

@@ -99,7 +99,7 @@ class Agreement:
         near = np.where(sure, 0.999, 0.9)[:, None]
         m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
         m[:, -1:] = near
-        return cls(estimate(patterns, weight, m, u, belong, sure, bits, steps, change), u)
+        return cls(estimate(patterns, weight, m, u, belong, sure, steps, change), u)
 
     def weights(self, *, informative: bool = False) -> FloatArray:
         """Return weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.

@@ -51,7 +51,7 @@ from ...trees.objective import Rules, Terms
 from ...trees.responses import Responses
 from ...trees.split import Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
-from ..partitions import follow
+from ..partitions import CodedTree, follow
 from .cluster import binaries, collected, over_parts
 from .packing import Packing
 from .spark_table import CountedColumn, SparkTable
@@ -100,13 +100,12 @@ class Signposts:
 
     Parameters
     ----------
-    nodes : tuple of arrays
-        As `partitions.follow` takes them.
+    tree : CodedTree
     label : int64 array over the nodes
         -1 for nodes whose rows nobody asks about.
     """
 
-    nodes: tuple[NDArray[Any], ...]
+    tree: CodedTree
     label: Ints
 
     @classmethod
@@ -130,7 +129,7 @@ class Signposts:
                 length += len(inside)
             subset_at[node] = known[key]
         return cls(
-            (
+            CodedTree(
                 np.maximum(column, -1),
                 made["first_right"],
                 is_subset,
@@ -148,7 +147,7 @@ class Signposts:
         """The label of the node that each row comes to."""
         table = np.stack([c.astype(np.uint32) for c in codes], axis=1)
         out = np.zeros(len(table), np.uint32)
-        follow(table, *self.nodes, out)
+        follow(table, self.tree, out)
         return self.label[out]
 
 

@@ -13,7 +13,7 @@ from ...columns.cover import Cover
 from ...columns.table import Table, Window
 from ...errors import PlanError
 from ...hierarchy import TOP
-from ...kernels.walk import count_outside, descend
+from ...kernels.walk import WalkTree, count_outside, descend
 from ...notation import JOIN, MISSING, WEIGHT, Cell, split_concatenation
 from ...plan import Partition, Recoded
 from .recipe import Categories, Labels, Made, Numbers
@@ -137,8 +137,8 @@ class PartitionRecipe:
         self._leaf = np.zeros(original.n_rows if self.centred else 0, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
-    def _arrays(self, tree: Partition) -> tuple[Any, ...]:
-        """The tree as `descend` takes it, each subset as codes of its column."""
+    def _arrays(self, tree: Partition) -> WalkTree:
+        """Return the tree for `descend`, each subset as codes of its column."""
         split, subset = np.asarray(tree.split), np.asarray(tree.subset)
         first, last = np.zeros(len(split), np.int64), np.zeros(len(split), np.int64)
         members: list[int] = []
@@ -152,7 +152,7 @@ class PartitionRecipe:
                 members += [place[name] for name in tree.subsets[s] if name in place]
                 ends.append(len(members))
             first[here], last[here] = np.array(ends)[which], np.array(ends)[which + 1]
-        return (
+        return WalkTree(
             np.array([isinstance(c.source, Numbers) for c in self._columns]),
             split,
             np.asarray(tree.threshold),
@@ -174,7 +174,7 @@ class PartitionRecipe:
         """The cells of the leaf that each row comes to, held against the row's values."""
         values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
-        descend(values, *self._nodes, leaf)
+        descend(values, self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
         if self.centred:
