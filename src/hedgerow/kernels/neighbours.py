@@ -475,7 +475,8 @@ def estimate(
     counts : array, the same shape
         Pairs of each pattern.
     m : array, shape (d, levels)
-        2**bits levels, where a pattern has so many bits a column. First guess of the levels' shares among pairs that belong together.
+        First guess of the levels' shares among pairs that belong together; there are
+        2**bits levels where a pattern has so many bits a column.
     u : array, shape (d, levels)
         Their shares among the others.
     belong : float
