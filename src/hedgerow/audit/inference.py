@@ -282,6 +282,7 @@ def infer(
         if people is sides.members:
             members = rows
             near += [rows] if sides.is_paired else []
+        # without a row of their own the learner must at least see the rows around them
         if not (released >= 0).any():
             near.append(nearest_of(sides.released_quasi, sides.classes, quasi))
     losses_outside: dict[str, dict[str, FloatArray]] | None = None
@@ -518,6 +519,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
     draws = np.random.default_rng(random_state).multinomial(
         n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
     )
+    # the first row weighs everybody once: the figure itself stands before its bootstrap samples
     weights = np.vstack([np.ones((1, n)), draws])
     spread = weights @ base
 
@@ -552,6 +554,7 @@ def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float
     order = np.argsort(-share, kind="stable")
     need = n / 10
     before = np.cumsum(size[order]) - size[order]
+    # the last cell counts in part, so that exactly a tenth of the people is looked at
     part = np.clip((need - before) / size[order], 0.0, 1.0)
     total = float(part @ spread[order])
     return float(part @ gain[order]) / total if total > 0 else 0.0
@@ -615,6 +618,7 @@ def worst_corrected(
         sizes += np.bincount(inside, minlength=len(groups))
         against += np.bincount(inside, floored[code], len(groups))
         for i in range(2 + SHUFFLES):
+            # turn 0 leaves corrections out, turn 1 keeps them, further ones shuffle them inside groups
             if i > 1:
                 change = change[np.lexsort((rng.random(len(places)), places))]
             forecasts = corrected(shares[places], change * (i > 0), column.is_number)[is_known]

@@ -176,6 +176,7 @@ def by_columns(
     names: list[str] = []
     telling, changed = 0, []
     labels = np.zeros(before.n_rows + after.n_rows, np.int64)
+    # columns of many values identify rows; later ones are held to what these already say
     most_first = sorted(shared(before, after), key=lambda both: (-both[0].n_values, both[0].name))
     for one, other in most_first:
         codes = np.concatenate([one.codes.astype(np.int64), other.codes_in(one, unknown=-1)])
@@ -313,6 +314,7 @@ def order_shown_by(
         views[name] = (one.codes, other.codes) if cells is None else _ranks(cells)
     tested = [n for n in pairs if n not in _sorted_by([(n, *views[n]) for n in pairs])]
     right = np.arange(before.n_rows)
+    # neighbours in the order as it stands; a last single row says nothing
     two = right[: before.n_rows // 2 * 2].reshape(-1, 2)
     columns = []
     for name in tested:
@@ -321,6 +323,7 @@ def order_shown_by(
         else:
             as_they_stand, changed = (_distance(*pairs[name], two, at) for at in (two, two[:, ::-1]))
         fit, misfit = int((as_they_stand < changed).sum()), int((as_they_stand > changed).sum())
+        # Bonferroni: each of several columns has its chance to show an order that is none
         if len(tested) * bdtrc(fit - 1, fit + misfit, 0.5) <= level:
             columns.append(name)
     return columns

@@ -76,6 +76,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     counts = np.bincount(labels[:n], minlength=int(labels.max()) + 1)
     shared = int(np.count_nonzero(counts[labels[n:]]))
     by_chance = float(np.mean(counts[labels[:n]] > 1))
+    # a twentieth, and four standard deviations of what chance shares
     if shared / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
         raise InputError(
             f"{shared:,} of the {m:,} records of the control are records of the original as well, "
@@ -102,6 +103,7 @@ def left_out(
     """
     n = pair.n_rows
     fold = np.empty(n, np.int64)
+    # dealt over the sorted people, so that neither row order nor equal records decide the parts
     fold[pair.canonical] = np.random.default_rng(random_state).permutation(np.arange(n) % folds)
     for f in range(folds):
         others = np.flatnonzero(fold == f)

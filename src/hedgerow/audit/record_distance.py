@@ -117,6 +117,7 @@ class Reach:
         int64 array
             `WHOLE` for the most likely; the weights of the others beside it.
         """
+        # if columns were independent: the order of rows needs no more
         fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
@@ -140,6 +141,7 @@ class _Ends:
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column, self.span = column, column.span or 1.0
+        # a cell without a number is infinitely far from every number
         self.lo = np.where(np.isfinite(column.lo), column.lo, np.inf)
         self.hi = np.where(np.isfinite(column.hi), column.hi, -np.inf)
 

@@ -106,6 +106,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
     words = hashes(pair.released, names, key)[0][pair.released_rows]
     labels, sizes = pair.classes.labels, pair.classes.sizes
     least = np.full(len(sizes), np.iinfo(np.uint64).max)
+    # rows of a group share their released cells and so their hash; the least is that of any of them
     np.minimum.at(least, labels, words)
     order = np.argsort(least, kind="stable")
     enough = int(np.searchsorted(np.cumsum(sizes[order]), min(n, pair.n_rows))) + 1

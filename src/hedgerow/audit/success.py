@@ -170,6 +170,7 @@ def wilson(successes: float, n: int) -> Rate:
     scale = 1 + z * z / n
     middle = (p + z * z / (2 * n)) / scale
     half = z * float(np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))) / scale
+    # the formula leaves some 1e-17 at the ends: no success means 0, all mean 1
     low = max(middle - half, 0.0) if successes > 0 else 0.0
     high = min(middle + half, 1.0) if successes < n else 1.0
     return Rate(p, low, high, n)
@@ -206,6 +207,7 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
     value = fmean(a for a, _ in each)
     variance = fsum(v for _, v in each) / len(each) ** 2
     sizes = [(len(mine), len(theirs)) for mine, theirs in scores]
+    # the number of coin tosses with this variance: Wilson takes it for n
     worth = value * (1 - value) / variance if variance > 0 else float(sum(map(min, sizes)))
     worth = min(worth, float(sum(map(sum, sizes))))
     interval = wilson(value * worth, worth)  # type: ignore[arg-type]

@@ -411,5 +411,6 @@ class UnpairedTables(TablePair):
     def unchanged(self) -> Pair:
         """The original as if it had been released unchanged; the same members are asked of it."""
         whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
+        # cached_property reads this entry
         vars(whole)["canonical"] = self.canonical
         return whole

@@ -486,6 +486,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
         )
     people = known_table(pair.released_quasi, population)
     masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.released_quasi]
+    # 1 bit a person and cell: an intersection of cells is a bitwise and, counted by a table of bytes
     first = pair.classes.first
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
     out = np.zeros(pair.classes.n_groups)

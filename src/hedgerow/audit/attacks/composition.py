@@ -266,6 +266,7 @@ class _Remaining:
 
     def and_by(self, other: _Remaining) -> _Remaining:
         """Return what two releases leave: who is in one alone keeps what that one leaves."""
+        # both sides are sorted by person and value, so values that both leave are found by bisection
         place = np.searchsorted(other.keys, self.keys)
         place = np.minimum(place, max(len(other.keys) - 1, 0))
         met = np.zeros(len(self.keys), np.bool_)

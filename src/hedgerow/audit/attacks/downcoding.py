@@ -230,6 +230,7 @@ class _Dependence:
         """Return the likeliest step of each person asked about; `weights` is what the own cell tells."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
+        # learnt on one half, tried on the other: dependence that is noise gets no weight
         learnt, tried = rows[::2], evenly(rows[1::2], TRIED)
         if not others or not len(tried):
             return np.asarray(weights.argmax(axis=1))
@@ -241,6 +242,7 @@ class _Dependence:
         if best == 0:
             return np.asarray(weights.argmax(axis=1))
         log = self._evidence(j, others, rows, people, self.public[j]) * best
+        # or the exponential would overflow
         log -= log.max(axis=1, keepdims=True)
         return np.asarray((weights * np.exp(log)).argmax(axis=1))
 
@@ -408,6 +410,7 @@ class FinerSteps:
         covered, counts = self.cover[present], counts[present]
         estimate = anywhere = self.size / self.size.sum()
         for _ in range(ROUNDS):
+            # EM: each cell is dealt to its steps by the shares so far
             estimate = estimate * (covered.T @ (counts / np.maximum(covered @ estimate, 1e-300))) + anywhere
             estimate /= estimate.sum()
         return np.asarray(estimate)

@@ -217,6 +217,7 @@ class GroupCounts:
         log = np.zeros(len(cell))
         for column, table in zip(self._columns, self._tables, strict=False):
             log += table[column.of_cell[cell], self.kinds[value]]
+        # the largest exponent of each cell is taken off, or its powers would underflow
         most = np.full(len(some), -np.inf)
         np.maximum.at(most, which, log)
         chance = counts.shares[entry] * np.exp(log - most[which])
@@ -224,6 +225,7 @@ class GroupCounts:
         rows = np.bincount(at, cells.sizes[some], counts.n_groups)
         wanted = counts.shares * rows[counts.groups]
         for _ in range(BALANCED):
+            # rows and columns in turn (Sinkhorn): cells sum to 1, groups keep their counts
             chance /= np.bincount(which, chance, len(some))[which]
             sums = np.bincount(entry, chance * cells.sizes[cell], len(wanted))
             chance *= np.divide(wanted, sums, out=np.zeros_like(sums), where=sums > 0)[entry]

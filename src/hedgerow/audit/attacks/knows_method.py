@@ -322,6 +322,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
         distance = distances(sums, gains, refusal)
         visited, share = np.zeros(sums.shape[1:]), 1.0
         for _ in range(LEVELS):
+            # the median: about half of the states survive each level
             bar = float(np.sort(distance)[STATES // 2])
             lower = distance[distance < bar]
             if bar > 0.0 and bar == distance.max() and len(lower):
@@ -329,6 +330,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
             fit = np.flatnonzero(distance <= bar)
             lost = np.flatnonzero(distance > bar)
             share *= len(fit) / STATES
+            # lost states start again from surviving ones, so their number stays
             origin = fit[rng.integers(len(fit), size=len(lost))]
             for each in (values, sums, gains, distance):
                 each[lost] = each[origin]

@@ -412,6 +412,7 @@ class TrainingSet:
         x, counts = self._design, self._taught_counts
         with quiet():
             if self.number:
+                # one row with the mean and the weight of its records fits the same as all of them, and costs one
                 weight = counts.sizes.astype(np.float64)
                 sums = counts.per_group(counts.counts * self._numbers[counts.values])
                 return model.fit(x, sums / weight, sample_weight=weight)
@@ -565,6 +566,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
     if len(is_asked) <= MOST_CLASSES:
         return None
     chosen = is_asked.copy()
+    # the rest is spread evenly over their order, which the cells give, so no row order matters
     rest, free = np.flatnonzero(~is_asked), max(MOST_CLASSES - int(is_asked.sum()), 0)
     if len(rest) and free:
         chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True

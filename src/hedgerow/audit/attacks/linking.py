@@ -100,6 +100,7 @@ def _linked(
         distance, agree = reach.sums(people, i), reach.patterns(people, i)
         best = reach.nearest(distance)
         nearest[i] = _named(own_class[i], best, sizes)
+        # pairs are counted by their pattern and never stored: all records times all people are too many
         counts += count_patterns(agree[None], sizes, bits * q)
         wholly = reach.likeliest(np.flatnonzero(agree == full))
         fits[i] = sizes[wholly].sum() > (wholly == own_class[i]).any()
@@ -181,6 +182,7 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
             distances = [file.sums(k, i) for file, k in zip(files, by_file, strict=True)]
             if len(distances) == 2:
                 one, other = (file.nearest(s) for file, s in zip(files, distances, strict=True))
+                # who holds two files joins them where their nearest records meet
                 both = np.intersect1d(one, other, assume_unique=True)
                 joined[i] = 1 / sizes[both].sum() if len(both) else 0.0
                 distances[0] += distances[1]

@@ -69,7 +69,7 @@ def membership(
     list of dict
         ``success`` is the chance that a member scores above a stranger, ties halved (the area
         under the ROC curve); nothing tells more than .5 without a leak. ``control`` is the
-        interval in which chance alone would leave it. ``after`` tells the share of members
+        interval in which chance alone would leave it. ``found`` tells the share of members
         found where .1, .01 or .001 of strangers are taken for members. Nothing without strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
         other half, and the other way round: choosing gains nothing by chance.
@@ -247,11 +247,13 @@ class _Compared:
             fits = distance <= 0
             records = float(sizes[fits].sum())
             expected = float(self.expected[fits].sum()) if records else self.none
+            # half a record more on both sides keeps the ratio finite where nobody fits
             out[1, person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
             nearest, other = float(distance.min()), self._nearest_other(quasi, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
             for i, rows in enumerate(release.agreeing(sensitive, person), 2):
                 out[i, person] = self._among(distance, nearest, rows)
+        # equal scores must stay ties on every machine
         return [*out[:2].round(9), *out[2:]]
 
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
@@ -287,7 +289,7 @@ def membership_records(
 
     Parameters
     ----------
-    after, before : mapping of Attack to sequence of Scores
+    after, before : mapping of Attack to sequence of MemberScores
         The scores on the releases and on their originals.
     """
     out = []
@@ -305,6 +307,7 @@ def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberSc
     halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
+    # chosen on one half and measured on the other: choosing gains nothing by chance
     best = [max(half, key=lambda a: round(_area_of(half[a]).value, 9)) for half in halves]
     return [*halves[0][best[1]], *halves[1][best[0]]]
 
@@ -316,6 +319,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
     strangers = sum(len(s.strangers) for s in scores)
     success = _area_of(scores)
     variance = fmean(_by_chance(s) for s in scores) / len(scores)
+    # as many coin tosses have the variance of the area where nothing leaks
     chance = 0.25 / variance
     null = wilson(chance / 2, chance)  # type: ignore[arg-type]
     return attack_record(

@@ -91,6 +91,7 @@ def _prepared(sides: TablePair, j: int, most: int, random_state: int) -> ColumnA
     if sides.is_paired and not len(orders[0]):
         return None
     members = spread(orders[0], most, random_state)
+    # the same attack on the table as it was: what protection took away is the difference
     before = sides.unchanged
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     release = _training(sides, j, target, nearby)

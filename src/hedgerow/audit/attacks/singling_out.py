@@ -179,6 +179,7 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
         n, predicates = described.members.n, described.by(learner)
         strangers = _Crowd(described.columns, outside.people)
         hits = fsum(strangers.fitting(d.tests) * d.chance for d in predicates)
+        # all descriptions together: each alone is fitted by hardly a stranger
         weight = wilson(hits, len(predicates) * strangers.n)
         rates.append([_luck(w, n) for w in (weight.value, weight.low, weight.high)])
         tried += len(predicates)
@@ -358,12 +359,14 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
     """
     if not len(mine):
         return wilson(0.0, 0)
+    # of n members n - s stay and s strangers take the place of the others
     s = min(n, m)
     stay = [_chance_of_hits(mine, n, n - s, hits) for hits in (0, 1)]
     added = [_chance_of_hits(theirs, m, s, hits) for hits in (0, 1)]
     one = stay[0] * added[1] + stay[1] * added[0]
     before = mine == 1
     share = float(np.clip((before - (before - one) * (n / s)).mean(), 0.0, 1.0))
+    # with fewer strangers than members the interval is as wide as if fewer descriptions had been asked
     weight = len(mine) * s / n
     uncertain = wilson(share * weight, weight)  # type: ignore[arg-type]
     return Rate(share, uncertain.low, uncertain.high, len(mine))

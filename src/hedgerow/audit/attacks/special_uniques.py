@@ -176,6 +176,7 @@ def special_uniques(
                 parts[minimal, c] += worth[k - 1]
             excluded[minimal] = True
             larger[chosen] = np.packbits(excluded)
+        # sets of the next size look back at these alone
         alone = larger
     sizes = group(list(codes), n).sizes
     scores = np.maximum(counts @ worth, 1.0)
