@@ -24,6 +24,14 @@ from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
 from .base import Files, Method, RecipientNotes
+from .response.caps import (
+    cautions,
+    check_feasible,
+    exempted,
+    halfway,
+    negations,
+    with_caps,
+)
 from .response.contingency import (
     DEFAULT_BINS,
     Bins,
@@ -35,14 +43,6 @@ from .response.contingency import (
     check_size,
     coded,
     windows,
-)
-from .response.request import (
-    cautions,
-    check_feasible,
-    exempted,
-    halfway,
-    negations,
-    with_caps,
 )
 from .response.risk import Bound, Risk, optimize
 

@@ -16,7 +16,7 @@ from ...kernels.threads import in_parts
 from ...measures import Counts, FloatArray, Groups, IntArray, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...measures.masking_scores import Scores, score_arrays
-from ...methods.response.request import DESCRIBED
+from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
 from ...progress import Tell
 from ..design_matrix import Known, known_rows

@@ -1,4 +1,4 @@
-"""From a request in words to caps on cells, and from an impossible request to an error."""
+"""Caps on cells from a request in words, and the errors and warnings about a request."""
 
 from __future__ import annotations
 
