@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import hedgerow as hr
-from hedgerow.report.page import render, stacked
+from hedgerow.report.page import render
 from hedgerow.report.pictures import class_sizes
+from hedgerow.report.tables import stacked
 from hedgerow.workflow.outcome import outcome
 from tests.audit.conftest import people_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -17,42 +16,11 @@ from ..release.explain import recoding_in_words
 from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
+from .tables import stacked
 from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_TABLE = re.compile(r"<table>.*?</table>", re.S)
-_HEADS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.S)
-_ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
-_CELL = re.compile(r"<(td|th scope=\"row\")")
-_LEAST = 4
-"""Columns from which a table is stacked; one of fewer fits."""
-
-
-def stacked(page: str) -> str:
-    """Return a page whose wide tables have the class ``stack`` and the headings in their cells."""
-    return _TABLE.sub(lambda match: _stacked(match[0]), page)
-
-
-def _stacked(table: str) -> str:
-    head, begins, body = table.partition("<tbody>")
-    names = [re.sub(r"<[^>]+>", "", name).strip() for name in _HEADS.findall(head)]
-    if len(names) < _LEAST or not begins:
-        return table
-    names = [name.replace('"', "&quot;") for name in names]
-
-    def row(match: re.Match[str]) -> str:
-        heads = iter(names)
-
-        def cell(tag: re.Match[str]) -> str:
-            name = next(heads, "")
-            return f'{tag[0]} data-head="{name}"' if name else tag[0]
-
-        return f"<tr>{_CELL.sub(cell, match[1])}</tr>"
-
-    return head.replace("<table>", '<table class="stack">', 1) + begins + _ROW.sub(row, body)
-
 
 AUDIENCES = ("steward", "recipient")
 PICTURES = ("columns", "attack_picture", "influence", "tree", "sizes", "scatters")

@@ -13,8 +13,8 @@ from ..files import SUFFIXES
 from ..notation import figure, percent
 from ..profiles import Profile
 from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
-from ..report.page import stacked
 from ..report.svg import bars, choices
+from ..report.tables import stacked
 from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
