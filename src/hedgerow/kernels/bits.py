@@ -58,7 +58,7 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _place(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
-    """Where an entry of an array stands (the first two arguments), seen as a pointer to `of`."""
+    """Return a pointer to an entry of an array (the first two arguments), of type `of`."""
     data = make_array(kind)(context, builder, arguments[0]).data
     return builder.bitcast(builder.gep(data, [arguments[1]]), of.as_pointer())
 

@@ -88,7 +88,7 @@ def _check(data: bytes) -> None:
 
 
 class _Cache(caching.FunctionCache):
-    """A cache that can fail at nothing but speed."""
+    """A cache whose failures cost nothing but speed."""
 
     _impl_class = _Implementation
 
@@ -124,10 +124,9 @@ class _Cache(caching.FunctionCache):
 
 
 class _Compiling(event.Listener):
-    """What is done around compiling, which numba lets but one thread do at a time.
+    """Stops the collector of garbage while numba compiles, which one thread does at a time.
 
-    The collector of garbage would look through all that the compiler holds, again and again:
-    a fifth of the time.
+    It would look through all that the compiler holds, again and again: a fifth of the time.
     """
 
     def __init__(self) -> None:
@@ -149,7 +148,7 @@ event.register("numba:compile", _Compiling())
 
 
 def is_kept(function: Any) -> bool:
-    """Whether something compiled of a function is kept; True where nothing can be kept."""
+    """Return whether machine code of a function is cached; True where nothing can be cached."""
     cache = getattr(function, "_cache", None)
     return not isinstance(cache, _Cache) or Path(cache._cache_file._index_path).exists()
 

@@ -20,7 +20,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Scale(NamedTuple):
-    """How a column was scaled: value = low + span * (unit + middle) / 2^30."""
+    """The scale of a column: value = low + span * (unit + middle) / 2^30."""
 
     units: npt.NDArray[np.int32]
     """Centred units of every distinct value, and 0 for the missing code at the end."""

@@ -22,6 +22,7 @@ def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untype
     mask = np.uint64(table.shape[0] - 1)
     for i in range(start, keys.shape[0]):
         key = keys[i]
+        # multiplying spreads low bits upwards, the shift brings them back to where the mask looks
         h = np.uint64(key) * _MIX
         slot = (h ^ (h >> _SHIFT)) & mask
         while True:

@@ -28,7 +28,7 @@ LIVE, JOINED = range(2)
 
 
 class Limits(NamedTuple):
-    """What no group may tell.
+    """The limits of every group's disclosure.
 
     SQUARED: known records, sum of deviations, sum of losses. SHARES and RANKED: records of
     every cell. LARGEST and ENTROPY: records of every category.
@@ -175,7 +175,7 @@ def _sift(heap, place, i, size, excess):  # type: ignore[no-untyped-def]
 
 @inner
 def _less(value, number, least, first):  # type: ignore[no-untyped-def]
-    """Whether a value is less than the least so far, or as little and of a lower number."""
+    """Return whether a value is less than the least so far, or equal and of a lower number."""
     return value < least * (1.0 - ALIKE) or (value <= least * (1.0 + ALIKE) and number < first)
 
 
@@ -251,6 +251,7 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
         if excess[i] <= 1.0 or state[LIVE] < 2:
             return False
         j = _partner(groups, limits, i, sums)
+        # a union has the number of its first part, so that ties do not depend on who joined whom
         a, b = min(i, j), max(i, j)
         both = n[a] + n[b]
         for c in range(means.shape[1]):

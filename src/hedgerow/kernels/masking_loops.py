@@ -381,7 +381,7 @@ def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
 
 @checked
 def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
-    """Where each value of the second order stood at the start, and its first block."""
+    """Write the position of each value of the second order at the start, and its first block."""
     for i in range(second.size):
         place[i] = first[second[i]]
         block[i] = second[i] // k

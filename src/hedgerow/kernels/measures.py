@@ -1,9 +1,9 @@
-"""What a group tells, as compiled formulas: one home for the grower, the checks and the audit.
+"""Disclosure of a group, as compiled formulas: one home for the grower, the checks and the audit.
 
 Each formula reads a group's counts as one stretch of an array, whether the
 stretch holds every value of a column (a node's statistics) or only those that
 occur (the sparse counts of a class). Disclosure comes as a fraction, so that
-``told > cap * public`` asks without dividing.
+``gain > cap * public`` compares without dividing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 @checked
 def number_terms(n, total, square):  # type: ignore[no-untyped-def]
-    """What a group tells of a number, as (told, public); told / public is its disclosure.
+    """Return the disclosure of a number by a group as a fraction (gain, public).
 
     The public squared error, less that of guessing the group's mean, as a part of
     the public squared error: (total^2 / n) / square, the complement of a term of
@@ -39,7 +39,7 @@ def number_terms(n, total, square):  # type: ignore[no-untyped-def]
 
 @checked
 def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-def]
-    """What a group tells of a category, as (told, public); told / public is its disclosure.
+    """Return the disclosure of a category by a group as a fraction (gain, public).
 
     The Brier score of guessing the public shares P, less that of guessing the
     group's shares p, as a part of the former: |p - P|^2 / (1 - 2 p.P + P.P).
@@ -124,8 +124,8 @@ def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
 
 @checked
 def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
-    told = np.zeros(starts.shape[0] - 1)
-    for g in range(told.shape[0]):
+    disclosure = np.zeros(starts.shape[0] - 1)
+    for g in range(disclosure.shape[0]):
         widest = 0.0  # the fraction does not change with the unit, and squares must not vanish
         for c in range(starts[g], starts[g + 1]):
             widest = max(widest, abs(deviation[c]))
@@ -144,8 +144,8 @@ def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-d
             total = both
             square += term * d
         a, b = number_terms(n, total + lost, square)
-        told[g] = min(a / b, 1.0)
-    return told
+        disclosure[g] = min(a / b, 1.0)
+    return disclosure
 
 
 def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints) -> Floats:
@@ -165,8 +165,8 @@ def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints
 
 @checked
 def _brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
-    told = np.zeros(starts.shape[0] - 1)
-    for g in range(told.shape[0]):
+    disclosure = np.zeros(starts.shape[0] - 1)
+    for g in range(disclosure.shape[0]):
         here = 0.0
         for c in range(starts[g], starts[g + 1]):
             if public[c] >= 0.0:
@@ -174,8 +174,8 @@ def _brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untype
         rest = max(whole - here, 0.0)
         a, b = brier_terms(counts, public, starts[g], starts[g + 1], rest)
         if b > 0.0:
-            told[g] = min(a / b, 1.0)
-    return told
+            disclosure[g] = min(a / b, 1.0)
+    return disclosure
 
 
 def brier_disclosures(

@@ -172,12 +172,14 @@ def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
     while size:
         size -= 1
         node, bound = stack[size], bounds[size]
+        # boxes of equal bound are opened as well: they may hold a smaller number
         if tree.count[node] == 0 or bound < best:
             continue
         if 2 * node + 1 < tree.start.size:
             a, b = 2 * node + 1, 2 * node + 2
             far_a = _across_box(tree, a, q) if tree.count[a] else -1.0
             far_b = _across_box(tree, b, q) if tree.count[b] else -1.0
+            # the more promising box on top of the stack: it is opened first and raises the bar
             if far_a > far_b:
                 a, b, far_a, far_b = b, a, far_b, far_a
             stack[size], bounds[size] = a, far_a
@@ -236,7 +238,7 @@ def nearest(
 def nearest_ties(
     tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """How many records are as near to each query as its own one; 0 when some are nearer.
+    """Count the records as near to each query as its own one; 0 when some are nearer.
 
     Parameters
     ----------
@@ -381,7 +383,7 @@ def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) ->
 
 @checked
 def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
-    """How many pairs show each pattern.
+    """Count the pairs that show each pattern.
 
     Parameters
     ----------
@@ -404,7 +406,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
 
 @checked
 def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats, bits: int) -> Ints:
-    """How many records are linked as well as each person's own, for growing knowledge.
+    """Count the records that are linked as well as each person's own, for growing knowledge.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def _workers() -> int:
 
 
 def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
-    """What `work` gives for consecutive slices of the rows, in order.
+    """Map `work` over consecutive slices of the rows, in order.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
 
 
 def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[T]:
-    """What `work` gives for every item, in order; by threads when `cost` steps are worth it.
+    """Map `work` over items, in order; by threads when `cost` steps are worth it.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[
 
 
 def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[float, T]]:
-    """What `work` gives for windows of the rows, in order, each with the share that is done.
+    """Map `work` over windows of the rows in order; yield each result with the share that is done.
 
     Windows are worked on by threads; whoever stops asking stops them.
 
@@ -83,7 +83,7 @@ def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[
 
 
 def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:
-    """What `work` gives for items that come one by one, in order; few are held at a time.
+    """Map `work` over an iterable in parallel, in order, with bounded look-ahead.
 
     Items are worked on by threads; whoever stops asking stops them.
     """

@@ -98,6 +98,7 @@ def _principal_axis(codes, d, t, search):  # type: ignore[no-untyped-def]
                 scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]
     for a in range(d):
         moved[a] = scatter[a * d + a]
+    # power steps from the widest response: no start is drawn, so the axis is the same everywhere
     first_axis(moved, d, axis)
     for _ in range(AXIS_STEPS):
         for a in range(d):

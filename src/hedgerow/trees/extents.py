@@ -154,6 +154,7 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
             present[m] = code
             m += 1
         count[code] += max(code_at(words, i, policy.share, 0), 1)
+    # few of many codes: sorting them is cheaper than looking at every code
     if m * SCANNED < n_codes:
         present[:m].sort()
     else:

@@ -69,7 +69,7 @@ class DistributedRows(Protocol):
 
 @dataclass(frozen=True)
 class _Grower:
-    """What all branches of a tree with responses share."""
+    """Grows the branches of one tree with responses; shared by its threads."""
 
     rows: NodeRows
     layout: StatisticsLayout
@@ -230,6 +230,7 @@ def grow(
     top = grower.branch(0, n, 0, root, n // (8 * n_threads))
     open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
     size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]
+    # large branches first, so that no thread is left alone with one at the end
     by_size = open_nodes[np.argsort(size, kind="stable")]
     with ThreadPoolExecutor(n_threads) as pool:
         try:

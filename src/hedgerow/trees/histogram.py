@@ -25,7 +25,7 @@ BUNDLE = 1 << 15
 
 
 class Histograms(NamedTuple):
-    """Where the histograms of all columns lie, one behind the other; shared by all nodes."""
+    """Positions of the histograms of all columns, one behind the other; the same for all nodes."""
 
     columns: Any
     """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""

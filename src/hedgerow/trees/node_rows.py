@@ -59,7 +59,7 @@ class Predictors:
 
 @dataclass(frozen=True)
 class Format:
-    """Where the fields of a record stand.
+    """Positions of the fields of a record.
 
     Parameters
     ----------

@@ -84,6 +84,7 @@ def _products(longs, at, start, end, high, low):  # type: ignore[no-untyped-def]
             for j in range(r):
                 a = np.int64(longs[i, at[j]])
                 for k in range(j, r):
+                    # 60 bits: two limbs, so that sums over 2^33 rows stay within 63
                     product = a * np.int64(longs[i, at[k]])
                     high[g, pair] += product >> UNIT_BITS
                     low[g, pair] += product & ((1 << UNIT_BITS) - 1)
@@ -189,6 +190,7 @@ def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
     for child in range(left, left + 2):
         nodes[child, PARENT] = node
         nodes[child, DEPTH] = nodes[node, DEPTH] + 1
+    # the smaller child first: its histograms are counted, the larger one's are the difference
     is_left_larger = middle - a > b - middle
     stack[top, NODE], stack[top + 1, NODE] = left + 1 - is_left_larger, left + is_left_larger
     state[NODES], state[OPEN_NODES] = left + 2, top + 2

@@ -25,7 +25,7 @@ TABULATED = 1 << 20
 
 @dataclass(frozen=True)
 class Rules:
-    """How splits are scored and which groups are admitted.
+    """The score of splits, and the promises that admit groups.
 
     Parameters
     ----------
@@ -162,6 +162,7 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
         if t.cap[j] < 1.0:
             at = t.missing_at[j]
             known = n - s[at] if at > 0 else n
+            # a missing value adds the floor to the sum of squares and nothing to the sum
             square = float(s[t.squares + j] - (n - known) * t.floors[j]) * 2.0**t.shift
             gain, public = number_terms(known, float(s[t.sums + j]), square)
             if gain > t.cap[j] * public:
@@ -224,7 +225,7 @@ def above_rounding(value, n, t):  # type: ignore[no-untyped-def]
 
 @inner
 def gain_of(left, total, t):  # type: ignore[no-untyped-def]
-    """What a split gains: reduction of the weighted error (SSE) or of the entropy.
+    """Return the gain of a split: reduction of the weighted error (SSE) or of the entropy.
 
     For squared errors (sL nR - sR nL)^2 / (n nL nR), which loses nothing to cancellation.
     """

@@ -120,7 +120,7 @@ class ScoredColumn:
 
     @classmethod
     def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
-        """What the scores of a column ask for beyond its own sums and classes."""
+        """Return the cells that the scores of a column need beyond its sums and classes."""
         made = []
         public = Public.from_counts(column)
         counts = np.append(column.counts, column.missing)

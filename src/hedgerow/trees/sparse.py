@@ -153,7 +153,7 @@ SLACK = 1e-11
 
 
 class SparseClasses(NamedTuple):
-    """What the codes of one column hold in one node, and where a walk adds it up."""
+    """Classes of many: the pairs of one column in one node, and the sums of a walk."""
 
     words: Any
     codes: Any
@@ -377,7 +377,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
-    """What a split gains by the listed classes."""
+    """Return the gain of a split by the listed classes."""
     value = 0.0
     classes.state[WORK] += 1
     if t.gain == ENTROPY:

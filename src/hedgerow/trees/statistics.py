@@ -55,20 +55,20 @@ class ClassBlocks(NamedTuple):
     ) -> ClassBlocks:
         """Some of the class columns, from the entry `first` on."""
         n = responses.n_rows
-        given = range(len(responses.classes))[columns]
-        sizes = [len(responses.classes[j].counts) for j in given]
+        numbers = range(len(responses.classes))[columns]
+        sizes = [len(responses.classes[j].counts) for j in numbers]
         starts = first + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
         public, loss = np.zeros(int(starts[-1])), np.zeros(int(starts[-1]))
-        weight = np.zeros(len(given))
-        for at, j in enumerate(given):
-            seen = responses.classes[j].counts
+        weight = np.zeros(len(numbers))
+        for at, j in enumerate(numbers):
+            counts = responses.classes[j].counts
             known, a, b = max(n, 1), int(starts[at]), int(starts[at + 1])
             if j < len(responses.categorical):
                 absent = responses.categorical[j].n_missing
                 known = max(n - absent, 1)
-                spread = n - (seen.astype(float) ** 2).sum() / max(n, 1)
+                spread = n - (counts.astype(float) ** 2).sum() / max(n, 1)
                 weight[at] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
-            public[a:b] = seen / known
+            public[a:b] = counts / known
             if j < len(responses.categorical) and absent:
                 public[b - 1] = -1.0
             inside = slice(a, b - (public[b - 1] < 0))
@@ -81,7 +81,7 @@ class ClassBlocks(NamedTuple):
 
 @dataclass(frozen=True)
 class StatisticsLayout:
-    """Where things stand in the statistics vector, and the weights of the responses.
+    """Positions in the statistics vector, and the weights of the responses.
 
     The records are entry 0.
     """
@@ -121,7 +121,7 @@ class StatisticsLayout:
 
     @property
     def n_listed(self) -> int:
-        """How many class columns are listed."""
+        """Number of class columns that are listed."""
         return 0 if self.listed is None else len(self.listed.weight)
 
     @property
@@ -160,7 +160,7 @@ class StatisticsLayout:
 
     @property
     def person(self) -> int:
-        """What one person counts in the entry `persons`."""
+        """The count of one person in the entry `persons`."""
         return 1 << UNIT_BITS if self.persons else 1
 
     @classmethod
@@ -197,18 +197,18 @@ class StatisticsLayout:
         n_listed = len(responses.categorical)
         if counted is None or all(len(c.counts) <= counted for c in responses.classes):
             n_listed = 0
-        apart = [name for name in ("persons", "divisor") if name in own]
-        at = {name: 1 + i for i, name in enumerate(apart)}
-        sums = 1 + len(apart)
+        extra = [name for name in ("persons", "divisor") if name in own]
+        at = {name: 1 + i for i, name in enumerate(extra)}
+        sums = 1 + len(extra)
         first = sums + r * (2 if squares else 1)
-        told = ClassBlocks.of(responses, slice(n_listed, None), first, gain, floored)
+        counts = ClassBlocks.of(responses, slice(n_listed, None), first, gain, floored)
         listed = ClassBlocks.of(responses, slice(n_listed), 0, gain, floored) if n_listed else None
-        weight = np.concatenate([np.zeros(r), told.weight])
+        weight = np.concatenate([np.zeros(r), counts.weight])
         for j, number in enumerate(responses.numbers):
             weight[j] = 1.0 / float(1 << UNIT_BITS) ** 2
             if responses.categorical:
                 weight[j] = 1.0 / max(scatter(number, n - responses.numeric[j].n_missing), 1.0)
-        missing = [int(told.starts[m - n_listed]) if m >= 0 else 0 for m in responses.missing_of]
+        missing = [int(counts.starts[m - n_listed]) if m >= 0 else 0 for m in responses.missing_of]
         shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):
@@ -221,13 +221,13 @@ class StatisticsLayout:
             at.get("divisor", 0),
             sums,
             sums + r if squares and r else -1,
-            told.starts,
+            counts.starts,
             np.array(missing, np.int64),
             weight,
-            told.public,
+            counts.public,
             shift,
             floors,
-            told.loss,
+            counts.loss,
             responses.judged,
             listed=listed,
         )
@@ -245,7 +245,7 @@ def scatter(number: Quantity, known: int) -> float:
 
 
 def _squares(shift: int, floor: int, z: Ints) -> Ints:
-    """What a record of these units adds to the sum of squares."""
+    """Return the terms of the sum of squares of records of these units."""
     return np.maximum((z * z) >> shift, floor)
 
 

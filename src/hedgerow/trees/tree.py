@@ -29,7 +29,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NodeMeasures:
-    """What the papers define for every node; arrays over the nodes in pre-order.
+    """Measures that the papers define for every node; arrays over the nodes in pre-order.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-d
 
 @checked
 def _before(a, b, q, depth):  # type: ignore[no-untyped-def]
-    """Whether node a is pruned before node b: smaller q, then deeper, then earlier in pre-order."""
+    """Return whether node a is pruned before b: smaller q, then deeper, then earlier in pre-order."""
     if q[a] != q[b]:
         return q[a] < q[b]
     if depth[a] != depth[b]:
@@ -344,6 +344,7 @@ def _prune(  # type: ignore[no-untyped-def]
         leaf[t] = True
         branch_error[t] = error[t]
         branch_digression[t] = digression[t]
+        # only ancestors have other branch sums now; their places in the heap follow
         s = parent[t]
         while s >= 0:
             branch_error[s] = branch_error[s + 1] + branch_error[right[s]]
@@ -475,7 +476,7 @@ class Tree:
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
-        """What goes left at each node, in words; empty for leaves."""
+        """The categories or range that go left at each node, in words; empty for leaves."""
         return self.words()
 
     @cached_property
