@@ -19,23 +19,11 @@ from numba.core import sigutils
 from ..kernels import exact_sums, group, measures, siphash, walk
 from ..kernels.compiled import is_kept
 from ..trees import nodes
-from . import partitions
 
 AHEAD = (
     (group._fill, "i8[::1], i8, u4[::1], u4[::1], i8[::1], i8[::1], i8"),
     (nodes._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
     (exact_sums._deviations, "f8[::1], i8[::1]"),
-    (
-        partitions.follow,
-        "u1[:, ::1], i8[::1], i8[::1], b1[::1], i8[::1], b1[::1], b1[::1], i8[::1], i8[::1], "
-        "i8[::1], u4[::1]",
-    ),
-    (
-        walk.descend,
-        "f8[:, ::1], b1[::1], Array(i4, 1, 'C', True), Array(f8, 1, 'C', True), "
-        "Array(b1, 1, 'C', True), Array(i4, 1, 'C', True), i8[::1], i8[::1], i8[::1], i8, "
-        "i4[::1], i4[::1]",
-    ),
     (group._distinct, "u1[::1], i8[::1], i8[::1], i8[::1], i8[::1], u4[::1], i8[::1]"),
     (walk.count_outside, "f8[::1], i4[::1], f8[::1], f8[::1], b1[::1]"),
     (siphash.hash_texts, "u1[::1], i8[::1], u8, u8, u8[::1], u8[::1]"),
