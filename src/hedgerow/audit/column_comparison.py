@@ -181,19 +181,19 @@ class Comparison:
 
     def __str__(self) -> str:
         head = (self.column, "original", "release")
-        return "\n".join([*aligned(self._shown(), head), self._told()])
+        return "\n".join([*aligned(self._text_rows(), head), self._sentence()])
 
     def _repr_html_(self) -> str:
         return face(
             f"{self.column}, before and after",
-            [self._told()],
-            ("", ("", "original", "release"), self._shown()),
+            [self._sentence()],
+            ("", ("", "original", "release"), self._text_rows()),
         )
 
-    def _told(self) -> str:
+    def _sentence(self) -> str:
         return f"{percent(self.moved)} of the records would have to move to make both the same."
 
-    def _shown(self) -> list[tuple[str, ...]]:
+    def _text_rows(self) -> list[tuple[str, ...]]:
         shares = [self.kind == "categories" or what == "missing" for what, _, _ in self.rows]
         return [
             (what, *(_text(value, share) for value in two))
@@ -268,17 +268,17 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     values, *both = value_shares(column)
     unit = column.original.unit
 
-    def said(value: float) -> Any:
+    def as_text(value: float) -> Any:
         return moment(value, unit) if unit else value
 
     def at(shares: FloatArray, part: float) -> Any:
         if not shares.any():
             return None
         position = np.searchsorted(np.cumsum(shares), part - 1e-12)
-        return said(float(values[min(int(position), len(values) - 1)]))
+        return as_text(float(values[min(int(position), len(values) - 1)]))
 
     def mean(shares: FloatArray) -> Any:
-        return said(float(values @ shares)) if shares.any() else None
+        return as_text(float(values @ shares)) if shares.any() else None
 
     rows = [(words, *(at(shares, part) for shares in both)) for words, part in QUANTILES.items()]
     return [*rows, ("mean", *map(mean, both))]

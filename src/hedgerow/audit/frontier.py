@@ -28,6 +28,7 @@ from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
 from ..measures.guarantees import cap_of
 from ..methods.estimator import TRIED, moved
+from ..methods.mart import MART
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
 from ..progress import Progress, telling, with_context
@@ -97,8 +98,6 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
     Methods of one title are told apart by their parameters.
     """
     if methods is None:
-        from ..methods.mart import MART
-
         methods = MART()
     if isinstance(methods, Mapping):
         return dict(methods)
@@ -197,9 +196,9 @@ class Trial:
             progress("reading what was recoded", None)
             pair = pair_up(table, release)
             progress("counting what groups tell", None)
-            disclosed, floor_ratio = _told(pair)
+            disclosed, floor_ratio = _disclosed(pair)
             self._measured[key] = (
-                disclosed | self._of_pair(pair) | self._learnt(pair, method, progress),
+                disclosed | self._of_pair(pair) | self._inferred(pair, method, progress),
                 floor_ratio,
             )
         measured, floor_ratio = self._measured[key]
@@ -235,7 +234,7 @@ class Trial:
             "utility": 1 - lost,
         }
 
-    def _learnt(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
+    def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
         """Return what named attackers infer of members and of people left out, where it is asked for."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
@@ -277,7 +276,7 @@ class Trial:
         }
 
 
-def _told(pair: Pair) -> tuple[dict[str, float | None], float | None]:
+def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     """Return what groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.risk_model == "linkage" or not pair.sensitive:

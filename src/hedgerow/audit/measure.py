@@ -13,6 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from .. import __version__
 from ..backends.select import remote_engine
 from ..columns.table import Table
 from ..errors import HedgerowError, ParameterError, UnsupportedError
@@ -165,7 +166,7 @@ class Task(Generic[S]):
         return None if method is None else refitting(method, self.what.schema)
 
     @cached_property
-    def outside(self) -> list[Outside]:
+    def non_members(self) -> list[Outside]:
         """Return people who took no part: those given, or those left out of releases made again."""
         sides = self.sides
         if isinstance(sides, Alone) or "attacks" not in self.asked:
@@ -179,7 +180,7 @@ class Task(Generic[S]):
             return []
 
     @property
-    def drawn(self) -> dict[str, Any]:
+    def attack_options(self) -> dict[str, Any]:
         """Return the options that every attack takes."""
         return {"people": self.people, "progress": self.tell, "random_state": self.random_state}
 
@@ -199,8 +200,8 @@ class Figure:
         What must be there (`Task.there`); else it is left out.
     says : str
         Told before it.
-    beside : bool
-        Whether it is measured beside the next one: numpy leaves the interpreter free most of
+    parallel : bool
+        Whether it is measured at the same time as the next one: numpy leaves the interpreter free most of
         the time.
     """
 
@@ -208,7 +209,7 @@ class Figure:
     of: Callable[[Any], Any]
     needs: tuple[str, ...] = ()
     says: str = ""
-    beside: bool = False
+    parallel: bool = False
 
     def measured(self, task: Task[Any]) -> Any:
         """Return the figure of a task, of the records that were chosen where people are asked about."""
@@ -270,7 +271,7 @@ def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
         learners=task.learners,
         random_state=task.random_state,
         progress=task.tell,
-        without=task.outside,
+        without=task.non_members,
         promises=task.what.plan.promises if task.what.plan else (),
     ).to_dict()
 
@@ -282,19 +283,19 @@ OTHER = Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.sc
 SPECIAL = Figure("risk.special_uniques", _special, ("special uniques",))
 """How few columns are enough to single records out."""
 COMPARED = (
-    Figure("utility.distributions", lambda t: distribution_summary(t.sides.plain), beside=True),
+    Figure("utility.distributions", lambda t: distribution_summary(t.sides.plain), parallel=True),
     Figure(
         "utility.queries",
         lambda t: query_summary(t.sides.plain, random_state=t.random_state),
-        beside=True,
+        parallel=True,
     ),
 )
 """Of every release and its original."""
 ATTACKS = (
-    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.drawn), ATTACKED),
-    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.drawn), ATTACKED),
+    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.attack_options), ATTACKED),
+    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.attack_options), ATTACKED),
 )
-MEMBERSHIP = Figure("attacks", lambda t: membership(t.outside, **t.drawn), ATTACKED)
+MEMBERSHIP = Figure("attacks", lambda t: membership(t.non_members, **t.attack_options), ATTACKED)
 INFERENCE = Figure("risk.inference", _inference, INFERRED)
 """Of every release and its original, paired or not."""
 SHOWN = (
@@ -306,10 +307,10 @@ OF_PAIRS = (
     Figure(
         "per_person", lambda t: per_person(t.sides, t.journalist, t.key, t.special), ("per person",)
     ),
-    Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
-    Figure("risk.release", _after, beside=True),
-    Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), beside=True),
-    Figure("utility.estimates", lambda t: estimates(t.sides, t.weights), ("weights",), beside=True),
+    Figure("risk.original", _before, says="classes, disclosure and utility", parallel=True),
+    Figure("risk.release", _after, parallel=True),
+    Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), parallel=True),
+    Figure("utility.estimates", lambda t: estimates(t.sides, t.weights), ("weights",), parallel=True),
     *COMPARED,
     OTHER,
     SPECIAL,
@@ -323,11 +324,11 @@ OF_PAIRS = (
     *ATTACKS,
     Figure(
         "attacks",
-        lambda t: predicate_singling_out(t.sides, t.outside, random_state=t.random_state),
+        lambda t: predicate_singling_out(t.sides, t.non_members, random_state=t.random_state),
         ATTACKED,
         says="predicate singling out",
     ),
-    Figure("attacks", lambda t: downcoding(t.sides, **t.drawn), ATTACKED),
+    Figure("attacks", lambda t: downcoding(t.sides, **t.attack_options), ATTACKED),
     MEMBERSHIP,
     Figure(
         "risk.influence",
@@ -361,9 +362,9 @@ OF_PAIRS = (
 """Of a release whose rows are paired with those of its original."""
 
 OF_APART = (
-    Figure("risk.original", _before, says="classes, disclosure and utility", beside=True),
-    Figure("risk.release", _after, beside=True),
-    Figure("utility.loss", lambda t: loss_unpaired(t.sides.plain, t.k), beside=True),
+    Figure("risk.original", _before, says="classes, disclosure and utility", parallel=True),
+    Figure("risk.release", _after, parallel=True),
+    Figure("utility.loss", lambda t: loss_unpaired(t.sides.plain, t.k), parallel=True),
     *COMPARED,
     OTHER,
     SPECIAL,
@@ -448,8 +449,8 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
     """Yield each figure with its value; some are measured in parallel."""
     wanted = [f for f in CASES[type(task.sides)].figures if all(task.there[n] for n in f.needs)]
-    for beside, figures in groupby(wanted, lambda figure: figure.beside):
-        if not beside:
+    for parallel, figures in groupby(wanted, lambda figure: figure.parallel):
+        if not parallel:
             for figure in figures:
                 if figure.says:
                     task.tell(figure.says)
@@ -883,10 +884,10 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
                 *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
             ],
         },
-        risk=_room("risk", values),
+        risk=_section("risk", values),
         attacks=values["attacks"],
-        utility=_room("utility", values),
-        pictures=_room("pictures", values) | {"scatters": scatters},
+        utility=_section("utility", values),
+        pictures=_section("pictures", values) | {"scatters": scatters},
         parameters=parameters,
         versions=versions(),
         per_person=values["per_person"],
@@ -895,13 +896,12 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
     )
 
 
-def _room(name: str, found: Mapping[str, Any]) -> dict[str, Any]:
+def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the figures of one part of an audit; linkage stands only where values were altered."""
-    rooms = ((*place.split("."), value) for place, value in found.items() if "." in place)
     return {
-        place: value
-        for room, place, value in rooms
-        if room == name and (place != "linkage" or value is not None)
+        place.removeprefix(f"{name}."): value
+        for place, value in values.items()
+        if place.startswith(f"{name}.") and (place != "risk.linkage" or value is not None)
     }
 
 
@@ -912,8 +912,6 @@ def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions that made the numbers."""
-    from .. import __version__
-
     out = {"hedgerow": __version__, "python": platform.python_version()}
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 

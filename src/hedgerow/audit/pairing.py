@@ -29,7 +29,7 @@ from .released_values import (
 )
 from .subject import Subject, UnreadCells, named_cells
 from .table_pair import Pair, People, UnpairedTables
-from .table_warnings import elsewhere, exchanged, left_open, numbers_as_text, told_of_table
+from .table_warnings import exchanged, left_open, numbers_as_text, out_of_range, told_of_table
 
 
 def align(
@@ -121,7 +121,7 @@ def pair_up(
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
     both = zip(sensitive, after_sensitive, strict=True)
     numbers = [*plain, *((column, c.numbers) for column, c in both if column.is_number)]
-    notes += elsewhere(numbers) + exchanged(numbers)
+    notes += out_of_range(numbers) + exchanged(numbers)
     return Pair(
         schema,
         before,

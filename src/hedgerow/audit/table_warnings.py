@@ -63,15 +63,14 @@ def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]
         out = int((released.codes_in(original, unknown=-1) < 0).sum())
         if out:
             faults.append(f"{original.name} ({out:,} rows)")
-    if not faults:
-        return []
-    return [
-        "released sensitive cells that stand for several values: " + ", ".join(faults) + "; attacks "
-        "and learners learn nothing from these rows"
-    ]
+    return _note(
+        "released sensitive cells that stand for several values",
+        faults,
+        "attacks and learners learn nothing from these rows",
+    )
 
 
-def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
+def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
     """Return numbers that lie where no original one does, as those of another unit."""
     faults = []
     for original, released in columns:
@@ -80,14 +79,11 @@ def elsewhere(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
         out = int(((there < low) | (there > high)).sum())
         if 2 * out > len(there):
             faults.append(f"{original.name} ({out:,} of {len(there):,} rows)")
-    if not faults:
-        return []
-    return [
-        "most released numbers lie below or above every original one: "
-        + ", ".join(faults)
-        + "; are "
-        "they of another unit? then what is measured of them means nothing"
-    ]
+    return _note(
+        "most released numbers lie below or above every original one",
+        faults,
+        "are they of another unit? then what is measured of them means nothing",
+    )
 
 
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
@@ -101,9 +97,12 @@ def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
             for other, _ in columns
             if other is not original and np.count_nonzero(released == other.numbers) > 0.9 * len(released)
         ]
-    if not faults:
-        return []
-    return [
-        "released numbers are another column's of the original: " + ", ".join(faults) + "; were "
-        "names exchanged? then what is measured of them means nothing"
-    ]
+    return _note(
+        "released numbers are another column's of the original",
+        faults,
+        "were names exchanged? then what is measured of them means nothing",
+    )
+
+
+def _note(what: str, columns: Sequence[str], meaning: str) -> list[str]:
+    return [f"{what}: {', '.join(columns)}; {meaning}"] if columns else []

@@ -78,7 +78,7 @@ def cards(
     elif table["yardstick"] == "classes":
         intruder = _grouped(risk, table, plan, audit["attacks"], most)
     else:
-        intruder = _apart(risk, audit["attacks"], most)
+        intruder = _unpaired(risk, audit["attacks"], most)
     profile = audit.get("profile")
     broken = broken or (profile is not None and profile["state"] == "does not meet")
     tone, question = "bad" if broken else "open", "What can an intruder do?"
@@ -89,7 +89,7 @@ def cards(
     ]
 
 
-Told = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
+Answer = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
 
 
 def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
@@ -115,7 +115,7 @@ def _grouped(
     plan: Plan | None,
     tried: Sequence[Any],
     most: Mapping[str, Any] | None,
-) -> Told:
+) -> Answer:
     after = risk["release"]
     k, people = after["classes"]["k"], after["classes"]["people"]
     smallest = people or k
@@ -185,7 +185,7 @@ def _altered(
     plan: Plan | None,
     tried: Sequence[Any],
     most: Mapping[str, Any] | None,
-) -> Told:
+) -> Answer:
     """Return the card of altered records: what linking finds, or a group's best guess where that is more."""
     say, drawing, facts = _linked(risk["linkage"], table)
     notes: list[str] = []
@@ -283,7 +283,7 @@ def _linked(
     return say, drawing, facts
 
 
-def _apart(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Told:
+def _unpaired(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Answer:
     """Return the card of rows that belong to nobody known."""
     if most is None:
         why = (
@@ -334,7 +334,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
             (percent(use["queries"]["range"]["median"], 0), True),
             (" or less in half of all cases. What models learn was not measured.", False),
         ]
-    return Card(title, tone, say, _drawing(use, rows), (), [*_kept(use, plan)])
+    return Card(title, tone, say, _drawing(use, rows), (), [*_utility_facts(use, plan)])
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
@@ -371,7 +371,7 @@ def _drawing(
     )
 
 
-def _kept(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
+def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
     counts = use["queries"]["range"]
     if counts["median"] is not None:
         yield (

@@ -60,13 +60,13 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
     span = float(values[-1] - values[0]) if len(values) else 0.0
     moved = float((np.abs(gap[:-1]) * np.diff(values)).sum()) / span if span > 0 else 0.0
     return {
-        "total_variation": _apart(before, after),
+        "total_variation": _total_variation(before, after),
         "kolmogorov_smirnov": float(np.abs(gap).max(initial=0.0)),
         "wasserstein": moved,
     }
 
 
-def _apart(before: FloatArray, after: FloatArray) -> float:
+def _total_variation(before: FloatArray, after: FloatArray) -> float:
     """Return the total variation; shares that differ by their rounding alone do not."""
     return round(float(np.abs(after - before).sum() / 2), 12)
 
@@ -77,7 +77,7 @@ def column_distances(column: ReleasedColumn) -> dict[str, float]:
         return number_distances(*value_shares(column))
     before = column.whole.counts() / max(len(column.whole.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
-    return {"total_variation": _apart(before, after)}
+    return {"total_variation": _total_variation(before, after)}
 
 
 def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
@@ -97,7 +97,7 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
         counts = np.zeros(len(names) + 1)
         counts[[*(place[n] for n in column.values), len(names)]] = column.counts()
         shares.append(counts / max(counts.sum(), 1.0))
-    return {"total_variation": _apart(*shares)}
+    return {"total_variation": _total_variation(*shares)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -87,30 +87,48 @@ def learning(
         raise ParameterError(f"folds must be at least 2, not {folds}")
     fold = _deal(len(rows), folds, random_state)
     training = pairs >= 0
-    shown = design_released(pair.released_quasi, pairs[training])
-    whole = pair.unchanged
-    true = design_known(pair.released_quasi, known_rows(whole.released_quasi, rows))
+    whole, released = pair.unchanged, pairs[training]
+    x = design_known(pair.released_quasi, known_rows(whole.released_quasi, rows))
+    x_released = design_released(pair.released_quasi, released)
+    splits = [((fold != f)[training], fold != f, fold == f) for f in range(folds)]
     out = []
     for own, after in zip(whole.sensitive, pair.released_sensitive, strict=True):
         y, z = _responses(own, after)
-        y, z = y[rows], z[pairs[training]]
-        for name, model in _chosen(estimators, own.is_number, random_state).items():
-            if progress:
-                progress(f"learning {own.name}: {name}")
-            parts = []
-            for f in range(folds):
-                test, train = fold == f, fold != f
-                parts.append(
-                    _one_fold(
-                        model,
-                        own.is_number,
-                        (shown[train[training]], z[train[training]]),
-                        (true[train], y[train]),
-                        true[test],
-                        y[test],
-                    )
-                )
-            out.append(_summary(own, name, parts))
+        models = _chosen(estimators, own.is_number, random_state)
+        original = x, y[rows]
+        out += _learn(own, models, (x_released, z[released]), original, original, splits, progress)
+    return out
+
+
+def _learn(
+    own: Column,
+    models: Mapping[str, Any],
+    released: tuple[FloatArray, FloatArray],
+    original: tuple[FloatArray, FloatArray],
+    people: tuple[FloatArray, FloatArray],
+    splits: Sequence[tuple[Any, Any, Any]],
+    progress: Any,
+) -> list[dict[str, Any]]:
+    """Return the errors of every model about `people`, averaged over splits.
+
+    A split chooses the rows that are learnt from, released and original, and the people to test on.
+    """
+    out = []
+    for name, model in models.items():
+        if progress:
+            progress(f"learning {own.name}: {name}")
+        parts = [
+            _one_fold(
+                model,
+                own.is_number,
+                (released[0][shown], released[1][shown]),
+                (original[0][train], original[1][train]),
+                people[0][test],
+                people[1][test],
+            )
+            for shown, train, test in splits
+        ]
+        out.append(_summary(own, name, parts))
     return out
 
 
@@ -123,35 +141,28 @@ def learning_apart(
     the members after the other, which the original's learners have not seen; the release was
     made with all of them in view.
     """
-    quasi = tables.released_quasi
+    quasi, strangers = tables.released_quasi, tables.strangers
     released = evenly(np.argsort(tables.records.labels, kind="stable"), MAX_ROWS)
     rows = tables.members.some(MAX_ROWS)
-    shown = design_released(quasi, released)
-    true = design_known(quasi, tables.members.known(quasi, rows))
-    strangers, asked = tables.strangers, true
+    x_released = design_released(quasi, released)
+    x = design_known(quasi, tables.members.known(quasi, rows))
+    every = slice(None)
     fold = _deal(len(rows), min(folds, len(rows)), random_state)
+    splits: list[tuple[Any, Any, Any]] = [
+        (every, (fold != f) | (len(rows) < 2), fold == f) for f in np.unique(fold)
+    ]
     if strangers is not None:
         others = strangers.some(MAX_ROWS)
-        asked = design_known(quasi, strangers.known(quasi, others))
+        x_others = design_known(quasi, strangers.known(quasi, others))
+        splits = [(every, every, every)]
     out = []
     for j, (own, after) in enumerate(zip(tables.sensitive, tables.released_sensitive, strict=True)):
         y, z = _responses(own, after)
-        y, z = y[rows], z[released]
-        truth = y if strangers is None else _numbers(strangers.sensitive[j])[others]
-        for name, model in default_estimators(own.is_number, random_state=random_state).items():
-            if progress:
-                progress(f"learning {own.name}: {name}")
-            if strangers is not None:
-                made = [_one_fold(model, own.is_number, (shown, z), (true, y), asked, truth)]
-            else:
-                made = []
-                for f in np.unique(fold):
-                    test, train = fold == f, (fold != f) | (len(rows) < 2)
-                    kept = true[train], y[train]
-                    made.append(
-                        _one_fold(model, own.is_number, (shown, z), kept, asked[test], truth[test])
-                    )
-            out.append(_summary(own, name, made))
+        people = original = x, y[rows]
+        if strangers is not None:
+            people = x_others, _numbers(strangers.sensitive[j])[others]
+        models = default_estimators(own.is_number, random_state=random_state)
+        out += _learn(own, models, (x_released, z[released]), original, people, splits, progress)
     return out
 
 
