@@ -241,10 +241,10 @@ def test_long_work_off_a_terminal_says_where_it_is(
 def test_a_kernel_that_is_not_at_hand_is_told(tmp_path: Path) -> None:
     code = (
         "import numpy as np\n"
-        "from hedgerow.progress import hearing_compiling\n"
+        "from hedgerow.progress import compiling_noticed\n"
         "from hedgerow.kernels.compiled import kernel\n"
         "heard = []\n"
-        "with hearing_compiling(lambda: heard.append(1)):\n"
+        "with compiling_noticed(lambda: heard.append(1)):\n"
         "    from hedgerow.kernels.masking_loops import normalise_blocks as f\n"
         "    f(np.arange(4.0), np.zeros(2), np.ones(2), 2)\n"
         "print(len(heard))\n"
