@@ -61,7 +61,7 @@ def test_a_strict_script_sees_the_types(tmp_path: Path) -> None:
     for kind in (
         "release.release.Release",
         "audit.result.Audit",
-        "audit.points.Frontier",
+        "audit.frontier.Frontier",
         "schema.Schema",
         "methods.mart.MART",
     ):
