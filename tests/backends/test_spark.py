@@ -99,7 +99,7 @@ def test_other_methods_and_cells(
 def test_a_lost_worker_changes_nothing(
     people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = table.over_parts
+    real = table.map_parts
 
     def dying(frame: Any, work: Any, schema: Any, *, whole: bool = False) -> Any:
         mark = str(tmp_path / work.__qualname__)  # a worker dies once at each kind of work
@@ -114,8 +114,8 @@ def test_a_lost_worker_changes_nothing(
 
         return real(frame, once, schema, whole=whole)
 
-    for module in (table, growing, recode, spark_files):
-        monkeypatch.setattr(module, "over_parts", dying)
+    for module in (cluster, table, growing, recode, spark_files):
+        monkeypatch.setattr(module, "map_parts", dying)
     monkeypatch.setattr(growing, "SMALL", 400)
     found = hr.protect(people, SCHEMA, hr.MART(8))
     killed = len(list(tmp_path.iterdir()))

@@ -6,7 +6,7 @@ nodes, and what each group holds (`engines/base` tells the costs).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,21 +15,19 @@ from ...columns.column import Column
 from ...columns.table import Table
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
-from ...key import Key
-from ...measures import Classes, Persons
-from ...plan import Maps, Partition, PlanColumn, Randomize
 from ...schema import Schema
-from ..base import Capabilities, Executors, PartWork, Released, ReleasedTable, T, Transformed
+from ..base import Capabilities, Executors
 from ..select import is_frame
 from .growing import SparkRows
 from .joint_counts import paired, same_rows
 from .recode import by_draws, by_leaves, by_maps
-from .spark_files import classes as _classes
-from .spark_files import copied_here, from_files, is_held, over_parts_of, write
-from .spark_files import released as _released
+from .spark_files import classes, copied_here, from_files, is_held, over_parts, release, write
 from .spark_table import SparkTable
 
 _executors = Executors()
+_executors.register("partition")(by_leaves)
+_executors.register("maps")(by_maps)
+_executors.register("randomize")(by_draws)
 execute = _executors.execute
 
 
@@ -79,24 +77,6 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
     return {name: table.column(name) for name in names}
 
 
-@_executors.register("partition")
-def _partition(recoding: Partition, table: Table, key: Key | None = None) -> Transformed:
-    assert isinstance(table, SparkTable)
-    return by_leaves(recoding, table)
-
-
-@_executors.register("maps")
-def _maps(recoding: Maps, table: Table, key: Key | None = None) -> Transformed:
-    assert isinstance(table, SparkTable)
-    return by_maps(recoding, table)
-
-
-@_executors.register("randomize")
-def _randomize(recoding: Randomize, table: Table, key: Key | None = None) -> Transformed:
-    assert isinstance(table, SparkTable)
-    return by_draws(recoding, table, key)
-
-
 capabilities = Capabilities(
     sources="Spark DataFrames; Parquet and CSV files, folders and patterns of them",
     recodings=_executors.kinds,
@@ -107,48 +87,6 @@ capabilities = Capabilities(
     positions=False,
     holds=is_held,
 )
-
-
-def release(
-    table: Table,
-    columns: Released,
-    *,
-    drop: Iterable[str] = (),
-    keep_order: bool = False,
-    parts: bool = False,
-) -> ReleasedTable:
-    """Return the release as a table on the cluster, in the order of its content.
-
-    Its rows have no numbers, so nothing tells the row of the input behind each.
-    """
-    assert isinstance(table, SparkTable)
-    released = _released(table, columns, list(drop), keep_order)
-    return ReleasedTable(released.given, None, released)
-
-
-def over_parts(
-    table: Table,
-    work: PartWork[T],
-    names: Sequence[str],
-    *,
-    groups: Partition | None = None,
-    redrawn: Table | None = None,
-) -> Iterator[T]:
-    """Yield the results of `work` on the parts of a table, run by executors."""
-    assert isinstance(table, SparkTable)
-    assert redrawn is None or isinstance(redrawn, SparkTable)
-    return over_parts_of(table, work, names, groups, redrawn)
-
-
-def classes(
-    table: Table,
-    quasi: Sequence[str],
-    sensitive: Sequence[PlanColumn],
-    persons: Persons | None = None,
-) -> Classes:
-    """Return the classes of a released table, counted on the cluster; persons have no rows here."""
-    assert isinstance(table, SparkTable)
-    return _classes(table, quasi, sensitive)
 
 
 def as_table(source: Any) -> SparkTable:

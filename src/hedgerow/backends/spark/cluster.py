@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import atexit
 import os
+import pickle
 import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -179,7 +181,7 @@ def collected(frame: Any) -> pa.Table:
     return found
 
 
-def over_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
+def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
     """What becomes of the rows of a frame where they are, some of them at a time.
 
     Parameters
@@ -214,9 +216,16 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
         yield pa.Table.from_batches(held)
 
 
-def binaries(pieces: Sequence[bytes]) -> pa.Array:
-    """Pieces of memory as cells."""
-    return pa.array(pieces, pa.binary())
+def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
+    """Return what `work` gives for the rows of a frame, some of them at a time; `whole` as above."""
+
+    @wraps(work)
+    def packed(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        cells = pa.array([pickle.dumps(work(part))], pa.binary())
+        yield pa.RecordBatch.from_arrays([cells], ["result"])
+
+    cells = collected(map_parts(frame, packed, "result binary", whole=whole)).column(0)
+    return [pickle.loads(cell.as_py()) for cell in cells]
 
 
 _BINARY = "UTF8_BINARY"

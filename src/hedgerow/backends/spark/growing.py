@@ -52,7 +52,7 @@ from ...trees.responses import Responses
 from ...trees.split import Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
 from ..partitions import CodedTree, follow
-from .cluster import binaries, collected, over_parts
+from .cluster import collected, map_parts, results
 from .packing import Packing
 from .spark_table import CountedColumn, SparkTable
 
@@ -154,7 +154,6 @@ class Signposts:
 
 ROWS = 1 << 20
 """Rows of a part whose leaves are summed up together."""
-_FOUND = ["column", "leaf", "code", "number"]
 
 
 class SparkLeaves:
@@ -269,42 +268,36 @@ class SparkLeaves:
 
             schema = ", ".join(["leaf int", *(f"{w} long" for w in names)])
             parts = max(-(-self._table.n_rows // ROWS), 1)
-            together = over_parts(frame, work, schema).repartition(parts, "leaf")
+            together = map_parts(frame, work, schema).repartition(parts, "leaf")
             self._frame = self._table.keep(together)
         return self._frame
 
-    def _count(self, columns: Sequence[CountedColumn], whole: bool) -> list[Counts]:
+    def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
         packing = self._packing
-        asked = [
-            (c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in columns
-        ]
+        asked = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
-        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
             leaf, *words = (column.to_numpy() for column in part.columns)
-            for at, (name, lookup, m, ends) in enumerate(asked):
+            arrays: list[tuple[NDArray[Any], ...]] = []
+            for name, lookup, m, is_ends in asked:
                 keys = leaf.astype(np.int64) * m + lookup[packing.codes(words, name)]
-                found, number = np.unique(keys, return_counts=True)
-                mine, code = found // m, found % m
-                if ends:
-                    kept = _ends(mine, code, m - 1)
-                    mine, code, number = mine[kept], code[kept], number[kept]
-                kinds = (np.int32, np.int32, np.int64)
-                arrays = zip((mine, code, number), kinds, strict=True)
-                told = [binaries([a.astype(kind).tobytes()]) for a, kind in arrays]
-                yield pa.RecordBatch.from_arrays([pa.array([at], pa.int32()), *told], _FOUND)
+                keys, number = np.unique(keys, return_counts=True)
+                mine, code = keys // m, keys % m
+                if is_ends:
+                    ends = _ends(mine, code, m - 1)
+                    mine, code, number = mine[ends], code[ends], number[ends]
+                arrays.append((mine.astype(np.int32), code.astype(np.int32), number))
+            return arrays
 
-        schema = "column int, leaf binary, code binary, number binary"
-        found = collected(over_parts(self._gathered(), work, schema, whole=True)).to_pylist()
+        parts = results(self._gathered(), work, whole=True)
         made = []
-        for at, (_, _, m, ends) in enumerate(asked):
-            mine = [one for one in found if one["column"] == at]
+        for (_, _, m, is_ends), columns in zip(asked, zip(*parts, strict=True), strict=True):
             leaf, code, number = (
-                np.concatenate([np.frombuffer(one[k], kind) for one in mine]).astype(np.int64)
-                for k, kind in zip(_FOUND[1:], (np.int32, np.int32, np.int64), strict=True)
+                np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True)
             )
             order = np.argsort(leaf * m + code, kind="stable")
             counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
-            if not ends and not np.array_equal(counts.sizes, self.sizes):
+            if not is_ends and not np.array_equal(counts.sizes, self.sizes):
                 raise self._table.changed()
             made.append(counts)
         return made
@@ -543,8 +536,8 @@ class _Top:
             yield _batch(places[order][starts], np.add.reduceat(found[order], starts, axis=0))
 
         schema = "place long, sums binary"
-        made = over_parts(frame, work, schema)
-        made = over_parts(made.repartition(min(n, 64), "place"), add, schema, whole=True)
+        made = map_parts(frame, work, schema)
+        made = map_parts(made.repartition(min(n, 64), "place"), add, schema, whole=True)
         found = collected(made)
         whole = np.zeros((n * n_codes, width), np.int64)
         np.add.at(whole, found.column(0).to_numpy(), _vectors(found.column(1), width))
@@ -603,10 +596,11 @@ class _Top:
             arrays = [pa.array(label[here]), *(pa.array(w[here]) for w in words)]
             yield pa.RecordBatch.from_arrays(arrays, ["node", *names])
 
-        def grown(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def grown(part: pa.Table) -> dict[int, tuple[Nodes, Products]]:
             label, *words = (column.to_numpy() for column in part.columns)
             order = np.argsort(label, kind="stable")
             bounds = np.searchsorted(label[order], np.arange(len(known) + 1))
+            branches = {}
             for at in np.unique(label).tolist():
                 mine = [w[order[bounds[at] : bounds[at + 1]]] for w in words]
                 rows = records.rows(records.codes(mine), mine, responses)
@@ -620,28 +614,22 @@ class _Top:
                 leaf = made.nodes[:, COLUMN] == LEAF
                 ends = made.nodes[leaf].T
                 sums = products(rows, r, ends[START].copy(), ends[END].copy())
-                arrays = (made.nodes, made.stats, made.codes, sums.high, sums.low)
-                told = [binaries([np.ascontiguousarray(a).tobytes()]) for a in arrays]
-                yield pa.RecordBatch.from_arrays([pa.array([at]), *told], _BRANCH)
+                branches[at] = made, sums
+            return branches
 
         schema = ", ".join(["node long", *(f"{w} long" for w in names)])
         parts = -(-self.rows.n // SMALL) * 2
-        gathered = over_parts(frame, apart, schema).repartition(parts, "node")
-        schema = ", ".join(["node long", *(f"{name} binary" for name in _BRANCH[1:])])
-        found = collected(over_parts(gathered, grown, schema, whole=True)).to_pylist()
-        if sorted(one["node"] for one in found) != list(range(len(numbers))):
+        gathered = map_parts(frame, apart, schema).repartition(parts, "node")
+        found = sorted(
+            ((at, *branch) for part in results(gathered, grown, whole=True) for at, branch in part.items()),
+            key=lambda branch: branch[0],
+        )
+        if [at for at, *_ in found] != list(range(len(numbers))):
             raise self.rows.table.changed()
-        branches, told = {}, {}
-        for one in sorted(found, key=lambda one: one["node"]):
-            nodes, held, codes, high, low = (np.frombuffer(one[k], np.int64) for k in _BRANCH[1:])
-            number = numbers[one["node"]]
-            branches[number] = Nodes(
-                nodes.reshape(-1, N_COLUMNS).copy(), held.reshape(-1, layout.size), codes
-            )
-            leaves = np.count_nonzero(branches[number].nodes[:, COLUMN] == LEAF)
-            shape = leaves, r * (r + 1) // 2
-            told[number] = Products(high.reshape(shape), low.reshape(shape))
-        return branches, told
+        return (
+            {numbers[at]: nodes for at, nodes, _ in found},
+            {numbers[at]: sums for at, _, sums in found},
+        )
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
         """The products of leaves of many rows, which no executor holds."""
@@ -649,7 +637,7 @@ class _Top:
         signs, records, responses = self.signposts(labels), self.rows.records, self.responses
         n = len(leaves)
 
-        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def work(part: pa.Table) -> tuple[Ints, Ints]:
             words = [column.to_numpy() for column in part.columns]
             codes = records.codes(words)
             label = signs.labels(codes)
@@ -657,16 +645,11 @@ class _Top:
             bounds = np.searchsorted(label[order], np.arange(n + 1)).astype(np.int64)
             rows = records.rows([c[order] for c in codes], [w[order] for w in words], responses)
             made = products(rows, r, bounds[:-1], bounds[1:])
-            yield _batch(np.arange(n), np.concatenate([made.high, made.low], axis=1))
+            return made.high, made.low
 
-        pairs = r * (r + 1) // 2
-        found = collected(over_parts(frame, work, "place long, sums binary"))
-        whole = np.zeros((n, 2 * pairs), np.int64)
-        np.add.at(whole, found.column(0).to_numpy(), _vectors(found.column(1), 2 * pairs))
-        return [(each[:pairs], each[pairs:]) for each in whole]
+        high, low = (sum(each) for each in zip(*results(frame, work), strict=True))
+        return list(zip(high, low, strict=True))
 
-
-_BRANCH = ["node", "nodes", "stats", "codes", "high", "low"]
 
 
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:

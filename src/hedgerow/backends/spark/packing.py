@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...columns.column import smallest
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
-from .cluster import collected, over_parts
+from .cluster import collected, map_parts
 
 _BITS = 63
 """Words stay positive, for Spark's numbers have a sign."""
@@ -144,7 +144,7 @@ def combined(
         yield from made.rename_columns([*words, "n"]).to_batches()
 
     schema = ", ".join(f"{w} long" for w in [*words, "n"])
-    made = over_parts(frame, work, schema, whole=whole)
+    made = map_parts(frame, work, schema, whole=whole)
     made = made.groupBy(*words).agg(f.sum("n").alias("n"))
     found = collected(made.limit(MOST_TOGETHER + 1))
     if found.num_rows > MOST_TOGETHER:

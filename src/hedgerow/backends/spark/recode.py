@@ -33,7 +33,7 @@ from ..randomize import (
     released_values,
 )
 from ..release_order import TEXT
-from .cluster import AT_ONCE, binaries, codes_of, collected, over_parts, reading, run
+from .cluster import AT_ONCE, codes_of, map_parts, reading, results, run
 from .spark_table import CountedColumn, SparkTable
 
 Ints = NDArray[np.int64]
@@ -114,7 +114,7 @@ class ByLeaves(_InPlace):
         return made.without_outside() if self.hidden else made.columns
 
 
-def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
+def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) -> Transformed:
     """The columns of a partition, which are made when the release is."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
@@ -137,15 +137,8 @@ def _outside(recoding: Partition, table: SparkTable) -> int:
     names = [column.name for column in recoding.recoded()]
     read, maker = reading(table.types, names), ByLeaves(recoding)
 
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        count = maker.made(read(part)).outside
-        yield pa.RecordBatch.from_arrays([pa.array([count], pa.int64())], ["n"])
-
-    from pyspark.sql import functions as f
-
-    asked = table.frame.select(*(table.place(n) for n in names))
-    found = over_parts(asked, work, "n long").agg(f.sum("n").alias("n"))
-    return int(run(found.toArrow).column(0)[0].as_py() or 0)
+    frame = table.frame.select(*(table.place(n) for n in names))
+    return sum(results(frame, lambda part: maker.made(read(part)).outside))
 
 
 @dataclass(frozen=True)
@@ -209,7 +202,7 @@ class ByMaps(_InPlace):
         return made
 
 
-def by_maps(maps: Maps, table: SparkTable) -> Transformed:
+def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transformed:
     """The columns of maps, which are made when the release is."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
@@ -298,26 +291,21 @@ class ByDraws:
         """How many rows have each category before (by row) and after (by column), by name."""
         read, width = reading(table.types, self.names), [each.d + 1 for each in self.drawn]
 
-        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            for at, (before, after) in enumerate(self.codes(read(part))):
-                found, number = np.unique(
-                    before.astype(np.int64) * width[at] + after, return_counts=True
-                )
-                columns = [np.full(len(found), at), found, number]
-                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["at", "key", "n"])
+        def work(part: pa.Table) -> list[Ints]:
+            return [
+                np.bincount(before.astype(np.int64) * m + after, minlength=m * m)
+                for (before, after), m in zip(self.codes(read(part)), width, strict=True)
+            ]
 
         frame = self.rows(table).select(*(table.place(n) for n in self.names))
-        found = collected(over_parts(frame, work, "at long, key long, n long", whole=True))
-        column, keys, number = (each.to_numpy() for each in found.columns)
-        made = {}
-        for at, each in enumerate(self.drawn):
-            pairs = np.zeros(width[at] ** 2, np.int64)
-            np.add.at(pairs, keys[column == at], number[column == at])
-            made[each.name] = pairs.reshape(width[at], width[at])
-        return made
+        counts = zip(*results(frame, work, whole=True), strict=True)
+        return {
+            each.name: sum(pairs).reshape(m, m)
+            for each, m, pairs in zip(self.drawn, width, counts, strict=True)
+        }
 
 
-def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed:
+def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Transformed:
     """The columns of a plan that draws, under a key (by default one that is forgotten)."""
     key = key or Key.new()
     hashed, hasher = table.names, _hasher(table, table.names, key)
@@ -374,7 +362,7 @@ def _with_hashes(table: SparkTable, names: Sequence[str], hasher: RowHasher) -> 
         yield from part.append_column(_HASH, pa.array(first.view(np.int64))).to_batches(1 << 16)
 
     schema = t.StructType([*table.frame.schema.fields, t.StructField(_HASH, t.LongType())])
-    return over_parts(table.frame, work, schema)
+    return map_parts(table.frame, work, schema)
 
 
 def _sum(table: SparkTable, hasher: RowHasher) -> int:
@@ -382,12 +370,8 @@ def _sum(table: SparkTable, hasher: RowHasher) -> int:
     names = table.names
     read = reading(table.types, names)
 
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        *_, whole = _hashed(read(part), names, hasher)
-        yield pa.RecordBatch.from_arrays([binaries([whole.to_bytes(16, "little")])], ["whole"])
-
-    found = collected(over_parts(table.frame, work, "whole binary")).column(0)
-    return sum(int.from_bytes(cell.as_py(), "little") for cell in found) % (1 << 128)
+    sums = results(table.frame, lambda part: _hashed(read(part), names, hasher)[2])
+    return sum(sums) % (1 << 128)
 
 
 def _check_ids(table: SparkTable, name: str) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +26,18 @@ from ...files import PART, SUFFIXES, private_file, private_folder, private_handl
 from ...io.file_format import FileFormat
 from ...io.parquet_reader import Scan
 from ...io.write import ROW_GROUP, parquet_writer, write_parts
-from ...measures import Classes, Counts, group
+from ...measures import Classes, Counts, Persons, group
 from ...measures.classes import SensitiveCounts
 from ...plan import Partition, PlanColumn
 from ...schema import Schema
 from .. import duckdb, partitions
-from ..base import PartWork, T, sensitive_column
+from ..base import PartWork, ReleasedTable, T, sensitive_column
 from .cluster import (
     AT_ONCE,
-    binaries,
-    collected,
+    map_parts,
     moments_as_numbers,
-    over_parts,
     reading,
+    results,
     run,
     session,
 )
@@ -143,18 +141,20 @@ def by_group(recoding: Partition, table: SparkTable) -> Any:
 
     schema = t.StructType([*table.frame.schema.fields, t.StructField("group", t.LongType())])
     parts = max(-(-table.n_rows // AT_ONCE), 1)
-    return over_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
+    return map_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
 
 
-def over_parts_of(
-    table: SparkTable,
+def over_parts(
+    table: Table,
     work: PartWork[T],
     names: Sequence[str],
+    *,
     groups: Partition | None = None,
-    redrawn: SparkTable | None = None,
+    redrawn: Table | None = None,
 ) -> Iterator[T]:
-    """Yield the results of `work`, run by executors; see `Engine.over_parts`."""
-    maker = None if redrawn is None else redrawn.maker
+    """Yield the results of `work` on the parts of a table, run by executors."""
+    assert isinstance(table, SparkTable)
+    maker = redrawn.maker if isinstance(redrawn, SparkTable) else None
     if maker is not None:
         frame = maker.rows(table)
     elif groups is not None:
@@ -163,61 +163,55 @@ def over_parts_of(
         frame = table.frame.select(*(table.place(name) for name in names))
     read = reading(table.types, names)
 
-    def run(part: pa.Table) -> Iterator[pa.RecordBatch]:
+    @wraps(work)
+    def run_part(part: pa.Table) -> T:
         cells = read(part)
-        result = work(Table(cells), None if maker is None else maker.columns(cells))
-        yield pa.RecordBatch.from_arrays([binaries([pickle.dumps(result)])], ["result"])
+        return work(Table(cells), None if maker is None else maker.columns(cells))
 
-    whole = groups is not None or maker is not None
-    results = collected(over_parts(frame, run, "result binary", whole=whole)).column(0)
-    return (pickle.loads(cell.as_py()) for cell in results)
+    yield from results(frame, run_part, whole=groups is not None or maker is not None)
 
 
 def classes(
-    table: SparkTable, quasi: Sequence[str], sensitive: Sequence[PlanColumn]
+    table: Table,
+    quasi: Sequence[str],
+    sensitive: Sequence[PlanColumn],
+    persons: Persons | None = None,
 ) -> Classes:
     """Return the classes of a released table: whole classes are counted by one executor each."""
-    columns = [(c, sensitive_column(c, table)) for c in sensitive]
-    values = [(c, _without_rows(column)) for c, column in columns]
+    assert isinstance(table, SparkTable)
+    columns = [sensitive_column(c, table) for c in sensitive]
+    values = [_without_rows(column) for column in columns]
     names = [*quasi, *(c.name for c in sensitive)]
     read = reading(table.types, names)
 
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+    def work(part: pa.Table) -> tuple[NDArray[np.int64], list[Counts]]:
         here = Table(read(part))
-        groups = group([here.equality_codes(n) for n in quasi], here.n_rows)
-        arrays = [groups.sizes]
-        for column, whole in values:
+        groups, counts = group([here.equality_codes(n) for n in quasi], here.n_rows), []
+        for column, whole in zip(sensitive, values, strict=True):
             codes = sensitive_column(column, here).codes_in(whole, unknown=-1)
             if len(codes) and codes.min() < 0:
                 raise SchemaError(f"column {column.name!r} was read in two ways")
-            counts = Counts.from_codes(groups, codes, whole.n_values + 1)
-            arrays += [counts.groups, counts.values, counts.counts]
-        cells = [binaries([a.astype(np.int64).tobytes()]) for a in arrays]
-        yield pa.RecordBatch.from_arrays(cells, fields)
+            counts.append(Counts.from_codes(groups, codes, whole.n_values + 1))
+        return groups.sizes.astype(np.int64), counts
 
-    fields = ["sizes", *(f"{k}{i}" for i in range(len(columns)) for k in ("g", "v", "n"))]
     keys = [table.place(n) for n in quasi]
     frame = table.frame.select(*(table.place(n) for n in names))
     n_parts = max(-(-table.n_rows // AT_ONCE), 1)
     frame = frame.repartition(n_parts, *keys) if keys else frame.coalesce(1)
-    schema = ", ".join(f"{name} binary" for name in fields)
-    parts = collected(over_parts(frame, work, schema, whole=True)).to_pylist()
-    sizes = [np.frombuffer(one["sizes"], np.int64) for one in parts]
+    parts = results(frame, work, whole=True)
+    sizes = [part for part, _ in parts]
     first = np.cumsum([0, *map(len, sizes)])
     counted = {}
-    for i, (c, column) in enumerate(columns):
-        groups, codes, counts = (
-            [np.frombuffer(one[f"{k}{i}"], np.int64) for one in parts] for k in ("g", "v", "n")
-        )
-        groups = [each + start for each, start in zip(groups, first, strict=False)]
-        counted[c.name] = SensitiveCounts(
+    for i, column in enumerate(columns):
+        counts = [part[i] for _, part in parts]
+        counted[column.name] = SensitiveCounts(
             column.name,
             column.kind,
             column.values,
             Counts(
-                np.concatenate(groups),
-                np.concatenate(codes),
-                np.concatenate(counts),
+                np.concatenate([c.groups + at for c, at in zip(counts, first, strict=False)]),
+                np.concatenate([c.values.astype(np.int64) for c in counts]),
+                np.concatenate([c.counts for c in counts]),
                 int(first[-1]),
                 column.n_values + column.has_missing,
             ),
@@ -233,14 +227,21 @@ def _without_rows(column: Column) -> Column:
     return column.with_rows(np.zeros(0, np.uint8))
 
 
-def released(
-    table: SparkTable,
+def release(
+    table: Table,
     columns: Mapping[str, Any],
-    drop: Sequence[str] = (),
+    *,
+    drop: Iterable[str] = (),
     keep_order: bool = False,
-) -> SparkTable:
-    """The released table, kept on the cluster as it was made."""
+    parts: bool = False,
+) -> ReleasedTable:
+    """Return the release as a table on the cluster, in the order of its content.
+
+    Its rows have no numbers, so nothing tells the row of the input behind each.
+    """
     from pyspark.sql import types as t
+
+    assert isinstance(table, SparkTable)
 
     if odd := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
         raise UnsupportedError(
@@ -278,7 +279,7 @@ def released(
     rows = table.frame if maker is None else maker.rows(table)
     asked = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
     whole = maker is not None and maker.whole
-    frame = over_parts(asked, work, t.StructType(fields), whole=whole)
+    frame = map_parts(asked, work, t.StructType(fields), whole=whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
     types = [
@@ -290,7 +291,7 @@ def released(
     made.workspace, made.maker, made.memory = table.workspace, maker, table.memory
     if isinstance(maker, ByDraws):
         made.drawn_counts = partial(maker.counted, table)
-    return made
+    return ReleasedTable(made.given, None, made)
 
 
 def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:

@@ -21,7 +21,17 @@ from ...columns.table import Table, Window
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
-from .cluster import codes_of, collected, columns_of, in_order, over_parts, place, placed, run
+from .cluster import (
+    codes_of,
+    collected,
+    columns_of,
+    in_order,
+    map_parts,
+    place,
+    placed,
+    results,
+    run,
+)
 from .packing import Packing, check_room, combined
 
 
@@ -305,7 +315,7 @@ class SparkTable(Table):
             yield pa.RecordBatch.from_arrays([pa.array(w) for w in words], packing.names())
 
         schema = ", ".join(f"{w} long" for w in packing.names())
-        return packing, over_parts(self.frame.select(*places), work, schema)
+        return packing, map_parts(self.frame.select(*places), work, schema)
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
         """The table with the codes of some columns here: combinations that were counted.
@@ -361,24 +371,22 @@ class SparkTable(Table):
         packing, frame = self.packed
         asked = [(c.name, c.lookup, c.n_values + 1) for c in others]
 
-        def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def work(part: pa.Table) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
             words = [column.to_numpy() for column in part.columns]
             level = levels[packing.codes(words, name)].astype(np.int64)
-            for at, (other, lookup, m) in enumerate(asked):
-                keys = level * m + lookup[packing.codes(words, other)]
-                found, number = np.unique(keys, return_counts=True)
-                columns = [np.full(len(found), at), found, number]
-                yield pa.RecordBatch.from_arrays([pa.array(c) for c in columns], ["at", "key", "n"])
+            return [
+                np.unique(level * m + lookup[packing.codes(words, other)], return_counts=True)
+                for other, lookup, m in asked
+            ]
 
-        found = collected(over_parts(frame, work, "at long, key long, n long"))
-        column, keys, number = (each.to_numpy() for each in found.columns)
-        made = []
-        for at, (_, _, m) in enumerate(asked):
-            distinct, place = np.unique(keys[column == at], return_inverse=True)
+        counted = []
+        for (_, _, m), parts in zip(asked, zip(*results(frame, work), strict=True), strict=True):
+            keys, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
+            distinct, place = np.unique(keys, return_inverse=True)
             counts = np.zeros(len(distinct), np.int64)
-            np.add.at(counts, place, number[column == at])
-            made.append((distinct // m, distinct % m, counts))
-        return made
+            np.add.at(counts, place, numbers)
+            counted.append((distinct // m, distinct % m, counts))
+        return counted
 
     @property
     def packed(self) -> tuple[Packing, Any]:
