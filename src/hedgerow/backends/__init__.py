@@ -1,4 +1,4 @@
-"""Where plans are executed."""
+"""Engines: each executes plans on tables that it holds."""
 
 from .base import ENGINES, Engine, ReleasedTable, Transformed, engine, transform
 

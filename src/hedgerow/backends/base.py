@@ -1,4 +1,4 @@
-"""What every engine offers, and where one is found by its name.
+"""The protocol that every engine fulfils, and the engines by their names.
 
 Methods and the release ask for an engine here and never import one by name, so that the same
 method runs wherever its class says it can. An engine is a module of this folder with the
@@ -133,7 +133,7 @@ class Transformed:
         )
 
     def without_outside(self) -> Mapping[str, Any]:
-        """The released columns, with what is not covered hidden."""
+        """Return the released columns, with what is not covered hidden."""
         return self.columns if self._hidden is None or not self.outside else self._hidden()
 
     @property
@@ -188,7 +188,7 @@ class Capabilities:
 
 
 class Engine(Protocol):
-    """Where plans are executed; see the costs above."""
+    """An engine: opens tables, recodes and releases them; see the costs above."""
 
     capabilities: Capabilities
 
@@ -200,14 +200,14 @@ class Engine(Protocol):
         memory: Any = None,
         unescape_formulas: bool = False,
     ) -> Table:
-        """A source as a table; `memory` limits what an engine that streams takes.
+        """Return a source as a table; `memory` limits what an engine that streams takes.
 
         `unescape_formulas` is of CSV files: see `hedgerow.io.read.read`.
         """
         ...
 
     def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-        """Some columns as codes into sorted dictionaries."""
+        """Return some columns as codes into sorted dictionaries."""
         ...
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
@@ -321,13 +321,13 @@ class RemoteEngine(Engine, Protocol):
 
 
 def engine(name: str = "memory") -> Engine:
-    """The engine of that name; ParameterError when there is none."""
+    """Return the engine of that name; ParameterError when there is none."""
     if name not in ENGINES:
         raise ParameterError(
             f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"
         )
-    found: Engine = import_module(f".{ENGINES[name]}", __package__)
-    return found
+    module: Engine = import_module(f".{ENGINES[name]}", __package__)
+    return module
 
 
 def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
@@ -345,11 +345,11 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     if not plan.recoding.applies:
         raise plan.recoding.refuse()
     times = [c for c in plan.columns if c.unit and c.name in table.names]
-    odd = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
-    if odd:
+    differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
+    if differing:
         raise PlanError(
             "times have a zone in the plan or in the table, and none in the other: "
-            f"{', '.join(map(repr, odd))}",
+            f"{', '.join(map(repr, differing))}",
             hint="give the table's times a zone, or take it away, as in the table of the plan",
         )
     return engine(table.engine).execute(plan, table, key)
@@ -389,10 +389,10 @@ class Executors:
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
         """Execute a plan; UnsupportedError when this engine has nothing for its kind."""
-        kind, drawn = plan.recoding.kind, (key,) if plan.recoding.draws else ()
+        kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
         if kind not in self._by_kind:
             raise UnsupportedError(
                 f"this engine cannot execute a plan of the kind {kind!r}",
                 hint=f"it executes {', '.join(self.kinds)}; the engine that works in memory more",
             )
-        return self._by_kind[kind](plan.recoding, table, *drawn)
+        return self._by_kind[kind](plan.recoding, table, *keys)

@@ -122,13 +122,13 @@ class CodedMap:
 
     @property
     def _is_identity(self) -> bool:
-        """Whether every value is released as it is."""
-        column, known = self.map, self.places[:-1]  # missing values have a label of their own
+        """Return whether every value is released as it is."""
+        column, places = self.map, self.places[:-1]  # missing values have a label of their own
         return (
             not column.is_number
             and column.labels == column.categories
             and column.missing is None
-            and not np.any(known == _unknown(column))
+            and not np.any(places == _unknown(column))
         )
 
 
@@ -157,9 +157,9 @@ def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
         place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
     else:
         coded = table.column(column.name, kind="categorical")
-        known = {category: i for i, category in enumerate(column.categories)}
+        place_of = {category: i for i, category in enumerate(column.categories)}
         place = np.array(
-            [known.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
+            [place_of.get(value, _unknown(column)) for value in coded.values], dtype=np.int64
         )
     return coded, np.append(place, len(column.labels) + 1)
 

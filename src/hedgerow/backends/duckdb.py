@@ -46,7 +46,7 @@ def open(
     unescape_formulas: bool = False,
     resume: bool | None = None,
 ) -> ChunkedTable:
-    """A table that is not loaded; CSV files, relations and database tables are copied once.
+    """Return a table that is not loaded; CSV files, relations and database tables are copied once.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def open(
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Some columns as codes into sorted dictionaries; coded together in one look at the files."""
+    """Return some columns as codes into sorted dictionaries; coded together in one look at the files."""
     names = list(names)
     if isinstance(table, ChunkedTable):
         table.code(names)
@@ -102,10 +102,10 @@ def release(
     memory writes them. Files that a killed run finished are not written again.
     """
     assert isinstance(table, ChunkedTable)
-    gone = set(drop)
-    kept = [name for name in table.names if name not in gone]
-    table.code([name for name in kept if name not in columns])
-    listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in kept]
+    dropped = set(drop)
+    names = [name for name in table.names if name not in dropped]
+    table.code([name for name in names if name not in columns])
+    listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
     ordered = Ordered(listed, table.workspace, keep_order)
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
@@ -118,16 +118,16 @@ def release(
 def _written(
     table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
 ) -> list[Path]:
-    """The release in files of so many rows, after those that a killed run finished.
+    """Return the release in files of so many rows, after those that a killed run finished.
 
     `rows` is filled with the row behind each released one.
     """
-    workspace, own = table.workspace, f".{ordered.digest()}" if table.saves_codes else ""
+    workspace, suffix = table.workspace, f".{ordered.digest()}" if table.saves_codes else ""
     starts = range(0, table.n_rows, size)
-    made: list[Path] = []
+    paths: list[Path] = []
 
     def behind(i: int) -> str:
-        return f"rows{own}.{size}.{i}"
+        return f"rows{suffix}.{size}.{i}"
 
     def finished(i: int) -> Path | None:
         mine = None if rows is None else rows[starts[i] : starts[i] + size]
@@ -136,23 +136,23 @@ def _written(
             if there is None:
                 return None
             mine[:] = there
-        return workspace.finished(f"release{own}.{size}.{i}.parquet")
+        return workspace.finished(f"release{suffix}.{size}.{i}.parquet")
 
-    while table.saves_codes and len(made) < len(starts) and (path := finished(len(made))) is not None:
-        made.append(path)
-    tables = ordered.tables(ROW_GROUP, rows, len(made) * size)
-    for i in range(len(made), len(starts)):
-        target = workspace.path_to_write(name := f"release{own}.{size}.{i}.parquet")
+    while table.saves_codes and len(paths) < len(starts) and (path := finished(len(paths))) is not None:
+        paths.append(path)
+    tables = ordered.tables(ROW_GROUP, rows, len(paths) * size)
+    for i in range(len(paths), len(starts)):
+        target = workspace.path_to_write(name := f"release{suffix}.{size}.{i}.parquet")
         groups = islice(tables, -(-min(size, table.n_rows - starts[i]) // ROW_GROUP))
-        with workspace.disk_errors(), private_handle(target) as file, parquet_writer(ordered.schema, file) as put:
+        with workspace.disk_errors(), private_handle(target) as file, parquet_writer(ordered.schema, file) as append:
             for part in groups:
-                put(part)
+                append(part)
         if table.saves_codes and rows is not None:
             mine = rows[starts[i] : starts[i] + size]
             workspace.allocate(mine.shape, mine.dtype, behind(i))[:] = mine
             workspace.finish(behind(i), target)
-        made.append(workspace.finish(name, target))
-    return made
+        paths.append(workspace.finish(name, target))
+    return paths
 
 
 def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:

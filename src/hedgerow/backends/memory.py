@@ -76,7 +76,7 @@ def open(
 
 
 def _joined(path: Path) -> Table:
-    """The Parquet files of a folder or a pattern as one table."""
+    """Return the Parquet files of a folder or a pattern as one table."""
     parts = parts_of(path)
     if format_of(parts).suffix != ".parquet":
         raise UnsupportedError(
@@ -96,7 +96,7 @@ def _joined(path: Path) -> Table:
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Some columns as codes into sorted dictionaries."""
+    """Return some columns as codes into sorted dictionaries."""
     return {name: table.column(name) for name in names}
 
 

@@ -117,7 +117,7 @@ class Router:
 
 
 def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
-    """The leaf of each row, given the encoded columns in the recoding's order."""
+    """Return the leaf of each row, given the encoded columns in the recoding's order."""
     return Router(recoding, columns).into(np.empty(len(columns[0].codes), np.uint32))
 
 
@@ -157,25 +157,25 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
     """Released values with one that tells nothing among them, and where it stands."""
     star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
-    found = pc.index_in(star, value_set=entries)[0].as_py()
-    if found is not None:
-        return entries, found
+    at = pc.index_in(star, value_set=entries)[0].as_py()
+    if at is not None:
+        return entries, at
     return pa.concat_arrays([entries, star]), len(entries)
 
 
 def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-    """The distinct released values of a column, a missing one perhaps among them, and each cell's.
+    """Return the distinct released values of a column, a missing one perhaps among them, and each cell's.
 
     Text where any of them is, else doubles without a negative zero.
     """
     labels = [c.label for c in recoded.cells]
-    made: list[str | float | None]
+    values: list[str | float | None]
     if any(isinstance(x, str) for x in labels):
-        kind, made = pa.string(), [None if x is None else str(x) for x in labels]
+        kind, values = pa.string(), [None if x is None else str(x) for x in labels]
     else:
-        kind, made = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
-    place = {label: i for i, label in enumerate(dict.fromkeys(made))}
-    return pa.array(list(place), kind), np.array([place[label] for label in made], np.int32)
+        kind, values = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
+    place = {label: i for i, label in enumerate(dict.fromkeys(values))}
+    return pa.array(list(place), kind), np.array([place[label] for label in values], np.int32)
 
 
 def uncovered(
@@ -184,7 +184,7 @@ def uncovered(
     column: Column,
     rows: slice = slice(None),
 ) -> npt.NDArray[np.bool_]:
-    """Whether the released cells of some rows do not cover their original values."""
+    """Return whether the released cells of some rows do not cover their original values."""
     codes = column.codes[rows]
     cover = Cover.from_cells(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:

@@ -82,20 +82,20 @@ class Rows:
 
     def back(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values that stand in `order`, in the order of the table."""
-        made = np.empty_like(values)
-        made[self.order] = values
-        return made
+        unsorted = np.empty_like(values)
+        unsorted[self.order] = values
+        return unsorted
 
     def under(self, key: Key) -> Rows:
-        """The same rows with ids, and so an order, that another key gives."""
+        """Return the same rows with ids, and so an order, that another key gives."""
         return Rows(key, words_of(self.ids, key, "order"), self.fingerprint)
 
     def normals(self, key: Key, purpose: str) -> NDArray[np.float64]:
-        """A standard normal number for every row, drawn under a key for one purpose."""
+        """Return a standard normal number for every row, drawn under a key for one purpose."""
         return normal(words_of(self.ids, key, purpose))
 
     def release_key(self, parameters: Mapping[str, Any]) -> Key:
-        """The key of one release: bound to this table and to what is done with it.
+        """Return the key of one release: bound to this table and to what is done with it.
 
         The same call gives the same draws; any other table, or other parameters, draw
         independently, so that two releases under one key do not tell which values were kept.
@@ -114,7 +114,7 @@ def sequence(key: Key, purpose: str, n: int) -> Words:
 
 
 def words_of(ids: Words, key: Key, purpose: str) -> Words:
-    """A keyed 64-bit word for every row."""
+    """Return a keyed 64-bit word for every row."""
     return siphash_words(ids, *key_words(key, purpose))
 
 
@@ -154,7 +154,7 @@ def hashes(table: Table, names: Sequence[str], key: Key) -> tuple[Words, Words, 
 
 
 def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
-    """Whether the hashes of a column of ids tell every row apart."""
+    """Return whether the hashes of a column of ids tell every row apart."""
     missing = sum(w.cells[name].null_count for w in table.windows([name], _HASHED))
     order = np.lexsort((second, first))
     same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
@@ -189,35 +189,35 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
     """Categories of the plan per row; d where the plan does not know the value."""
-    found = table.like(column)
-    lookup = category_of_code(found, column)
+    coded = table.like(column)
+    lookup = category_of_code(coded, column)
     codes = table.allocate((table.n_rows,), lookup.dtype)
     for here in _windows(table):
-        codes[here] = lookup[found.codes[here]]
+        codes[here] = lookup[coded.codes[here]]
     return codes
 
 
-def category_of_code(found: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """The plan's category behind each code of a column; d where the plan does not know the value."""
+def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
+    """Return the plan's category behind each code of a column; d where the plan does not know the value."""
     is_number = column.kind in ("numeric", "date")
     d = column.d
     if is_number:
-        place = np.searchsorted(np.asarray(column.cuts), found.doubles, side="right")
+        place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
     else:
-        known = {c: i for i, c in enumerate(column.categories) if c is not None}
-        place = np.array([known.get(v, d) for v in found.values], dtype=np.int64)
+        place_of = {c: i for i, c in enumerate(column.categories) if c is not None}
+        place = np.array([place_of.get(v, d) for v in coded.values], dtype=np.int64)
     lost = d - 1 if column.categories[-1] is None else d
     return np.append(place, lost).astype(smallest(d + 1))
 
 
 def bound_to(plan: Randomize) -> dict[str, Any]:
-    """The parameters that the draws of a plan are bound to."""
-    told = [plain(column) for column in plan.columns]
-    return {"columns": told, "row_id": plan.row_id, "bound": plan.bound}
+    """Return the parameters that the draws of a plan are bound to."""
+    columns = [plain(column) for column in plan.columns]
+    return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}
 
 
 def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedCodes], int]:
-    """The randomized columns, and how many cells held a value that the plan does not know.
+    """Return the randomized columns, and how many cells held a value that the plan does not know.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, Releas
     """
     rows = Rows.of(table, key, plan.row_id)
     mine = rows.release_key(bound_to(plan))
-    made, outside = {}, 0
+    released, outside = {}, 0
     for column in plan.columns:
         codes = original_codes(table, column)
         unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in _windows(table))
@@ -241,8 +241,8 @@ def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, Releas
         table.spill()
         values = released_values(column, table.types.field(column.name).type)
         place = np.arange(len(values))
-        made[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)
-    return made, outside
+        released[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)
+    return released, outside
 
 
 def _windows(table: Table) -> Iterator[slice]:
@@ -250,7 +250,7 @@ def _windows(table: Table) -> Iterator[slice]:
 
 
 def released_values(column: Randomized, wanted: pa.DataType) -> pa.Array:
-    """The released values, in the column's own type where it holds them."""
+    """Return the released values, in the column's own type where it holds them."""
     labels = list(column.categories)
     values = pa.array(labels, pa.float64() if _floats(labels) else pa.string())
     if pa.types.is_dictionary(wanted):

@@ -70,11 +70,11 @@ class ReleasedCodes:
         # entries of this very table alone: a file shows its whole dictionary
         used = np.bincount(self.numbers, minlength=len(self.place))[: len(self.place)] > 0
         occurs = np.bincount(self.place[used], minlength=len(self.entries)) > 0
-        known = occurs & self.entries.is_valid().to_numpy(zero_copy_only=False)
-        index = np.where(known, np.cumsum(known) - 1, -1).astype(np.int32)
+        valid = occurs & self.entries.is_valid().to_numpy(zero_copy_only=False)
+        index = np.where(valid, np.cumsum(valid) - 1, -1).astype(np.int32)
         codes = index[self.place][self.numbers]
-        missing = codes < 0 if (occurs & ~known).any() else None
-        values = self.entries.take(pa.array(np.flatnonzero(known)))
+        missing = codes < 0 if (occurs & ~valid).any() else None
+        values = self.entries.take(pa.array(np.flatnonzero(valid)))
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), values, safe=False)
 
 
@@ -100,20 +100,20 @@ class Ordered:
         self._tables = [self._shown(column) for column in columns]
 
     def digest(self) -> str:
-        """A digest by which released rows are recognised: of all that they are made from."""
-        found = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
+        """Return a digest by which released rows are recognised: of all that they are made from."""
+        hasher = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
         for column in self._columns:
             at = self._at[id(column.numbers)]
-            found.update(f"{column.name} {column.type} {at} {len(column.place)} ".encode())
-            found.update(column.place.astype(np.int64).tobytes())
+            hasher.update(f"{column.name} {column.type} {at} {len(column.place)} ".encode())
+            hasher.update(column.place.astype(np.int64).tobytes())
             batch = pa.record_batch({"x": column.entries})
-            found.update(batch.serialize())
-            found.update(str(batch.schema).encode())
+            hasher.update(batch.serialize())
+            hasher.update(str(batch.schema).encode())
         for numbers in self._sources:
             for a in range(0, self.n_rows, _WINDOW):
-                found.update(numbers[a : a + _WINDOW].tobytes())
+                hasher.update(numbers[a : a + _WINDOW].tobytes())
             self._workspace.release_memory()
-        return found.hexdigest()[:24]
+        return hasher.hexdigest()[:24]
 
     @property
     def schema(self) -> pa.Schema:
@@ -123,7 +123,7 @@ class Ordered:
     def tables(
         self, size: int, rows: NDArray[Any] | None = None, done: int = 0
     ) -> Iterator[pa.Table]:
-        """The release, so many rows at a time; fills `rows` with the row behind each.
+        """Return the release, so many rows at a time; fills `rows` with the row behind each.
 
         The first rows that are `done` are passed over.
         """
@@ -132,33 +132,33 @@ class Ordered:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
             self._workspace.release_memory()
-            made = [
+            arrays = [
                 self._released(column, table, numbers[1 + self._at[id(column.numbers)]])
                 for column, table in zip(self._columns, self._tables, strict=True)
             ]
-            yield pa.Table.from_arrays(made, schema=self.schema)
+            yield pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _shown(self, column: ReleasedCodes) -> tuple[pa.Array, NDArray[Any]]:
-        """The values of a column as its file holds them, and each number's place among them."""
+        """Return the values of a column as its file holds them, and each number's place among them."""
         if not pa.types.is_dictionary(column.type):
             return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
         used = self._used[self._at[id(column.numbers)]][: len(column.place)] > 0
-        held = np.zeros(len(column.entries), bool)
-        held[column.place[used]] = True
-        known = np.flatnonzero(held & column.entries.is_valid().to_numpy(zero_copy_only=False))
+        occurs = np.zeros(len(column.entries), bool)
+        occurs[column.place[used]] = True
+        valid = np.flatnonzero(occurs & column.entries.is_valid().to_numpy(zero_copy_only=False))
         coded = pa.DictionaryArray.from_arrays(
-            pa.array(known).cast(column.type.index_type),
+            pa.array(valid).cast(column.type.index_type),
             column.entries,
             ordered=column.type.ordered,
         )
         one = values_only(pa.table({"x": coded})).column(0).chunk(0)
         index = np.full(len(column.entries), -1, np.int64)
-        index[known] = one.indices.to_numpy()
+        index[valid] = one.indices.to_numpy()
         return one.dictionary, index[column.place]
 
     @cached_property
     def _used(self) -> list[Ints]:
-        """How many rows have each number, by source."""
+        """Return how many rows have each number, by source."""
         sizes = [
             max(len(c.place) for c in self._columns if c.numbers is numbers)
             for numbers in self._sources
@@ -180,22 +180,22 @@ class Ordered:
 
     @cached_property
     def _ranks(self) -> list[tuple[int, Words, int]]:
-        """What decides the order, most first: a source, the rank of each of its numbers, how many.
+        """Return the sort keys, most significant first: a source, the rank of each of its numbers, how many.
 
         Neighbours that share their numbers decide at once.
         """
-        made = []
+        deciding = []
         for at, run in groupby(self._columns, key=lambda c: self._at[id(c.numbers)]):
             tables = []
             for column in run:
                 ranks, n = ranks_of(column.entries)
                 tables.append(ranks[column.place])
             if len(tables) > 1:
-                found = group([ranks.astype(np.int64) for ranks in tables])
-                made.append((at, found.labels.astype(np.uint64), found.n_groups))
+                groups = group([ranks.astype(np.int64) for ranks in tables])
+                deciding.append((at, groups.labels.astype(np.uint64), groups.n_groups))
             else:
-                made.append((at, tables[0], n))
-        return made
+                deciding.append((at, tables[0], n))
+        return deciding
 
     def _pieces(self, done: int) -> Iterator[list[NDArray[Any]]]:
         """Row numbers and sources' numbers in the order of the release, from a row on."""
@@ -206,8 +206,8 @@ class Ordered:
                 b = min(a + _WINDOW, self.n_rows)
                 yield [np.arange(a, b), *(numbers[a:b] for numbers in self._sources)]
             return
-        room = max(self._workspace.memory // 8 // _ROW, _WINDOW)
-        n_files = min(-(-self.n_rows // room), _FILES)
+        n_rows = max(self._workspace.memory // 8 // _ROW, _WINDOW)
+        n_files = min(-(-self.n_rows // n_rows), _FILES)
         if n_files < 2:
             yield [each[done:] for each in self._sorted(np.arange(self.n_rows), self._sources)]
             return
@@ -222,7 +222,7 @@ class Ordered:
         return [rows[order], *(numbers[order] for numbers in sources)]
 
     def _keys(self, sources: Sequence[NDArray[Any]]) -> Words:
-        """What the first cells of rows make of them; equal keys stay together."""
+        """Return a key of the first cells of rows; equal keys stay together."""
         key, width = np.zeros(len(sources[0]), np.uint64), 1
         for at, ranks, n in self._ranks:
             if width > _MOST // n:
@@ -232,10 +232,10 @@ class Ordered:
         return key
 
     def _dealt(self, n_files: int) -> Iterator[NDArray[Any]]:
-        """The rows in files of growing keys; each is gone when it was read."""
+        """Return the rows in files of growing keys; each is gone when it was read."""
         step = max(self.n_rows // _SAMPLE, 1)
-        seen = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
-        bounds = np.unique(seen[[len(seen) * i // n_files for i in range(1, n_files)]])
+        sample = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
+        bounds = np.unique(sample[[len(sample) * i // n_files for i in range(1, n_files)]])
         wide = np.uint32 if self.n_rows <= np.iinfo(np.uint32).max else np.uint64
         fields = [(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]
         kind = np.dtype([("row", wide), *fields])
@@ -248,16 +248,16 @@ class Ordered:
                     sources = [numbers[a:b] for numbers in self._sources]
                     file = np.searchsorted(bounds, self._keys(sources), "right").astype(np.uint16)
                     order = np.argsort(file, kind="stable")
-                    made = np.empty(b - a, kind)
-                    made["row"] = (order + a).astype(wide)
+                    rows = np.empty(b - a, kind)
+                    rows["row"] = (order + a).astype(wide)
                     for i, numbers in enumerate(sources):
-                        made[f"s{i}"] = numbers[order]
+                        rows[f"s{i}"] = numbers[order]
                     if a // _WINDOW % 8 == 0:
                         self._workspace.release_memory()
                     ends = np.cumsum(np.bincount(file, minlength=len(files)))
                     for i, (c, d) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
                         if d > c:
-                            made[c:d].tofile(files[i])
+                            rows[c:d].tofile(files[i])
             except OSError as error:
                 size = self.n_rows * kind.itemsize
                 raise full(self._workspace.folder, size, error) from None
@@ -269,17 +269,17 @@ class Ordered:
 
 
 def _regrouped(pieces: Iterator[list[NDArray[Any]]], size: int) -> Iterator[list[NDArray[Any]]]:
-    """The same rows, so many at a time."""
-    held: list[list[NDArray[Any]]] = []
+    """Return the same rows, so many at a time."""
+    pieces_so_far: list[list[NDArray[Any]]] = []
     n = 0
     for piece in pieces:
         start = 0
         while start < len(piece[0]):
             part = [numbers[start : start + size - n] for numbers in piece]
             start, n = start + len(part[0]), n + len(part[0])
-            held.append(part)
+            pieces_so_far.append(part)
             if n == size:
-                yield [np.concatenate(each) for each in zip(*held, strict=True)]
-                held, n = [], 0
-    if held:
-        yield [np.concatenate(each) for each in zip(*held, strict=True)]
+                yield [np.concatenate(each) for each in zip(*pieces_so_far, strict=True)]
+                pieces_so_far, n = [], 0
+    if pieces_so_far:
+        yield [np.concatenate(each) for each in zip(*pieces_so_far, strict=True)]

@@ -1,4 +1,4 @@
-"""Which engine opens a source: the one that was named, or the one that has room for it."""
+"""The choice of an engine for a source: by its name, or by the memory that reading takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def opened(
     schema: Schema | None = None,
     resume: bool | None = None,
 ) -> Table:
-    """A source as a table of the engine that works on it.
+    """Return a source as a table of the engine that works on it.
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
@@ -65,9 +65,9 @@ def opened(
         return source if engine(name).capabilities.streams else read(source, schema=schema)
     if not engine(name).capabilities.streams and asked_for == "auto":
         memory = None  # which decided, and is kept by not being reached
-    found = engine(name)
-    more: dict[str, Any] = {"resume": resume} if found.capabilities.resumes else {}
-    table = found.open(source, schema=schema, memory=memory, **more)
+    backend = engine(name)
+    more: dict[str, Any] = {"resume": resume} if backend.capabilities.resumes else {}
+    table = backend.open(source, schema=schema, memory=memory, **more)
     if asked_for == "auto" and name == "duckdb":
         table.engine_reason = too_large(source, memory)
     return table
@@ -76,18 +76,18 @@ def opened(
 def chosen(
     source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None
 ) -> str:
-    """The name of the engine that `opened` takes."""
-    held = source.engine if isinstance(source, Table) else None
-    if held is not None and name not in ("auto", held):
+    """Return the name of the engine that `opened` takes."""
+    holder = source.engine if isinstance(source, Table) else None
+    if holder is not None and name not in ("auto", holder):
         raise UnsupportedError(
-            f"the table was opened by the engine {held!r}, not {name!r}", hint="open it again"
+            f"the table was opened by the engine {holder!r}, not {name!r}", hint="open it again"
         )
-    if name == "auto" and held is None and is_frame(source) and "spark" in runs_on:
+    if name == "auto" and holder is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":
-        asked = held is None and "duckdb" in runs_on and not is_frame(source)
-        large = asked and too_large(source, memory) is not None
-        name = held or ("duckdb" if large else "memory")
+        may_stream = holder is None and "duckdb" in runs_on and not is_frame(source)
+        large = may_stream and too_large(source, memory) is not None
+        name = holder or ("duckdb" if large else "memory")
     if name == "memory" and is_frame(source) and (why := too_large(source, memory)):
         raise UnsupportedError(
             f"{what} takes the rows of this Spark DataFrame into this process: {why}",
@@ -103,7 +103,7 @@ def chosen(
 
 
 def is_frame(source: Any) -> bool:
-    """Whether something is a table of Spark, found out without loading Spark."""
+    """Return whether something is a table of Spark, found out without loading Spark."""
     kind = type(source)
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
@@ -127,12 +127,12 @@ def too_large(source: Any, memory: Any = None) -> str | None:
 
     A relation or a frame of Spark is run once to count its rows.
     """
-    room = memory_of(memory)
+    allowed = memory_of(memory)
     if is_frame(source):
-        return _beyond(int(source.count()) * len(source.columns) * _CELL, room)
+        return _beyond(int(source.count()) * len(source.columns) * _CELL, allowed)
     if is_relation(source):
         (n_rows,) = source.aggregate("count(*)").fetchall()[0]
-        return _beyond(int(n_rows) * len(source.columns) * _CELL, room)
+        return _beyond(int(n_rows) * len(source.columns) * _CELL, allowed)
     if not isinstance(source, (str, Path)):
         return None
     if is_many(source):
@@ -149,10 +149,10 @@ def too_large(source: Any, memory: Any = None) -> str | None:
             about = pq.read_metadata(path)
         except (pa.ArrowException, OSError):
             return None  # whoever reads it says what is wrong
-        return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, room)
-    return _beyond(path.stat().st_size * _BYTE, room) if path.suffix.lower() == ".csv" else None
+        return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, allowed)
+    return _beyond(path.stat().st_size * _BYTE, allowed) if path.suffix.lower() == ".csv" else None
 
 
-def _beyond(size: int, room: int) -> str | None:
-    told = f"reading it whole takes some {size / 1e9:,.1f} GB, and {room / 1e9:,.1f} GB are allowed"
-    return told if size > room else None
+def _beyond(size: int, allowed: int) -> str | None:
+    message = f"reading it whole takes some {size / 1e9:,.1f} GB, and {allowed / 1e9:,.1f} GB are allowed"
+    return message if size > allowed else None

@@ -33,12 +33,12 @@ _LISTED = 5
 
 
 def text(value: str) -> str:
-    """A string literal."""
+    """Return a string literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def double(value: float) -> str:
-    """A literal that every database reads as a double, and back to the same one."""
+    """Return a literal that every database reads as a double, and back to the same one."""
     written = repr(float(value))
     return written if "e" in written else written + "e0"
 
@@ -51,7 +51,7 @@ def to_sql(
     create: str | None = None,
     name: str = "release",
 ) -> str:
-    """The SELECT that makes the plan's release of `table`; or what creates a view or table of it.
+    """Return the SELECT that makes the plan's release of `table`; or what creates a view or table of it.
 
     Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
     particular order, as in any SELECT without ORDER BY. For dialects other than
@@ -98,7 +98,7 @@ def to_sql(
 
 
 def _quoted(name: str) -> str:
-    """A name whose dots separate its parts."""
+    """Return a name whose dots separate its parts."""
     return ".".join(identifier(part) for part in name.split("."))
 
 
@@ -121,7 +121,7 @@ class SqlRequest:
         return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
     def columnwise(self, made: dict[str, str]) -> str:
-        """The SELECT whose columns in `made` are expressions; the others stay as they are."""
+        """Return the SELECT whose columns in `made` are expressions; the others stay as they are."""
         columns = (
             f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in self.kept
         )
@@ -130,7 +130,7 @@ class SqlRequest:
 
 @singledispatch
 def select(recoding: Recoding, request: SqlRequest) -> str:
-    """The SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
+    """Return the SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
     if not recoding.applies:
         raise recoding.refuse()
     raise UnsupportedError(
@@ -142,10 +142,10 @@ def select(recoding: Recoding, request: SqlRequest) -> str:
 def _check_dialect(dialect: str) -> None:
     from sqlglot.dialects.dialect import Dialects
 
-    known = sorted(d.value for d in Dialects if d.value)
-    if dialect not in known:
+    supported = sorted(d.value for d in Dialects if d.value)
+    if dialect not in supported:
         raise PlanError(
-            f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(known)}"
+            f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}"
         )
 
 
@@ -155,9 +155,9 @@ def _translate(statement: str, dialect: str) -> str:
     return sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0] + "\n"
 
 
-def _fresh(wanted: str, taken: Iterable[str]) -> str:
+def _fresh(wanted: str, used: Iterable[str]) -> str:
     """`wanted`, lengthened until no taken name equals it in any case."""
-    lowered = {name.lower() for name in taken}
+    lowered = {name.lower() for name in used}
     while wanted.lower() in lowered:
         wanted += "_"
     return wanted
@@ -174,13 +174,13 @@ def _maps(recoding: Maps, request: SqlRequest) -> str:
 
 
 def _mapped(column: ColumnMap, request: SqlRequest) -> str:
-    """The released value of one column as an expression."""
+    """Return the released value of one column as an expression."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
     value = _key(column, request)
     if _stays(column, request):
-        known = " OR ".join(f"{value} = {_category(column, c)}" for c in column.categories)
-        return f"CASE WHEN {known} THEN {identifier(column.name)} END"
+        conditions = " OR ".join(f"{value} = {_category(column, c)}" for c in column.categories)
+        return f"CASE WHEN {conditions} THEN {identifier(column.name)} END"
     parts = [f"WHEN {value} IS NULL THEN {_label(column.missing, words)}"]
     if column.is_number:
         for cut, label in zip(column.cuts, column.labels, strict=False):
@@ -195,14 +195,14 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
 
 
 def _stays(column: ColumnMap, request: SqlRequest) -> bool:
-    """Whether values other than text stay as they are; those that the plan lacks are hidden."""
+    """Return whether values other than text stay as they are; those that the plan lacks are hidden."""
     same = column.labels == column.categories and column.missing is None
     other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
     return same and bool(column.categories) and other
 
 
 def _category(column: ColumnMap, category: str) -> str:
-    """A category of a map as the value that it stands for."""
+    """Return a category of a map as the value that it stands for."""
     if column.kind == "date":
         unit = "DATE" if column.unit == "day" else "TIMESTAMP"
         return f"TRY_CAST({text(category)} AS {unit})"
@@ -219,14 +219,14 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
     tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
     depth = _DEPTH if dialect == NATIVE else _DEPTH_OF_OTHERS
     prefix = _fresh("step", [source.strip('"')])
-    carried = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
+    columns = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
 
-    known = [
+    place_names = [
         f"{_key(column, request)} AS {identifier(key)}"
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
-        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + known)}\n  "
+        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + place_names)}\n  "
         f"FROM {source}\n)"
     ]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
@@ -235,7 +235,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
         routed = f"{prefix}_places"
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
         steps.append(
-            f"{prefix}_{number_} AS (\n  SELECT {carried},\n    {case} AS {identifier(leaf)}\n"
+            f"{prefix}_{number_} AS (\n  SELECT {columns},\n    {case} AS {identifier(leaf)}\n"
             f"  FROM {routed}\n)"
         )
         routed = f"{prefix}_{number_}"
@@ -263,7 +263,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
 
 
 def _key(column: PlanColumn, request: SqlRequest) -> str:
-    """The value that the splits test: a double without NaN, a date, or text."""
+    """Return the value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
         if (
@@ -283,14 +283,14 @@ def _key(column: PlanColumn, request: SqlRequest) -> str:
 
 
 def _pointed(column: PlanColumn) -> bool:
-    """Whether a category ends as whole doubles do in some databases, so that it is text."""
+    """Return whether a category ends as whole doubles do in some databases, so that it is text."""
     cells = getattr(column, "cells", ())
-    known = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
-    return any(category is not None and category.endswith(".0") for category in known)
+    categories = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
+    return any(category is not None and category.endswith(".0") for category in categories)
 
 
 def _places(tree: Partition) -> dict[int, list[str]]:
-    """The categories by place of each column whose splits list more than a few of them."""
+    """Return the categories by place of each column whose splits list more than a few of them."""
     listed: dict[int, set[str]] = {}
     long: set[int] = set()
     for column, number_ in zip(tree.split, tree.subset, strict=True):
@@ -331,7 +331,7 @@ def _placed(
 def _test(
     tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]
 ) -> str:
-    """The condition that sends a row to the left child."""
+    """Return the condition that sends a row to the left child."""
     if tree.split[node] < 0:
         return ""
     column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
@@ -340,8 +340,8 @@ def _test(
         return f"({below} OR {key} IS NULL)" if tree.missing_left[node] else below
     subset = tree.subsets[tree.subset[node]]
     if tree.split[node] in places:
-        order, held = [*places[tree.split[node]], None], set(subset)
-        bits = "".join("1" if category in held else "0" for category in order)
+        order, members = [*places[tree.split[node]], None], set(subset)
+        bits = "".join("1" if category in members else "0" for category in order)
         return f"SUBSTR('{bits}', {key}, 1) = '1'"
     listed = ", ".join(text(category) for category in subset if category is not None)
     parts = ([f"{key} IN ({listed})"] if listed else []) + (
@@ -386,7 +386,7 @@ def _branch(
     depth: int,
     ends: list[int],
 ) -> str:
-    """The nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
+    """Return the nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
     pieces: list[str] = []
     waiting: list[tuple[int, int] | str] = [(root, depth)]
     while waiting:
@@ -424,7 +424,7 @@ def _cell_rows(tree: Partition) -> str:
 
 
 def _label(label: Released, words: bool) -> str:
-    """A released value as a literal: text where any of its column is text, else a double."""
+    """Return a released value as a literal: text where any of its column is text, else a double."""
     if label is None:
         return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"
     if not words:

@@ -140,31 +140,31 @@ def apply_plan(
     check_columns(plan, table)
     if plan.weight in table.names:
         check_weights(table, plan.weight)
-    made = transform(plan, table, key=key)
-    known = {column.name for column in plan.columns} - set(plan.left_out)
-    dropped = [name for name in table.names if name not in known]
+    recoded = transform(plan, table, key=key)
+    released = {column.name for column in plan.columns} - set(plan.left_out)
+    dropped = [name for name in table.names if name not in released]
     strangers = [name for name in dropped if name not in plan.names("identifier")]
-    if made.outside and unseen == "error":
+    if recoded.outside and unseen == "error":
         raise PlanError(
-            f"{made.outside:,} cells fall outside the plan's cells",
+            f"{recoded.outside:,} cells fall outside the plan's cells",
             hint="the released cell would not be true of them: release them as * "
             '(unseen="suppress", --unseen suppress), count them only (unseen="count", --unseen '
             "count), or fit a plan to these people",
         )
-    if made.outside and unseen == "suppress":
-        caution(f"{made.outside:,} cells fell outside the plan's cells, and are released as *")
-    elif made.outside:
+    if recoded.outside and unseen == "suppress":
+        caution(f"{recoded.outside:,} cells fell outside the plan's cells, and are released as *")
+    elif recoded.outside:
         caution(
-            f"{made.outside:,} cells fall outside the plan's cells; the plan promises "
+            f"{recoded.outside:,} cells fall outside the plan's cells; the plan promises "
             "nothing about them"
         )
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
-    columns = made.without_outside() if unseen == "suppress" else made.columns
+    columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
     output = computing(table.engine).release(
         table, columns, drop=dropped, keep_order=keep_order, parts=parts
     )
-    return Applied(output, made.outside, table, tuple(dropped), parts)
+    return Applied(output, recoded.outside, table, tuple(dropped), parts)
 
 
 def check_columns(plan: Plan, table: Table) -> None:

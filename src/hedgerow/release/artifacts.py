@@ -1,4 +1,4 @@
-"""What stands in the folder of a release: its tables, read back, and what is told of them."""
+"""The files of a release folder: its tables, read back, and the records about them."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Contents:
         release, file = self.release, self.file
         files = release.method.release_files(release)
         extra = {**files.public, **files.private}
-        told = None if measured is None else measured.to_dict()
-        numbers = record(release.plan, release.summary(), file, release.pseudonyms, told)
+        figures = None if measured is None else measured.to_dict()
+        numbers = record(release.plan, release.summary(), file, release.pseudonyms, figures)
         if measured is not None:
             measured.report(
                 self.folder / REPORT,
@@ -85,9 +85,9 @@ class Contents:
             AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
             RECIPIENT: self._recipient(second),
         }
-        if told is not None and told.get("profile"):
+        if figures is not None and figures.get("profile"):
             judged = {"released": file, "original": release.original.path}
-            texts[EVIDENCE] = evidence(told, judged)
+            texts[EVIDENCE] = evidence(figures, judged)
         if mapping:
             texts[MAPPING] = RowMap.of(release.rows, release.original, release.plan).text()
         for name, text in {**texts, **extra}.items():
@@ -110,14 +110,14 @@ class Contents:
         )
         if not self.escape or self.file.suffix != ".csv":
             return text
-        made = [release.released] if second is None else [release.released, second]
-        return text + apostrophes([column for table in made for column in columns_to_escape(table)])
+        tables = [release.released] if second is None else [release.released, second]
+        return text + apostrophes([column for table in tables for column in columns_to_escape(table)])
 
     def _second(self) -> Table | None:
-        """The second table in the format of the first, with a header; as its reader reads it."""
+        """Return the second table in the format of the first, with a header; as its reader reads it."""
         release = self.release
-        made = release.method.second_table()
-        if made is None:
+        table = release.method.second_table()
+        if table is None:
             return None
-        write_table(made, self.second_file, like=release.original, escape=self.escape)
+        write_table(table, self.second_file, like=release.original, escape=self.escape)
         return read(self.second_file, unescape_formulas=self.escape, schema=release.schema)

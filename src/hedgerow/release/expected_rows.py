@@ -1,4 +1,4 @@
-"""Whether a table holds exactly the rows that a release must have, in whatever order.
+"""The check that a table holds exactly the rows that a release must have, in any order.
 
 The original is recoded a second time (`release/plain`), a few rows at a time, and its rows are
 summed by keyed hashes; so are those of the released table, and later those of its file. Equal
@@ -62,22 +62,22 @@ class ExpectedRows:
         return [name for name, relation in self.relations.items() if relation != UNCHANGED]
 
     def hasher(self) -> RowHasher:
-        """What sums the rows of another table in the same way."""
+        """Return a hasher that sums the rows of another table in the same way."""
         return RowHasher(self.classes, self.key, signed=self.recoded)
 
     def checks(self, found: RowSums, own: Sequence[Check] = ()) -> list[Check]:
-        """Whether the rows of a table are these; columns at fault are named.
+        """Check that the rows of a table are these; columns at fault are named.
 
         `own` are checks that stand before that of whole rows.
         """
-        odd = [
+        differing = [
             name
             for name, a, b in zip(self.classes, self.sums.columns, found.columns, strict=True)
             if a != b
         ]
         recoded = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
-        changed = [name for name in odd if name not in recoded]
-        unmapped = [name for name in odd if name in recoded]
+        changed = [name for name in differing if name not in recoded]
+        unmapped = [name for name in differing if name in recoded]
         same = self.sums.whole == found.whole
         checks = [
             Check.none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
@@ -86,7 +86,7 @@ class ExpectedRows:
             words = f"columns with cells that the plan does not make: {_list(unmapped)}"
             checks.append(Check.none("mapped", len(unmapped), words))
         moved = "each column holds the right values, but not in the right rows"
-        reached, detail = ("as expected", "") if same else ("different", "" if odd else moved)
+        reached, detail = ("as expected", "") if same else ("different", "" if differing else moved)
         return [*checks, *own, Check("whole rows", "as expected", reached, same, detail)]
 
 
@@ -128,7 +128,7 @@ def compare(
     drawn = not {RANDOM, LEFT_OUT}.isdisjoint(relations.values())
     if can.positions and (drawn or not can.streams):
         # one pass over both: cells that are the same memory are hashed once
-        derived, found = _side_by_side(expected, original, released, rows, tell)
+        derived, sums = _side_by_side(expected, original, released, rows, tell)
     else:
         derived = sum(
             backend.over_parts(
@@ -140,9 +140,9 @@ def compare(
             ),
             Derived(expected.rows.hasher().zero()),
         )
-        found = summed(expected.rows, released)
+        sums = summed(expected.rows, released)
     wanted = replace(expected.rows, sums=derived.sums)
-    return wanted, wanted.checks(found, expected.own_checks(derived))
+    return wanted, wanted.checks(sums, expected.own_checks(derived))
 
 
 def _side_by_side(
@@ -181,7 +181,7 @@ def summed(expected: ExpectedRows, released: Table) -> RowSums:
 
 @dataclass(frozen=True)
 class Derived:
-    """What a second recoding of some rows gave.
+    """The result of the second recoding of some rows.
 
     Parameters
     ----------
@@ -280,21 +280,21 @@ class Expected:
     @property
     def names(self) -> list[str]:
         """The columns of the original whose cells are read."""
-        made = {name for recipe in self.recipes for name in recipe.classes}
+        recoded = {name for recipe in self.recipes for name in recipe.classes}
         read = {name for recipe in self.recipes for name in recipe.asked}
-        return list(dict.fromkeys([*(n for n in self.rows.relations if n not in made), *read]))
+        return list(dict.fromkeys([*(n for n in self.rows.relations if n not in recoded), *read]))
 
     def cells(
         self, window: Window, after: Mapping[str, pa.Array] | None = None
     ) -> tuple[list[pa.Array], Mapping[str, int]]:
-        """The cells that some rows must have, and how many do not cover their original.
+        """Return the cells that some rows must have, and how many do not cover their original.
 
         `after` are the released ones, which stand for themselves where chance made them.
         """
-        made, outside = dict[str, pa.Array](), dict[str, int]()
+        recoded, outside = dict[str, pa.Array](), dict[str, int]()
         for recipe in self.recipes:
             part = recipe.recode(window)
-            made |= part.columns
+            recoded |= part.columns
             outside |= part.uncovered
         before = []
         for name, relation in self.rows.relations.items():
@@ -302,8 +302,8 @@ class Expected:
                 raise UnsupportedError(f"{name!r} cannot be verified while the table streams past")
             if relation == RANDOM and after is not None:
                 before.append(after[name])
-            elif name in made:
-                before.append(made[name])
+            elif name in recoded:
+                before.append(recoded[name])
             elif relation == LEFT_OUT and after is not None:
                 before.append(_emptied(one_zero(window.cells[name]), after[name]))
             else:
@@ -326,7 +326,7 @@ class Expected:
 
     @property
     def is_centred(self) -> bool:
-        """Whether cells tell what their whole group holds."""
+        """Return whether cells tell what their whole group holds."""
         return isinstance(self.main, PartitionRecipe) and self.main.centred
 
     def untrue(self) -> Counter[str]:
@@ -341,7 +341,7 @@ def _counts(columns: Mapping[str, int]) -> str:
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
-    """The originals, without those whose cells were left out."""
+    """Return the originals, without those whose cells were left out."""
     if pa.types.is_dictionary(old.type):
         old = old.dictionary_decode()
     old = storage(old)
@@ -353,7 +353,7 @@ def _list(names: Sequence[str]) -> str:
 
 
 def same_rows(a: pa.Table, b: pa.Table) -> bool:
-    """Whether two tables hold the same values in the same places; NaN is missing."""
+    """Return whether two tables hold the same values in the same places; NaN is missing."""
     if a.column_names != b.column_names or a.num_rows != b.num_rows:
         return False
     for x, y in zip(a.columns, b.columns, strict=True):

@@ -34,15 +34,15 @@ _STYLES = {
 
 
 def explain(plan: Plan) -> str:
-    """The plan in words: what is released, recoded, left out and promised.
+    """Return the plan in words: what is released, recoded, left out and promised.
 
     Parameters
     ----------
     plan : Plan
         What to tell.
     """
-    given = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
-    lines = [f"Plan of {plan.method}({given}), fitted on {plan.n_rows:,} records.", "", "Columns"]
+    arguments = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
+    lines = [f"Plan of {plan.method}({arguments}), fitted on {plan.n_rows:,} records.", "", "Columns"]
     for role, words in _ROLES.items():
         names = plan.names(role)
         if names:
@@ -50,8 +50,8 @@ def explain(plan: Plan) -> str:
     if plan.weight:
         lines.append(f"  sampling weights, how many people a record stands for: {plan.weight}")
     if plan.zones:
-        told = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
-        lines.append(f"  times below and in released cells are those of UTC: {told}")
+        zones = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
+        lines.append(f"  times below and in released cells are those of UTC: {zones}")
     lines += ["", "Promises"]
     lines += [f"  - {from_promise(promise).words()}" for promise in plan.promises] or ["  none"]
     return "\n".join([*lines, "", recoding_in_words(plan.recoding)])
@@ -59,7 +59,7 @@ def explain(plan: Plan) -> str:
 
 @singledispatch
 def recoding_in_words(recoding: Recoding) -> str:
-    """What a recoding does, in words; every kind registers its own."""
+    """Describe a recoding in words; every kind registers its own."""
     return f"Recoding of the kind {recoding.kind!r}."
 
 
@@ -144,25 +144,25 @@ def _partition(tree: Partition) -> str:
     leaves, levels = _leaves_below(tree), _levels(tree)
     number = list(accumulate((split < 0 for split in tree.split), initial=0))
     deepest = max(levels)
-    shown = deepest
+    depth = deepest
     if tree.n_leaves > _SHOWN:
         # down to the level where the tree still has no more than _SHOWN branches
-        shown = 0
+        depth = 0
         while (
-            shown < _DEEPEST
-            and sum(_ends_at(tree, levels, node, shown + 1) for node in range(len(levels)))
+            depth < _DEEPEST
+            and sum(_ends_at(tree, levels, node, depth + 1) for node in range(len(levels)))
             <= _SHOWN
         ):
-            shown += 1
-        lines[-1] += f" (the first {shown} of {deepest} levels)"
+            depth += 1
+        lines[-1] += f" (the first {depth} of {deepest} levels)"
     stack = [(0, "")]
     while stack:
         node, words = stack.pop()
         indent = "  " * (levels[node] + 1)
         if tree.split[node] < 0:
-            told = f"group {tree.groups[number[node]] + 1:,}" if tree.groups else "one group"
-            lines.append(f"{indent}{words or 'all records'}: {told}")
-        elif levels[node] >= shown:
+            where = f"group {tree.groups[number[node]] + 1:,}" if tree.groups else "one group"
+            lines.append(f"{indent}{words or 'all records'}: {where}")
+        elif levels[node] >= depth:
             lines.append(f"{indent}{words or 'all records'}: {leaves[node]:,} {many}")
         else:
             if words:
@@ -173,7 +173,7 @@ def _partition(tree: Partition) -> str:
 
 
 def _style(column: Recoded) -> str:
-    """What a column becomes."""
+    """Describe the recoding of a column."""
     words = _STYLES.get(column.style, column.style)
     if column.silent:
         return "* in every record"
@@ -203,7 +203,7 @@ def _leaves_below(tree: Partition) -> list[int]:
 
 
 def _conditions(tree: Partition, node: int) -> tuple[str, str]:
-    """What holds on the left and on the right of a split."""
+    """Return the conditions on the left and on the right of a split."""
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
         at = cut(tree.threshold[node], column.unit)
@@ -213,9 +213,9 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
             f"{at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}",
         )
     subset = tree.subsets[tree.subset[node]]
-    known = ["missing" if category is None else category for category in subset]
-    listed = ", ".join(known[:_LISTED]) + (
-        f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    labels = ["missing" if category is None else category for category in subset]
+    listed = ", ".join(labels[:_LISTED]) + (
+        f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
     )
     return f"{column.name} is {listed}", f"{column.name} is anything else"
 

@@ -33,7 +33,7 @@ from ..validation import PATH, check
 
 
 def released_file(folder: Path, name: str = "release") -> Path:
-    """The file of a folder's released table, or of the second one that stands beside it.
+    """Return the file of a folder's released table, or of the second one that stands beside it.
 
     Of a table in parts it is their folder.
 
@@ -51,7 +51,7 @@ def released_file(folder: Path, name: str = "release") -> Path:
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """The files of a table that was written in parts, in their order.
+    """Return the files of a table that was written in parts, in their order.
 
     Raises
     ------
@@ -60,23 +60,23 @@ def parts_in(folder: Path) -> list[Path]:
     """
     inside = {path.name for path in folder.iterdir()}
     names = [PART_FILE.format(i) for i in range(len(inside))]
-    odd = sorted(inside.symmetric_difference(names))
-    if odd or not names:
-        told = f"lacks or should not hold {', '.join(odd[:3])}" if odd else "is empty"
+    unexpected = sorted(inside.symmetric_difference(names))
+    if unexpected or not names:
+        fault = f"lacks or should not hold {', '.join(unexpected[:3])}" if unexpected else "is empty"
         raise InputError(
-            f"the folder {folder} {told}: it is no table in parts",
+            f"the folder {folder} {fault}: it is no table in parts",
             hint=f"its files are called {names[0] if names else PART_FILE.format(0)} and so on",
         )
     return [folder / name for name in names]
 
 
 def whole(source: Any, schema: Schema | None = None) -> Table:
-    """A released table, read whole as its recipient reads it."""
+    """Return a released table, read whole as its recipient reads it."""
     return engine("memory").open(source, schema=schema, unescape_formulas=True)
 
 
 def is_table(path: Path) -> bool:
-    """Whether a path is a file, or a folder of the parts of a table."""
+    """Return whether a path is a file, or a folder of the parts of a table."""
     return path.is_file() or (path / PART_FILE.format(0)).is_file()
 
 
@@ -92,19 +92,19 @@ def told_of(path: Path) -> dict[str, Any]:
 
 
 def altered(folder: Path, record: str) -> str | None:
-    """What is said of a release folder whose table is not the one that its record tells of."""
+    """Return a message for a folder whose table does not match its recorded hash; else None."""
     with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
-        told = json.loads((folder / record).read_bytes())["release"]["file"]
-        if told != told_of(released_file(folder)):
+        recorded = json.loads((folder / record).read_bytes())["release"]["file"]
+        if recorded != told_of(released_file(folder)):
             return (
-                f"{told['name']} is no longer the table that {record} tells of: something of it is "
+                f"{recorded['name']} is no longer the table that {record} tells of: something of it is "
                 "missing, or was altered since it was verified"
             )
     return None
 
 
 class Measured(Protocol):
-    """What `Release.write` asks of an `Audit`."""
+    """The part of an `Audit` that `Release.write` needs."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON data."""
@@ -114,7 +114,7 @@ class Measured(Protocol):
 
 
 def hand_out(
-    inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **told: Any
+    inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **contents: Any
 ) -> None:
     """Copy what may leave the steward; the recipient's report is written anew.
 
@@ -125,7 +125,7 @@ def hand_out(
         copy(inside / name, out / name)
     if measured is not None:
         drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
-        measured.report(out / REPORT, audience="recipient", drawings=drawings, **told)
+        measured.report(out / REPORT, audience="recipient", drawings=drawings, **contents)
 
 
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
@@ -255,13 +255,13 @@ def check_apart(source: str | Path, target: Path) -> None:
 
 
 def _holds(folder: Path, path: str | Path) -> bool:
-    """Whether a file, or the folder or pattern of a table in parts, lies in a folder."""
+    """Return whether a file, or the folder or pattern of a table in parts, lies in a folder."""
     linked = any(same_file(path, entry) for entry in folder.iterdir())
     return linked or folder.resolve() in (Path(path).resolve(), *Path(path).resolve().parents)
 
 
 def _ours(entry: Path, marks: frozenset[str]) -> bool:
-    """Whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
+    """Return whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
     if marks == PARTS_MARKS:
         return not entry.is_dir() and PART_NAME.fullmatch(entry.name) is not None
     if entry.is_dir():

@@ -20,7 +20,7 @@ def release_face(release: Any) -> str:
     release : Release
     """
     numbers, plan = release.summary(), release.plan
-    groups, told, people = numbers["groups"], numbers["disclosure"], numbers["people"]
+    groups, disclosure, people = numbers["groups"], numbers["disclosure"], numbers["people"]
     promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
     lines = []
     if plan.recoding.risk_model == "linkage" or plan.recoding.second_file:
@@ -32,10 +32,10 @@ def release_face(release: Any) -> str:
         of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
         of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
         lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
-        if told is not None:
+        if disclosure is not None:
             cap = f"at most {words(max(promised))}" if promised else "nothing"
             lines.append(
-                f"The worst group tells {figure(told['worst'])} of a sensitive column (0 nothing, "
+                f"The worst group tells {figure(disclosure['worst'])} of a sensitive column (0 nothing, "
                 f"1 all); promised: {cap}."
             )
     lines.append(f"{len(release.checks)} checks hold on the released table.")
@@ -46,6 +46,6 @@ def release_face(release: Any) -> str:
     rows = list(zip(*(c.to_pylist() for c in table.head(names, min(ROWS, n))), strict=True))
     wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
     caption = f"The first {len(rows)} of {n:,} released rows{wide}"
-    asked = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
-    title = f"Release: {plan.method}({asked}), {n:,} rows"
+    arguments = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
+    title = f"Release: {plan.method}({arguments}), {n:,} rows"
     return face(title, lines, (caption, names, rows), notes=release.cautions)

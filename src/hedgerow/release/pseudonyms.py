@@ -14,7 +14,7 @@ _BYTES = 8
 
 
 def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
-    """An identifier column as pseudonyms: the first 64 bits of HMAC-SHA256, in hexadecimal.
+    """Return an identifier column as pseudonyms: the first 64 bits of HMAC-SHA256, in hexadecimal.
 
     Parameters
     ----------
@@ -27,11 +27,11 @@ def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
     column = table.column(name, kind="categorical")
     # the column's name takes part, so that equal values of two columns do not give each other away
     prefix = name.encode() + b"\x00"
-    made = [key.hmac(prefix + value.encode())[:_BYTES].hex() for value in column.values]
-    if len(set(made)) != len(made):
+    texts = [key.hmac(prefix + value.encode())[:_BYTES].hex() for value in column.values]
+    if len(set(texts)) != len(texts):
         raise ParameterError(
             f"two values of {name!r} get the same pseudonym under this key",
             hint="choose another key",
         )
-    entries = pa.array([*made, None], pa.string())
+    entries = pa.array([*texts, None], pa.string())
     return ReleasedCodes(name, entries.type, entries, column.codes, np.arange(len(entries)))

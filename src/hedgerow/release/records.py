@@ -33,7 +33,7 @@ def record(
     pseudonyms: Sequence[str] = (),
     measured: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The data of audit.json: `hedgerow.Audit.json_schema` describes it.
+    """Return the data of audit.json: `hedgerow.Audit.json_schema` describes it.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ _TOLD = ("attack", "learner", "target", "people", "success", "interval", "contro
 
 
 def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
-    """The text of evidence.json: criteria, figures, settings, versions and hashes of the files.
+    """Return the text of evidence.json: criteria, figures, settings, versions and hashes of the files.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
 
 
 def evidence_schema() -> dict[str, Any]:
-    """The published JSON schema of evidence.json.
+    """Return the published JSON schema of evidence.json.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def evidence_schema() -> dict[str, Any]:
     'Hedgerow evidence'
     """
     text = resources.files(__package__).joinpath("evidence.schema.json").read_text(encoding="utf-8")
-    made: dict[str, Any] = json.loads(text)
-    return made
+    schema: dict[str, Any] = json.loads(text)
+    return schema
 
 
 MAPPING_VERSION = 1
@@ -141,7 +141,7 @@ class RowMap:
 
     @classmethod
     def of(cls, rows: NDArray[np.int64], original: Table, plan: Plan) -> RowMap:
-        """The map of a release that was made from a table."""
+        """Return the map of a release that was made from a table."""
         return cls(rows, fingerprint(original, plan))
 
     @classmethod
@@ -165,12 +165,12 @@ class RowMap:
             raise InputError(f"{path} is no mapping of this version") from None
 
     def text(self) -> str:
-        """The file that `load` reads."""
+        """Return the file that `load` reads."""
         data = {"hedgerow_mapping": MAPPING_VERSION, "fingerprint": self.fingerprint}
         return json.dumps({**data, "rows": self.rows.tolist()}) + "\n"
 
     def of_table(self, table: Table, plan: Plan | None) -> NDArray[np.int64]:
-        """The rows, for the table that they are rows of; InputError for any other."""
+        """Return the rows, for the table that they are rows of; InputError for any other."""
         same = plan is None or fingerprint(table, plan) == self.fingerprint
         if len(self.rows) != table.n_rows or not same:
             raise InputError(
@@ -181,13 +181,13 @@ class RowMap:
 
 
 def fingerprint(table: Table, plan: Plan) -> str:
-    """What tells a table's quasi-identifiers and sensitive columns, row by row, from others'."""
+    """Return a hash of a table's quasi-identifiers and sensitive columns, row by row."""
     digest = hashlib.sha256()
-    for known in plan.columns:
-        if known.role not in ("quasi", "sensitive"):
+    for planned in plan.columns:
+        if planned.role not in ("quasi", "sensitive"):
             continue
-        column = table.column(known.name, kind=known.kind)
+        column = table.column(planned.name, kind=planned.kind)
         values = column.values.tolist() if column.is_number else column.values
-        digest.update(json.dumps([known.name, column.unit, values]).encode())
+        digest.update(json.dumps([planned.name, column.unit, values]).encode())
         digest.update(column.codes.astype("<u4").tobytes())
     return digest.hexdigest()

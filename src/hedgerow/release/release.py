@@ -105,7 +105,7 @@ class Release:
         )
 
     def _repr_html_(self) -> str:
-        """What was reached and five released rows, for notebooks; nothing of the original."""
+        """Return what was reached and five released rows as HTML; nothing of the original."""
         return release_face(self)
 
     @property
@@ -138,7 +138,7 @@ class Release:
         return self._rows
 
     def _is_changed(self) -> bool:
-        """Whether `table` is another one than was made; files of our own stay as they are."""
+        """Return whether `table` is another one than was made; files of our own stay as they are."""
         if self._arrow is None:
             return False
         if self.table is self._output.frame and isinstance(self.table, pa.Table):  # immutable
@@ -242,13 +242,13 @@ class Release:
         self._summary = None
 
     def _paired(self) -> Table:
-        """The original, with its rows in the order of the release where its method asks for it."""
+        """Return the original, with its rows in the order of the release where its method asks for it."""
         if self._rows is None or not self.method.pairs:
             return self.original
         return self.original.reordered(self._rows)
 
     def _own_checks(self) -> list[Check]:
-        """What the method holds the release against, both tables where it releases two."""
+        """Return the method's own checks, of both tables where it releases two."""
         original, second = self._paired(), self.method.second_table()
         released = self.released.with_local_codes(self.method.checked_columns(self.schema))
         checks = self.method.release_checks(original, released)
@@ -257,7 +257,7 @@ class Release:
         return checks
 
     def summary(self) -> dict[str, Any]:
-        """The release in numbers: rows, groups and their sizes, disclosure, checks.
+        """Return the release in numbers: rows, groups and their sizes, disclosure, checks.
 
         Returns
         -------
@@ -270,33 +270,33 @@ class Release:
             promise bounds (``unbounded``) and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
-            made = self._found.classes or classes(self.plan, self.released)
+            groups = self._found.classes or classes(self.plan, self.released)
             judged = self.judged()
-            told = {
+            by_column = {
                 name: Disclosed.from_classes(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
                 for name, column in judged.sensitive.items()
             }
             cautions = of_release(
-                self.plan, self.schema, made, judged, self.original, self.released, self._rows
+                self.plan, self.schema, groups, judged, self.original, self.released, self._rows
             )
-            loud = not_bounded(self.plan, made, judged, self.original, self.released)
-            overall = Disclosed.over_columns(told.values())
-            shown = extremes(self.plan, self.original, self.released)
+            loud = not_bounded(self.plan, groups, judged, self.original, self.released)
+            overall = Disclosed.over_columns(by_column.values())
+            rare_ends = extremes(self.plan, self.original, self.released)
             k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
-            rare = [extremes_in_words(name, k, found) for name, found in shown.items()]
+            rare = [extremes_in_words(name, k, figures) for name, figures in rare_ends.items()]
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
-                "groups": sizes.summary(made.sizes).to_json(),
-                "people": None if made.persons is None else int(made.persons.min()),
-                "households": None if made.households is None else int(made.households.min()),
+                "groups": sizes.summary(groups.sizes).to_json(),
+                "people": None if groups.persons is None else int(groups.persons.min()),
+                "households": None if groups.households is None else int(groups.households.min()),
                 "disclosure": None
                 if overall is None
                 else {
                     **overall.to_json(),
-                    "columns": {name: each.to_json() for name, each in told.items()},
+                    "columns": {name: each.to_json() for name, each in by_column.items()},
                 },
-                "extremes": shown,
+                "extremes": rare_ends,
                 "cautions": list(dict.fromkeys([*self._warned, *cautions, *loud, *rare])),
                 "unbounded": loud,
                 "checks": [check.to_json() for check in self.checks],
@@ -304,9 +304,9 @@ class Release:
         return self._summary
 
     def judged(self) -> Classes:
-        """The groups through which an intruder learns sensitive values: equal rows, or buckets."""
-        made = self.method.buckets(self._paired(), self.released)
-        return made or self._found.classes or classes(self.plan, self.released)
+        """Return the groups through which an intruder learns sensitive values: equal rows, or buckets."""
+        buckets = self.method.buckets(self._paired(), self.released)
+        return buckets or self._found.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
     def compare(self, column: str) -> Comparison:
@@ -361,9 +361,9 @@ class Release:
 
     @property
     def cautions(self) -> list[str]:
-        """What it gives away although every check holds, and what its method warns of; with counts."""
-        found: list[str] = self.summary()["cautions"]
-        return found
+        """Disclosure that remains although every check holds, and the method's warnings; with counts."""
+        cautions: list[str] = self.summary()["cautions"]
+        return cautions
 
     def recoding_in_words(self) -> str:
         """Say how the columns were recoded; `plan.explain()` says the rest as well."""
@@ -427,21 +427,21 @@ class Release:
             self.verify(progress)
         else:
             self._check_again()
-        handed, inputs = None if public is None else Path(public), (self.original.path,)
+        outer_folder, inputs = None if public is None else Path(public), (self.original.path,)
         check_target(Path(folder), force, inputs=inputs)
-        if handed is not None:
-            check_target(handed, force, PUBLIC_MARKS, inputs)
-            inner, outer = Path(folder).resolve(), handed.resolve()
+        if outer_folder is not None:
+            check_target(outer_folder, force, PUBLIC_MARKS, inputs)
+            inner, outer = Path(folder).resolve(), outer_folder.resolve()
             if outer in (inner, *inner.parents) or inner in outer.parents:
                 raise OutputError(
-                    f"{handed} and the private folder must not lie inside one another", hint="choose another name"
+                    f"{outer_folder} and the private folder must not lie inside one another", hint="choose another name"
                 )
 
         def fill(inside: Path) -> None:
             published = self._fill(inside, escape, measured, mapping, step)
-            if handed is not None:
+            if outer_folder is not None:
                 write_folder(
-                    handed,
+                    outer_folder,
                     lambda out: hand_out(
                         inside, out, published, measured, plan=self.plan, checks=self.checks,
                         name=self.file_name,
@@ -473,5 +473,5 @@ class Release:
 
     @property
     def file_name(self) -> str:
-        """What the table is called in its folder: a file, or a folder of parts."""
+        """The name of the table in its folder: of a file, or of a folder of parts."""
         return "release" if self.parts else f"release{self.original.suffix}"

@@ -30,7 +30,7 @@ from .rederive.map_recipes import PseudonymRecipe
 
 @dataclass(frozen=True, eq=False)
 class Verified:
-    """What was found on a released table.
+    """The checks of a released table, with its expected rows and its classes.
 
     Parameters
     ----------
@@ -75,38 +75,38 @@ def verify(
     """
     give_back()
     replaced = set(pseudonyms)
-    gone = set(plan.left_out) - replaced
-    kept = [name for name in original.names if name not in gone]
+    removed = set(plan.left_out) - replaced
+    remaining = [name for name in original.names if name not in removed]
     words = "as many records as came in, each once"
     once = rows is None or _each_once(rows, original.n_rows)
     checks = [
         _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
-        _columns(kept, released.names),
+        _columns(remaining, released.names),
     ]
     if not all(check.holds for check in checks):
         return Verified(checks)
-    relations = dict.fromkeys(kept, UNCHANGED) | {
-        name: relation for name, relation in plan.recoding.relations().items() if name in kept
+    relations = dict.fromkeys(remaining, UNCHANGED) | {
+        name: relation for name, relation in plan.recoding.relations().items() if name in remaining
     }
-    relations |= {name: MAPPED for name in kept if name in replaced}
+    relations |= {name: MAPPED for name in remaining if name in replaced}
     keyed = [
         PseudonymRecipe(column, original, secret)
         for column in plan.columns
         if column.name in replaced and secret is not None
     ]
     before, after = (plain_types(table.types) for table in (original, released))
-    same = {name: before[name] for name in kept if relations[name] == UNCHANGED}
+    same = {name: before[name] for name in remaining if relations[name] == UNCHANGED}
     checks.append(_types(same, after))
-    expected, found = compare(plan.recoding, original, released, relations, rows, tell, keyed)
-    checks += found
+    expected, row_checks = compare(plan.recoding, original, released, relations, rows, tell, keyed)
+    checks += row_checks
     if replaced:
-        odd = [n for n in kept if n in replaced and not _replaced(n, original, released, rows)]
-        words = f"identifiers that were not replaced one by one: {', '.join(odd)}"
-        checks.append(Check.none("pseudonyms", len(odd), words))
+        unreplaced = [n for n in remaining if n in replaced and not _replaced(n, original, released, rows)]
+        words = f"identifiers that were not replaced one by one: {', '.join(unreplaced)}"
+        checks.append(Check.none("pseudonyms", len(unreplaced), words))
     give_back()
-    made = classes(plan, released, Persons.from_table(original, plan.unit, plan.household), rows)
-    checks += [from_promise(promise).check(made) for promise in plan.promises]
-    return Verified(checks, expected, made)
+    groups = classes(plan, released, Persons.from_table(original, plan.unit, plan.household), rows)
+    checks += [from_promise(promise).check(groups) for promise in plan.promises]
+    return Verified(checks, expected, groups)
 
 
 def verify_file(
@@ -132,7 +132,7 @@ def verify_file(
         Told how far the work is.
     """
     give_back()
-    found = read_back(
+    file = read_back(
         parts_in(path) if path.is_dir() else [path],
         like=layout_like(like, written.names),
         classes=expected.classes,
@@ -140,18 +140,18 @@ def verify_file(
         unescape_formulas=escape,
     )
     wanted_rows = expected.sums.n_rows
-    told = wanted_rows if found.n_rows is None else found.n_rows
+    n_rows = wanted_rows if file.n_rows is None else file.n_rows
     checks = [
-        _equal("rows", wanted_rows, told, "as many records as were verified"),
-        _columns(list(expected.classes), found.names),
+        _equal("rows", wanted_rows, n_rows, "as many records as were verified"),
+        _columns(list(expected.classes), file.names),
     ]
     if not all(check.holds for check in checks):
         return checks
-    if found.types is not None:
-        checks.append(_types(plain_types(written.types), found.types))
+    if file.types is not None:
+        checks.append(_types(plain_types(written.types), file.types))
     hasher: RowHasher = expected.hasher()
     sums = hasher.zero()
-    for batch in found.batches:
+    for batch in file.batches:
         sums += hasher.add(batch.columns)
         tell("reading back", min(sums.n_rows / wanted_rows, 1.0))
     checks[0] = _equal("rows", wanted_rows, sums.n_rows, checks[0].detail)
@@ -159,16 +159,16 @@ def verify_file(
 
 
 def _each_once(rows: NDArray[Any], n: int) -> bool:
-    """Whether the numbers below n are there, each once."""
+    """Return whether the numbers below n are there, each once."""
     if len(rows) != n or (n and not 0 <= rows.min() <= rows.max() < n):
         return False
-    seen = np.zeros(n, np.bool_)
-    seen[rows] = True
-    return bool(seen.all())
+    present = np.zeros(n, np.bool_)
+    present[rows] = True
+    return bool(present.all())
 
 
 def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int64] | None) -> bool:
-    """Whether every identifier has one pseudonym of its own, and none is as it was."""
+    """Return whether every identifier has one pseudonym of its own, and none is as it was."""
     old, new = (t.column(name, kind="categorical") for t in (original, released))
     before = old.codes if rows is None else old.codes[rows]
     pairs = group([before, new.codes]).n_groups
@@ -182,7 +182,7 @@ def classes(
     persons: Persons | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> Classes:
-    """The released groups: records that share all released quasi-identifier values.
+    """Return the released groups: records that share all released quasi-identifier values.
 
     `persons` are those of the original, `rows` the original row behind each released one.
     """
@@ -201,17 +201,17 @@ def _short(*values: Any) -> list[str]:
 
 
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
-    """The checks, or PromiseError when one does not hold."""
+    """Return the checks, or PromiseError when one does not hold."""
     listed = list(checks)
     broken = [check for check in listed if not check.holds]
     if broken:
-        told = "; ".join(
+        faults = "; ".join(
             "{}: required {}, reached {}".format(c.name, *_short(c.required, c.reached))
             + (f" ({c.detail})" if c.detail else "")
             for c in broken
         )
         raise PromiseError(
-            f"{where} does not keep {len(broken)} of {len(listed)} checks: {told}",
+            f"{where} does not keep {len(broken)} of {len(listed)} checks: {faults}",
             hint="nothing was written; this is a fault in the method or its plan",
         )
     return listed
@@ -221,18 +221,18 @@ def _equal(name: str, required: Any, reached: Any, words: str) -> Check:
     return Check(name, required, reached, required == reached, words)
 
 
-def _types(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> Check:
-    odd = [name for name in wanted if wanted[name] != found[name]]
-    return Check.none("types", len(odd), f"columns of another type: {', '.join(odd)}")
+def _types(wanted: Mapping[str, Any], reached: Mapping[str, Any]) -> Check:
+    differing = [name for name in wanted if wanted[name] != reached[name]]
+    return Check.none("types", len(differing), f"columns of another type: {', '.join(differing)}")
 
 
 def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
     """That a table has the columns it must have, in their order."""
-    odd = [n for n in [*required, *reached] if n not in required or n not in reached]
+    differing = [n for n in [*required, *reached] if n not in required or n not in reached]
     holds = list(required) == list(reached)
     detail = (
         "the declared columns in order, identifiers left out"
         if holds
-        else f"at fault: {', '.join(dict.fromkeys(odd)) or 'their order'}"
+        else f"at fault: {', '.join(dict.fromkeys(differing)) or 'their order'}"
     )
     return Check("columns", len(required), len(reached), holds, detail)

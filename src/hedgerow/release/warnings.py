@@ -52,7 +52,7 @@ def of_release(
     released: Table,
     rows: NDArray[np.int64] | None = None,
 ) -> Iterator[str]:
-    """The cautions of a release, each a sentence.
+    """Return the cautions of a release, each a sentence.
 
     Parameters
     ----------
@@ -76,9 +76,9 @@ def of_release(
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
     if schema.weight is not None:
-        told = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
-        if told is not None and schema.weight in plan.names("other"):
-            yield told
+        lines = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        if lines is not None and schema.weight in plan.names("other"):
+            yield lines
         elif schema.weight in plan.names("other"):
             yield from _weights(original.column(schema.weight, kind="numeric"))
     for name, zone in plan.zones.items():
@@ -97,8 +97,8 @@ def of_release(
         }:
             yield from _texts(original.column(name, kind="categorical"))
     for name in plan.names("quasi"):
-        said = {**schema.kinds, **schema.categories, **schema.hierarchies}
-        if original.kind(name) == "categorical" and name not in said:
+        declared = {**schema.kinds, **schema.categories, **schema.hierarchies}
+        if original.kind(name) == "categorical" and name not in declared:
             yield from _dates(original.column(name, kind="categorical"))
     for column in judged.sensitive.values():
         yield from _idle_events(column)
@@ -114,8 +114,8 @@ def of_release(
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(recoding.risk_model, plan.promises):
             yield from _alike(name, classes.sizes, column)
-    kept = sum(column.is_unchanged for column in recoding.recoded())
-    if isinstance(recoding, Mask) and kept < len(recoding.columns):
+    n_unchanged = sum(column.is_unchanged for column in recoding.recoded())
+    if isinstance(recoding, Mask) and n_unchanged < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
             yield (
@@ -128,15 +128,15 @@ def not_bounded(
     plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
 ) -> list[str]:
     """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
-    recoding, told = plan.recoding, {}
+    recoding, risks = plan.recoding, {}
     if grouped(recoding.risk_model, plan.promises):
-        told = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
+        risks = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
     if recoding.risk_model != "classes":
-        kept = [column.name for column in recoding.recoded() if column.in_name_only]
-        return unbounded(plan.promises, told, records=classes.n_records, unchanged=kept)
+        in_name_only = [column.name for column in recoding.recoded() if column.in_name_only]
+        return unbounded(plan.promises, risks, records=classes.n_records, unchanged=in_name_only)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
     lost = certainty_lost(plan, original, released)
-    return unbounded(plan.promises, told, records=classes.n_records, alone=alone, lost=lost)
+    return unbounded(plan.promises, risks, records=classes.n_records, alone=alone, lost=lost)
 
 
 def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
@@ -157,7 +157,7 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
 
 
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
-    """How people are told apart, and what their several records undo where no k counts people."""
+    """Warn of people with several records, and of promises that their records undo."""
     joined = persons.caution()
     if joined is not None:
         yield joined
@@ -199,9 +199,9 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
         shared = np.bincount(keys // values, minlength=n) == 1
         rare = np.bincount(keys % values, minlength=values) < k
         telling = (several & shared)[keys // values] & rare[keys % values]
-        if found := int(telling.sum()):
+        if n_homes := int(telling.sum()):
             yield (
-                f"{name}: {found:,} of {n:,} households have a value that all their records share "
+                f"{name}: {n_homes:,} of {n:,} households have a value that all their records share "
                 f"and fewer than {k:,} households have, so it shows who lives together; round it, "
                 "name it among the quasi-identifiers, or leave it out"
             )
@@ -226,12 +226,12 @@ def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
 
 
 def _texts(column: Column) -> Iterator[str]:
-    """What stands in text that nobody declared to be categories."""
-    known, found = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
-    if found * 2 > known:
-        why = f"{found:,} of its {known:,} values look like numbers or dates"
-    elif column.n_values * 2 > known and column.n_values > FEW:
-        why = f"{column.n_values:,} of its {known:,} values differ"
+    """Warn of numbers or dates in text that nobody declared to be categories."""
+    coded, share = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
+    if share * 2 > coded:
+        why = f"{share:,} of its {coded:,} values look like numbers or dates"
+    elif column.n_values * 2 > coded and column.n_values > FEW:
+        why = f"{column.n_values:,} of its {coded:,} values differ"
     else:
         return
     yield (
@@ -243,7 +243,7 @@ def _texts(column: Column) -> Iterator[str]:
 
 
 def _reading(column: Column, pattern: str) -> tuple[int, int]:
-    """How many records have a text, and how many one that reads so."""
+    """Return how many records have a text, and how many one that reads so."""
     counts = column.counts()[:-1]
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
     reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
@@ -266,7 +266,7 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Whether a column holds text that is no ISO date."""
+    """Return whether a column holds text that is no ISO date."""
     if not is_text(original.types.field(name).type):
         return False
     return not all_match(original.entries(name).drop_null(), ISO_DATE)
@@ -274,10 +274,10 @@ def _as_other_text(original: Table, name: str) -> bool:
 
 def _dates(column: Column) -> Iterator[str]:
     """Days that nobody declared to be dates, so that no group gets a range of them."""
-    known, found = _reading(column, LOOKS_LIKE_DATE)
-    if found * 2 > known:
+    coded, share = _reading(column, LOOKS_LIKE_DATE)
+    if share * 2 > coded:
         yield (
-            f"{column.name}: {found:,} of its {known:,} values look like dates, but are released as "
+            f"{column.name}: {share:,} of its {coded:,} values look like dates, but are released as "
             'joined texts and not as ranges of days. Say what it is: Schema(kinds={"'
             + column.name
             + '": "date"}), as the schema of hedgerow inspect does, or "categorical"'
@@ -315,15 +315,15 @@ def _alike(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iter
 def _unmoved(
     recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None
 ) -> int:
-    """How many records have all their quasi-identifiers as they were, or nearly."""
+    """Return how many records have all their quasi-identifiers as they were, or nearly."""
     same = np.ones(released.n_rows, np.bool_)
     at = slice(None) if rows is None else rows
     for column in recoding.columns:
         old, new = original.like(column), released.like(column)
         if old.is_number:
             before, after = old.numbers[at], new.numbers
-            known = before[np.isfinite(before)]
-            near = NEAR * float(known.std()) if len(known) else 0.0
+            finite = before[np.isfinite(before)]
+            near = NEAR * float(finite.std()) if len(finite) else 0.0
             same &= np.isclose(before, after, rtol=0.0, atol=near, equal_nan=True)
         else:
             same &= old.codes[at] == new.codes_in(old, unknown=-1)
@@ -331,10 +331,10 @@ def _unmoved(
 
 
 def _by_chance(plan: Plan) -> Iterator[str]:
-    """A cap below 3/k: random groups of k, which tell about 1/k, often break it."""
-    held = [from_promise(promise) for promise in plan.promises]
-    ks = [one.k for one in held if isinstance(one, KAnonymity)]
-    caps = [one.maximum for one in held if isinstance(one, Disclosure)]
+    """Return a cap below 3/k: random groups of k, which tell about 1/k, often break it."""
+    checks = [from_promise(promise) for promise in plan.promises]
+    ks = [one.k for one in checks if isinstance(one, KAnonymity)]
+    caps = [one.maximum for one in checks if isinstance(one, Disclosure)]
     if ks and caps and max(ks) * min(caps) < 3 - SLACK:
         k, cap = max(ks), min(caps)
         enough = math.ceil(3 / cap - SLACK)
@@ -352,18 +352,18 @@ def _by_chance(plan: Plan) -> Iterator[str]:
 def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
     """`rare_ends` by column, where the plan promises a k; columns without any are left out."""
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
-    found = {}
+    by_column = {}
     for column in plan.recoding.recoded() if ks else ():
-        known = original.column(column.name, kind=column.kind, unit=column.unit or None)
+        coded = original.column(column.name, kind=column.kind, unit=column.unit or None)
         cells = {cell.label: cell for cell in plan.recoding.meanings().get(column.name, ())}
         labels, counts = released.cell_counts(column.name)
         ends = [(c.lo, c.hi) if (c := cells.get(label)) else (None, None) for label in labels]
-        found[column.name] = rare_ends(known, max(ks), labels, ends, counts)
-    return {name: told for name, told in found.items() if told["cells"]}
+        by_column[column.name] = rare_ends(coded, max(ks), labels, ends, counts)
+    return {name: figures for name, figures in by_column.items() if figures["cells"]}
 
 
 def rare_ends(
-    own: Column,
+    column: Column,
     k: int,
     labels: Sequence[Any],
     ends: Sequence[tuple[Any, Any]],
@@ -383,31 +383,31 @@ def rare_ends(
     counts : int64 array
         Records that show each cell.
     """
-    if not own.is_number:
+    if not column.is_number:
         return {"cells": 0, "records": 0}
-    few = np.flatnonzero(own.counts()[: own.n_values] < k)
-    rare = {own.exact[i] for i in few} if own.exact else set(own.values[few].tolist())
-    told = [
+    few = np.flatnonzero(column.counts()[: column.n_values] < k)
+    rare = {column.exact[i] for i in few} if column.exact else set(column.values[few].tolist())
+    parts = [
         i
         for i, (label, pair) in enumerate(zip(labels, ends, strict=True))
-        if not rare.isdisjoint(pair) and signs([label], kind=own.kind) & {"range", "dates"}
+        if not rare.isdisjoint(pair) and signs([label], kind=column.kind) & {"range", "dates"}
     ]
-    return {"cells": len(told), "records": sum(int(counts[i]) for i in told)}
+    return {"cells": len(parts), "records": sum(int(counts[i]) for i in parts)}
 
 
-def extremes_in_words(name: str, k: int, found: Mapping[str, int]) -> str:
+def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
     """`rare_ends` of a column as a sentence."""
-    one = found["cells"] == 1
+    one = figures["cells"] == 1
     ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
     return (
-        f"{found['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, so "
-        f"readers learn that somebody has it ({found['records']:,} records show {'it' if one else 'them'}); "
+        f"{figures['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, so "
+        f"readers learn that somebody has it ({figures['records']:,} records show {'it' if one else 'them'}); "
         "cut at public points to avoid that (grid=, --grid)"
     )
 
 
 def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:
-    """The normalised certainty penalty by the plan's cells, 0 nothing lost, 1 all; mean of columns.
+    """Return the normalised certainty penalty by the plan's cells, 0 nothing lost, 1 all; mean of columns.
 
     None where the plan does not say what the released cells stand for.
     """
@@ -416,10 +416,10 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
         if recoding.risk_model == "linkage":
             return None
         # whoever reads an empty cell of such a column cannot tell whether it was suppressed
-        gone = [
+        removed = [
             c.suppressed and c.missing + c.suppressed * (1 - c.missing) for c in recoding.columns
         ]
-        return float(np.mean(gone)) if gone else None
+        return float(np.mean(removed)) if removed else None
     cells = recoding.meanings()
     leaf = _leaves(recoding, original)
     widths = [
@@ -459,14 +459,14 @@ def _lost(
     released: Table,
     rows: NDArray[np.int64] | None,
 ) -> float:
-    """The mean width of the cells of a column's rows."""
-    known = original.like(column)
-    if known.is_number:
-        values = known.values
+    """Return the mean width of the cells of a column's rows."""
+    coded = original.like(column)
+    if coded.is_number:
+        values = coded.values
         ends = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
-        width = Cover.from_cells([_placed(cell, known) for cell in cells]).widths(ends)
+        width = Cover.from_cells([_placed(cell, coded) for cell in cells]).widths(ends)
     else:
-        width = Cover.from_cells(cells, known.values).widths()
+        width = Cover.from_cells(cells, coded.values).widths()
     if rows is not None:
         return float(width @ rows) / max(released.n_rows, 1)
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
@@ -475,11 +475,11 @@ def _lost(
     return float(total) / max(released.n_rows, 1)
 
 
-def _placed(cell: Cell, known: Column) -> Cell:
-    """The cell of a number that a hierarchy of texts generalised, with the ends of its values."""
+def _placed(cell: Cell, column: Column) -> Cell:
+    """Return the cell of a number that a hierarchy of texts generalised, with the ends of its values."""
     if cell.lo is not None or not cell.categories:
         return cell
-    unit = known.unit
-    texts = {moment(v, unit) if unit else number(v): float(v) for v in known.values}
+    unit = column.unit
+    texts = {moment(v, unit) if unit else number(v): float(v) for v in column.values}
     ends = [texts[text] for text in cell.categories if text in texts]
     return replace(cell, lo=min(ends, default=None), hi=max(ends, default=None))

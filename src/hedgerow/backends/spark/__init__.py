@@ -38,7 +38,7 @@ def open(
     memory: Any = None,
     unescape_formulas: bool = False,
 ) -> SparkTable:
-    """A table whose rows stay on the cluster.
+    """Return a table whose rows stay on the cluster.
 
     Parameters
     ----------
@@ -59,18 +59,18 @@ def open(
             f"{type(source).__name__}",
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
-    room = memory_of(memory)
+    allowed = memory_of(memory)
     if is_frame(source):
         table = SparkTable(source)
     else:
-        table = from_files(source, schema, room, unescape_formulas)
+        table = from_files(source, schema, allowed, unescape_formulas)
     table.memory = memory
     table.record_source = partial(SparkRows.of, table)
     return table
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Some columns by their dictionaries; the codes of their rows are kept on the cluster."""
+    """Return some columns by their dictionaries; the codes of their rows are kept on the cluster."""
     names = list(names)
     assert isinstance(table, SparkTable)
     table.encode(names)

@@ -14,7 +14,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -58,7 +57,7 @@ Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
 
 
 def session() -> Any:
-    """The Spark session that runs; without one, a new one on this machine alone.
+    """Return the Spark session that runs; without one, a new one on this machine alone.
 
     Raises
     ------
@@ -104,17 +103,17 @@ def session() -> Any:
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        made = builder.getOrCreate()
+        started = builder.getOrCreate()
     except Exception as error:
         raise UnsupportedError(
             f"Spark does not start: {type(error).__name__}", hint=_JAVA
         ) from None
-    made.sparkContext.setLogLevel("OFF")  # what fails is raised here, without stacks of Java
-    return made
+    started.sparkContext.setLogLevel("OFF")  # what fails is raised here, without stacks of Java
+    return started
 
 
 def has_ended(session: Any) -> bool:
-    """Whether a session was stopped."""
+    """Return whether a session was stopped."""
     if hasattr(session, "is_stopped"):  # of Spark Connect
         return bool(session.is_stopped)
     try:
@@ -156,33 +155,33 @@ def run(job: Callable[[], T]) -> T:
             ) from None
         named = _named(error)
         why, hint = next(
-            (told for name, told in _KNOWN.items() if named.endswith(name)),
+            (message for name, message in _KNOWN.items() if named.endswith(name)),
             (named, "Spark's own log says why, in a session that you start yourself"),
         )
         raise InputError(f"the job on the cluster failed: {why}", hint=hint) from None
 
 
 def _named(error: Exception) -> str:
-    """What Spark calls an error, and never what it says of it, which may quote rows."""
-    found = [type(error).__name__]
+    """Return the name of an error, and never its message, which may quote rows."""
+    names = [type(error).__name__]
     with suppress(Exception):
-        found.append(error.getCondition())  # type: ignore[attr-defined]
+        names.append(error.getCondition())  # type: ignore[attr-defined]
     with suppress(Exception):
         cause = error.java_exception  # type: ignore[attr-defined]
         while cause is not None:
             last, cause = cause, cause.getCause()
-        found.append(last.getClass().getName())
-    return ", ".join(filter(None, found))
+        names.append(last.getClass().getName())
+    return ", ".join(filter(None, names))
 
 
 def collected(frame: Any) -> pa.Table:
-    """A small result as a table here."""
-    found: pa.Table = run(frame.toArrow)
-    return found
+    """Return a small result as a table here."""
+    table: pa.Table = run(frame.toArrow)
+    return table
 
 
 def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
-    """What becomes of the rows of a frame where they are, some of them at a time.
+    """Return a frame of what `work` makes of the rows where they are, some of them at a time.
 
     Parameters
     ----------
@@ -203,27 +202,28 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> An
 
 
 def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
+    waiting: list[pa.RecordBatch] = []
     n = 0
     for batch in batches:
         if batch.num_rows:
-            held.append(batch)
+            waiting.append(batch)
             n += batch.num_rows
         if n >= AT_ONCE and not whole:
-            yield pa.Table.from_batches(held)
-            held, n = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
+            yield pa.Table.from_batches(waiting)
+            waiting, n = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
     """Return what `work` gives for the rows of a frame, some of them at a time; `whole` as above."""
 
-    @wraps(work)
     def packed(part: pa.Table) -> Iterator[pa.RecordBatch]:
         cells = pa.array([pickle.dumps(work(part))], pa.binary())
         yield pa.RecordBatch.from_arrays([cells], ["result"])
 
+    # its name alone: functools.wraps would send the attributes of `work` to executors as well
+    packed.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
     cells = collected(map_parts(frame, packed, "result binary", whole=whole)).column(0)
     return [pickle.loads(cell.as_py()) for cell in cells]
 
@@ -254,53 +254,53 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         )
     names = list(frame.columns)
     check_names(names, where)
-    made = frame.toDF(*map(place, range(len(names))))
+    renamed = frame.toDF(*map(place, range(len(names))))
     try:
-        types = collected(made.limit(0)).schema.types
+        types = collected(renamed.limit(0)).schema.types
     except HedgerowError:
-        odd = [
+        refused = [
             f"{name!r} ({frame.schema[i].dataType.simpleString()})"
             for i, name in enumerate(names)
-            if not _is_given(made.select(place(i)))
+            if not _is_given(renamed.select(place(i)))
         ]
-        if not odd or len(odd) == len(names) > 1:
+        if not refused or len(refused) == len(names) > 1:
             raise
         raise UnsupportedError(
-            f"Spark does not hand over the types of these columns: {', '.join(odd)}",
+            f"Spark does not hand over the types of these columns: {', '.join(refused)}",
             hint="leave them out of the table, or cast them to text or numbers",
         ) from None
     return pa.schema(list(zip(names, types, strict=True)))
 
 
 def placed(frame: Any) -> Any:
-    """A frame under names that no query takes for a path, with text that is equal byte for byte."""
+    """Return a frame under names that no query takes for a path, with text that is equal byte for byte."""
     from pyspark.sql import functions as f
 
-    made = frame.toDF(*map(place, range(len(frame.columns))))
-    for entry in made.schema:
+    renamed = frame.toDF(*map(place, range(len(frame.columns))))
+    for entry in renamed.schema:
         if getattr(entry.dataType, "collation", _BINARY) not in (None, _BINARY):
-            made = made.withColumn(entry.name, f.collate(entry.name, _BINARY))
-    return made
+            renamed = renamed.withColumn(entry.name, f.collate(entry.name, _BINARY))
+    return renamed
 
 
 def moments_as_numbers(frame: Any) -> Any:
-    """A frame with days and microseconds since 1970 in place of dates and times.
+    """Return a frame with days and microseconds since 1970 in place of dates and times.
 
     Settings of Spark say in which calendar and type it writes those to files; times without a zone
     are always written as they are.
     """
     from pyspark.sql import functions as f
 
-    made = {"date": f.unix_date, "timestamp": f.unix_micros}
+    functions = {"date": f.unix_date, "timestamp": f.unix_micros}
     columns = [
-        made.get(entry.dataType.typeName(), f.col)(entry.name).alias(entry.name)
+        functions.get(entry.dataType.typeName(), f.col)(entry.name).alias(entry.name)
         for entry in frame.schema
     ]
     return frame.select(*columns)
 
 
 def place(number: int) -> str:
-    """The name of a column inside, for names may hold dots and quotes, or differ in case alone."""
+    """Return the name of a column inside, for names may hold dots and quotes, or differ in case alone."""
     return f"c{number}"
 
 
@@ -313,7 +313,7 @@ def _is_given(column: Any) -> bool:
 
 
 def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """What gives rows of `SparkTable.frame` the table's own names and types."""
+    """Return a function that gives rows of `SparkTable.frame` the table's own names and types."""
     places = [(place(types.names.index(n)), types.field(n)) for n in names]
 
     def read(part: pa.Table) -> pa.Table:
@@ -326,30 +326,30 @@ def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.T
 def codes_of(
     cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None
 ) -> NDArray[np.int64]:
-    """The place of each cell among the distinct values of its column.
+    """Return the place of each cell among the distinct values of its column.
 
     `unknown` stands for a value that is not among them; by default there is none.
     """
-    given = cells.combine_chunks()
+    values = cells.combine_chunks()
     try:
-        given = given.cast(entries.type)
+        values = values.cast(entries.type)
     except pa.ArrowException:
         if unknown is None:
             raise
-        return np.full(len(given), unknown, np.int64)
-    found = pc.index_in(one_zero(given), value_set=one_zero(entries))
-    if found.null_count and unknown is not None:
-        found = found.fill_null(unknown)
-    elif found.null_count:
+        return np.full(len(values), unknown, np.int64)
+    codes = pc.index_in(one_zero(values), value_set=one_zero(entries))
+    if codes.null_count and unknown is not None:
+        codes = codes.fill_null(unknown)
+    elif codes.null_count:
         raise InputError(
             f"column {name!r} gives other values each time it is computed",
             hint="persist the table, or write it down first",
         )
-    return found.to_numpy().astype(np.int64)
+    return codes.to_numpy().astype(np.int64)
 
 
 def in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
-    """The natural order of distinct values; by their text where they have none."""
+    """Return the natural order of distinct values; by their text where they have none."""
     try:
         codes = Table(pa.table({name: values})).column(name).codes
     except SchemaError:

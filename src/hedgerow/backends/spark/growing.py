@@ -61,7 +61,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Records:
-    """What executors make the grower's records of: codes, and what becomes of them.
+    """The codes from which executors make the grower's records.
 
     Parameters
     ----------
@@ -77,26 +77,26 @@ class Records:
     sensitive: Sequence[tuple[str, NDArray[Any]]]
 
     def codes(self, words: Sequence[Ints]) -> list[NDArray[Any]]:
-        """The codes by which rows are split."""
+        """Return the codes by which rows are split."""
         return [lookup[self.packing.codes(words, name)] for name, lookup in self.quasi]
 
     def rows(
         self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses
     ) -> NodeRows:
-        """The records of some rows."""
+        """Return the records of some rows."""
         n = len(words[0])
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
-        made = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
+        records = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
         if n:
-            made.put(0, codes, responses, sensitive)
-        return made
+            records.put(0, codes, responses, sensitive)
+        return records
 
 
 
 
 @dataclass(frozen=True, eq=False)
 class Signposts:
-    """What every node of a tree asks, and the label of every node that is asked nothing.
+    """A tree as arrays that rows follow by their codes, with the label of every node without a split.
 
     Parameters
     ----------
@@ -109,42 +109,42 @@ class Signposts:
     label: Ints
 
     @classmethod
-    def of(cls, made: Mapping[str, Any], label: Ints, predictors: Predictors) -> Signposts:
-        """The nodes of a tree in pre-order, as `trees.grow.renumbered` gives them."""
-        column = made["column"]
+    def of(cls, tree: Mapping[str, Any], label: Ints, predictors: Predictors) -> Signposts:
+        """Return the nodes of a tree in pre-order, as `trees.grow.renumbered` gives them."""
+        column = tree["column"]
         subset_at = np.zeros(len(column), np.int64)
-        known: dict[tuple[int, bytes], int] = {}
+        places: dict[tuple[int, bytes], int] = {}
         tables: list[NDArray[np.bool_]] = [np.zeros(1, np.bool_)]
         length = 1
         is_subset = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
         for node in np.flatnonzero(is_subset).tolist():
-            at, j = int(made["subset_at"][node]), int(column[node])
-            codes = made["subset_codes"][at : at + int(made["last_left"][node])]
+            at, j = int(tree["subset_at"][node]), int(column[node])
+            codes = tree["subset_codes"][at : at + int(tree["last_left"][node])]
             key = j, codes.tobytes()
-            if key not in known:
+            if key not in places:
                 inside = np.zeros(int(predictors.n_codes[j]) + 1, np.bool_)
                 inside[codes] = True
-                known[key] = length
+                places[key] = length
                 tables.append(inside)
                 length += len(inside)
-            subset_at[node] = known[key]
+            subset_at[node] = places[key]
         return cls(
             CodedTree(
                 np.maximum(column, -1),
-                made["first_right"],
+                tree["first_right"],
                 is_subset,
                 subset_at,
                 np.concatenate(tables),
-                made["missing_left"],
+                tree["missing_left"],
                 predictors.n_codes.astype(np.int64),
-                made["right"],
+                tree["right"],
                 np.arange(len(column)),
             ),
             label,
         )
 
     def labels(self, codes: Sequence[NDArray[Any]]) -> Ints:
-        """The label of the node that each row comes to."""
+        """Return the label of the node that each row comes to."""
         table = np.stack([c.astype(np.uint32) for c in codes], axis=1)
         out = np.zeros(len(table), np.uint32)
         follow(table, self.tree, out)
@@ -196,21 +196,21 @@ class SparkLeaves:
         return np.searchsorted(starts, self.starts, "right") - 1
 
     def classes(self, starts: Ints, sensitive: Sequence[Column], number: Ints | None) -> Classes:
-        """The classes of a tree's leaves, or of groups of them, with their sensitive columns."""
+        """Return the classes of a tree's leaves, or of groups of them, with their sensitive columns."""
         at = self._groups(starts, number)
         n = int(at.max()) + 1
         counted = [c for c in sensitive if isinstance(c, CountedColumn)]
-        told = {c.name: self._counts(counted, c, True).placed(groups=at, n_groups=n) for c in counted}
-        made = {
-            c.name: SensitiveCounts(c.name, c.kind, c.values, told[c.name], c.exact, c.events)
+        counts = {c.name: self._counts(counted, c, True).placed(groups=at, n_groups=n) for c in counted}
+        columns = {
+            c.name: SensitiveCounts(c.name, c.kind, c.values, counts[c.name], c.exact, c.events)
             for c in sensitive
         }
-        return Classes(np.bincount(at, self.sizes, n).astype(np.int64), made)
+        return Classes(np.bincount(at, self.sizes, n).astype(np.int64), columns)
 
     def column(
         self, column: Column, starts: Ints, number: Ints | None, whole: bool
     ) -> tuple[Column, Ints, Ints]:
-        """A column with its values side by side, group after group, and where each group begins.
+        """Return a column with its values side by side, group after group, and where each group begins.
 
         Every value of a group once for each of its rows; or, where that is not asked for, once,
         and of numbers the ends alone.
@@ -227,7 +227,7 @@ class SparkLeaves:
         return column.with_rows(codes.astype(column.lookup.dtype)), np.arange(len(codes)), begins
 
     def known(self, column: Column, starts: Ints, number: Ints | None) -> Ints:
-        """The rows of every group that have a value in a column."""
+        """Return the rows of every group that have a value in a column."""
         assert isinstance(column, CountedColumn)
         at = self._groups(starts, number)
         counts = self._counts([column], column, True)
@@ -242,7 +242,7 @@ class SparkLeaves:
     def _counts(
         self, columns: Sequence[CountedColumn], asked: CountedColumn, whole: bool
     ) -> Counts:
-        """How often each code of a column occurs in each leaf; of several columns in one pass."""
+        """Count each code of a column in each leaf; several columns in one pass."""
 
         def key(column: CountedColumn) -> tuple[str, bool, bytes]:
             return column.name, whole or not column.is_number, column.lookup.tobytes()
@@ -255,7 +255,7 @@ class SparkLeaves:
             return self._known[key(asked)]
 
     def _gathered(self) -> Any:
-        """The packed codes with the number of their leaf, the rows of a leaf side by side."""
+        """Return the packed codes with the number of their leaf, the rows of a leaf side by side."""
         if self._frame is None:
             _, frame = self._table.packed
             names, records, signs = frame.columns, self._records, self._signs
@@ -274,12 +274,12 @@ class SparkLeaves:
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
         packing = self._packing
-        asked = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
+        wanted = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
         def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
             leaf, *words = (column.to_numpy() for column in part.columns)
             arrays: list[tuple[NDArray[Any], ...]] = []
-            for name, lookup, m, is_ends in asked:
+            for name, lookup, m, is_ends in wanted:
                 keys = leaf.astype(np.int64) * m + lookup[packing.codes(words, name)]
                 keys, number = np.unique(keys, return_counts=True)
                 mine, code = keys // m, keys % m
@@ -290,8 +290,8 @@ class SparkLeaves:
             return arrays
 
         parts = results(self._gathered(), work, whole=True)
-        made = []
-        for (_, _, m, is_ends), columns in zip(asked, zip(*parts, strict=True), strict=True):
+        totals = []
+        for (_, _, m, is_ends), columns in zip(wanted, zip(*parts, strict=True), strict=True):
             leaf, code, number = (
                 np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True)
             )
@@ -299,8 +299,8 @@ class SparkLeaves:
             counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
             if not is_ends and not np.array_equal(counts.sizes, self.sizes):
                 raise self._table.changed()
-            made.append(counts)
-        return made
+            totals.append(counts)
+        return totals
 
 
 def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
@@ -348,8 +348,8 @@ class SparkRows:
             (c.name, c.lookup if lookup is None else lookup[c.lookup])
             for c, lookup in zip(columns, lookups, strict=True)
         ]
-        told = [(c.name, c.lookup) for c in sensitive]
-        return cls(table, Records(table.packed[0], predictors, quasi, told), columns)
+        responses = [(c.name, c.lookup) for c in sensitive]
+        return cls(table, Records(table.packed[0], predictors, quasi, responses), columns)
 
     @property
     def n(self) -> int:
@@ -363,24 +363,24 @@ class SparkRows:
         rules: Rules,
         max_depth: int | None = None,
     ) -> Grown:
-        """The tree that the grower in memory grows."""
+        """Return the tree that the grower in memory grows."""
         packing, frame = self.table.packed
         top = _Top.of(self, responses, layout, rules, self.n if max_depth is None else max_depth)
         top.grow(frame)
         r = 0 if layout.alone else layout.r
         nodes, sums = top.finished(frame, r, max_depth)
-        made, order = renumbered(nodes)
-        leaf = made["column"] == LEAF
-        sizes = made["stats"][leaf, 0]
+        tree, order = renumbered(nodes)
+        leaf = tree["column"] == LEAF
+        sizes = tree["stats"][leaf, 0]
         if sizes.sum() != self.n:
             raise self.table.changed()
         first = np.cumsum(leaf) - leaf  # leaves before every node
-        made["start"] = np.concatenate([[0], np.cumsum(sizes)])[first]
-        made["end"] = made["start"] + made["stats"][:, 0]
-        signs = Signposts.of(made, np.where(leaf, first, -1), self.records.predictors)
+        tree["start"] = np.concatenate([[0], np.cumsum(sizes)])[first]
+        tree["end"] = tree["start"] + tree["stats"][:, 0]
+        signs = Signposts.of(tree, np.where(leaf, first, -1), self.records.predictors)
         high, low = (each[order[leaf]] for each in sums)
         return Grown(
-            **made,
+            **tree,
             rows=SparkLeaves(self.table, packing, self.records, signs, sizes, self.columns),
             products=Products(high, low),
             listed=np.zeros((0, layout.n_listed), np.uint16),
@@ -413,11 +413,11 @@ class _Top:
         max_depth: int,
     ) -> _Top:
         counted = layout.all_counted
-        made = cls(
+        top = cls(
             rows, responses, layout, counted, rules, Terms.of(rules, counted, rows.n), max_depth
         )
-        made._add(-1, 0, root_statistics(responses, counted))
-        return made
+        top._add(-1, 0, root_statistics(responses, counted))
+        return top
 
     def _add(self, parent: int, depth: int, stats: Ints) -> int:
         node = [0] * N_COLUMNS
@@ -436,10 +436,10 @@ class _Top:
         )
 
     def signposts(self, labels: Mapping[int, int]) -> Signposts:
-        """The way of rows down to the nodes that have labels."""
-        made, order = renumbered(self._array())
+        """Return the way of rows down to the nodes that have labels."""
+        tree, order = renumbered(self._array())
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
-        return Signposts.of(made, label, self.rows.records.predictors)
+        return Signposts.of(tree, label, self.rows.records.predictors)
 
     def grow(self, frame: Any) -> None:
         """Split all nodes of more than `SMALL` rows, a level of the tree at a time."""
@@ -460,13 +460,13 @@ class _Top:
 
     def _split(self, node: _Node) -> list[_Node]:
         """Split a node that was counted; its children that are still to be counted."""
-        number, held = node.number, self.nodes[node.number]
+        number, fields = node.number, self.nodes[node.number]
         counted, total = node.counted, self.stats[node.number]
         assert counted is not None
         self._check(counted, total)
-        found = None
-        if held[DEPTH] < self.max_depth:
-            found = best_split(
+        split = None
+        if fields[DEPTH] < self.max_depth:
+            split = best_split(
                 counted.sums,
                 counted.cells,
                 total,
@@ -474,37 +474,37 @@ class _Top:
                 self.layout,
                 self.terms,
             )
-        if found is None:
-            held[COLUMN] = LEAF
+        if split is None:
+            fields[COLUMN] = LEAF
             return []
-        left, right = self._write(number, found)
-        small, large = (left, right) if found.left[0] * 2 <= total[0] else (right, left)
+        smaller, right = self._write(number, split)
+        small, large = (smaller, right) if split.left[0] * 2 <= total[0] else (right, smaller)
         if self._is_small(large):
             return []
         one = _Node(small)
         return [one, _Node(large, larger_of=(node, one))]
 
-    def _write(self, number: int, found: Split) -> tuple[int, int]:
-        held = self.nodes[number]
-        held[COLUMN], held[LAST_LEFT], held[FIRST_RIGHT] = (
-            found.column,
-            found.last_left,
-            found.first_right,
+    def _write(self, number: int, split: Split) -> tuple[int, int]:
+        fields = self.nodes[number]
+        fields[COLUMN], fields[LAST_LEFT], fields[FIRST_RIGHT] = (
+            split.column,
+            split.last_left,
+            split.first_right,
         )
-        held[MISSING_LEFT] = int(found.missing_left)
-        if not self.rows.records.predictors.ordered[found.column]:
-            held[SUBSET_AT], held[LAST_LEFT] = len(self.codes), len(found.left_codes)
-            self.codes += found.left_codes
-        depth, total = held[DEPTH] + 1, self.stats[number]
-        held[LEFT] = self._add(number, depth, found.left)
-        held[RIGHT] = self._add(number, depth, total - found.left)
-        return held[LEFT], held[RIGHT]
+        fields[MISSING_LEFT] = int(split.missing_left)
+        if not self.rows.records.predictors.ordered[split.column]:
+            fields[SUBSET_AT], fields[LAST_LEFT] = len(self.codes), len(split.left_codes)
+            self.codes += split.left_codes
+        depth, total = fields[DEPTH] + 1, self.stats[number]
+        fields[LEFT] = self._add(number, depth, split.left)
+        fields[RIGHT] = self._add(number, depth, total - split.left)
+        return fields[LEFT], fields[RIGHT]
 
     def _check(self, counted: Counted, total: Ints) -> None:
         """Every column's histogram must sum to what is known of the node, or work stops."""
         ends = np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]
-        for own in np.split(counted.sums, ends):
-            if not np.array_equal(own.sum(axis=0), total):
+        for histogram in np.split(counted.sums, ends):
+            if not np.array_equal(histogram.sum(axis=0), total):
                 raise self.rows.table.changed()
 
     def _count(self, nodes: Sequence[_Node], frame: Any) -> None:
@@ -530,15 +530,15 @@ class _Top:
             yield from _sparse(both.reshape(n * n_codes, width))
 
         def add(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            places, found = part.column(0).to_numpy(), _vectors(part.column(1), width)
+            places, vectors = part.column(0).to_numpy(), _vectors(part.column(1), width)
             order = np.argsort(places, kind="stable")
             starts = np.flatnonzero(np.diff(places[order], prepend=-1))
-            yield _batch(places[order][starts], np.add.reduceat(found[order], starts, axis=0))
+            yield _batch(places[order][starts], np.add.reduceat(vectors[order], starts, axis=0))
 
         schema = "place long, sums binary"
-        made = map_parts(frame, work, schema)
-        made = map_parts(made.repartition(min(n, 64), "place"), add, schema, whole=True)
-        found = collected(made)
+        frames = map_parts(frame, work, schema)
+        frames = map_parts(frames.repartition(min(n, 64), "place"), add, schema, whole=True)
+        found = collected(frames)
         whole = np.zeros((n * n_codes, width), np.int64)
         np.add.at(whole, found.column(0).to_numpy(), _vectors(found.column(1), width))
         for node, sums in zip(nodes, whole.reshape(n, n_codes, width), strict=True):
@@ -547,12 +547,12 @@ class _Top:
     def finished(
         self, frame: Any, r: int, max_depth: int | None
     ) -> tuple[Nodes, tuple[Ints, Ints]]:
-        """The whole tree, and the products of every node that is a leaf, by node."""
+        """Return the whole tree, and the products of every node that is a leaf, by node."""
         numbers = [i for i, node in enumerate(self.nodes) if node[COLUMN] == OPEN]
         leaves = [i for i, node in enumerate(self.nodes) if node[COLUMN] == LEAF]
-        own = replace(self, stats=[self._listed(stats) for stats in self.stats])
-        top = own._array()
-        branches, told = self._below(numbers, own.stats, frame, max_depth, r)
+        listed = replace(self, stats=[self._listed(stats) for stats in self.stats])
+        top = listed._array()
+        branches, products_of = self._below(numbers, listed.stats, frame, max_depth, r)
         top.nodes[:, [START, END]] = 0
         joined = joined_nodes(top, branches)
         pairs = r * (r + 1) // 2
@@ -561,7 +561,7 @@ class _Top:
         for number, branch in branches.items():
             new = np.concatenate([[number], placed + np.arange(len(branch.nodes) - 1)])
             at = new[branch.nodes[:, COLUMN] == LEAF]
-            high[at], low[at] = told[number].high, told[number].low
+            high[at], low[at] = products_of[number].high, products_of[number].low
             placed += len(branch.nodes) - 1
         if leaves and pairs:
             for number, one in zip(leaves, self._products(leaves, frame, r), strict=True):
@@ -569,7 +569,7 @@ class _Top:
         return joined, (high, low)
 
     def _listed(self, stats: Ints) -> Ints:
-        """A node's statistics as the grower's own layout has them."""
+        """Return a node's statistics as the grower's own layout has them."""
         first, more = int(self.own.starts[0]), self.layout.size - self.own.size
         return np.delete(stats, slice(first, first + more))
 
@@ -581,12 +581,12 @@ class _Top:
         max_depth: int | None,
         r: int,
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
-        """The subtree that the grower in memory grows below each of these nodes."""
+        """Return the subtree that the grower in memory grows below each of these nodes."""
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}
         signs, records, names = self.signposts(labels), self.rows.records, frame.columns
-        known = [(stats[i], self.nodes[i][DEPTH]) for i in numbers]
+        states = [(stats[i], self.nodes[i][DEPTH]) for i in numbers]
         responses, layout, rules, n = self.responses, self.own, self.rules, self.rows.n
 
         def apart(part: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -599,40 +599,40 @@ class _Top:
         def grown(part: pa.Table) -> dict[int, tuple[Nodes, Products]]:
             label, *words = (column.to_numpy() for column in part.columns)
             order = np.argsort(label, kind="stable")
-            bounds = np.searchsorted(label[order], np.arange(len(known) + 1))
+            bounds = np.searchsorted(label[order], np.arange(len(states) + 1))
             branches = {}
             for at in np.unique(label).tolist():
                 mine = [w[order[bounds[at] : bounds[at + 1]]] for w in words]
                 rows = records.rows(records.codes(mine), mine, responses)
-                total, depth = known[at]
+                total, depth = states[at]
                 if not _sums_to(rows, layout, total):
                     raise InputError(
                         "the table gives other rows each time it is computed",
                         hint="persist it, or write it down first",
                     )
-                made = grow_below(rows, layout, rules, n, depth, total, max_depth)
-                leaf = made.nodes[:, COLUMN] == LEAF
-                ends = made.nodes[leaf].T
+                branch = grow_below(rows, layout, rules, n, depth, total, max_depth)
+                leaf = branch.nodes[:, COLUMN] == LEAF
+                ends = branch.nodes[leaf].T
                 sums = products(rows, r, ends[START].copy(), ends[END].copy())
-                branches[at] = made, sums
+                branches[at] = branch, sums
             return branches
 
         schema = ", ".join(["node long", *(f"{w} long" for w in names)])
         parts = -(-self.rows.n // SMALL) * 2
         gathered = map_parts(frame, apart, schema).repartition(parts, "node")
-        found = sorted(
+        grown_nodes = sorted(
             ((at, *branch) for part in results(gathered, grown, whole=True) for at, branch in part.items()),
             key=lambda branch: branch[0],
         )
-        if [at for at, *_ in found] != list(range(len(numbers))):
+        if [at for at, *_ in grown_nodes] != list(range(len(numbers))):
             raise self.rows.table.changed()
         return (
-            {numbers[at]: nodes for at, nodes, _ in found},
-            {numbers[at]: sums for at, _, sums in found},
+            {numbers[at]: nodes for at, nodes, _ in grown_nodes},
+            {numbers[at]: sums for at, _, sums in grown_nodes},
         )
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
-        """The products of leaves of many rows, which no executor holds."""
+        """Return the products of leaves of many rows, which no executor holds."""
         labels = {number: at for at, number in enumerate(leaves)}
         signs, records, responses = self.signposts(labels), self.rows.records, self.responses
         n = len(leaves)
@@ -644,8 +644,8 @@ class _Top:
             order = np.argsort(label, kind="stable")
             bounds = np.searchsorted(label[order], np.arange(n + 1)).astype(np.int64)
             rows = records.rows([c[order] for c in codes], [w[order] for w in words], responses)
-            made = products(rows, r, bounds[:-1], bounds[1:])
-            return made.high, made.low
+            sums = products(rows, r, bounds[:-1], bounds[1:])
+            return sums.high, sums.low
 
         high, low = (sum(each) for each in zip(*results(frame, work), strict=True))
         return list(zip(high, low, strict=True))
@@ -653,7 +653,7 @@ class _Top:
 
 
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
-    """Whether the rows of a node sum to what is known of it, by its first column's codes."""
+    """Return whether the rows of a node sum to what is known of it, by its first column's codes."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     form = replace(rows.format, codes=rows.format.codes[:1])
     alone = replace(rows, predictors=first, format=form)
@@ -662,7 +662,7 @@ def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
 
 
 def _sparse(table: Ints) -> Iterator[pa.RecordBatch]:
-    """The rows of a table of sums that hold records."""
+    """Return the rows of a table of sums that hold records."""
     here = np.flatnonzero(table[:, 0])
     if len(here):
         yield _batch(here, table[here])
@@ -679,12 +679,12 @@ def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:
 
 
 def _vectors(cells: pa.ChunkedArray, width: int) -> Ints:
-    """The columns that `_batch` made into cells."""
+    """Return the columns that `_batch` made into cells."""
     parts = []
     for chunk in cells.chunks:
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset :][: len(chunk) + 1]
         data = chunk.buffers()[2]
         if len(chunk):
-            held = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-            parts.append(held.view(np.int64).reshape(-1, width))
+            piece = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
+            parts.append(piece.view(np.int64).reshape(-1, width))
     return np.concatenate(parts) if parts else np.zeros((0, width), np.int64)

@@ -30,7 +30,7 @@ def paired(
     besides: int = 0,
     memory: Any = None,
 ) -> tuple[Gathered, Gathered] | None:
-    """Some columns of a table and of its release, row beside row, in an order that codes give.
+    """Return some columns of a table and of its release, row beside row, in an order that codes give.
 
     What is released of a row is made once more where the row is, and both are counted together.
 
@@ -68,9 +68,9 @@ def paired(
     if original.n_rows != released.n_rows or {*made_of, *after} - set(original.names) or not after:
         return None
     entries = {n: original.entries(n) for n in before}
-    shown = {n: released.entries(n) for n in after}
+    released_entries = {n: released.entries(n) for n in after}
     sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}
-    sizes |= {_RELEASED + n: len(e) + 1 for n, e in shown.items()}  # one more: what it does not hold
+    sizes |= {_RELEASED + n: len(e) + 1 for n, e in released_entries.items()}  # one more: what it does not hold
     check_room(
         original.n_rows,
         sizes,
@@ -88,7 +88,7 @@ def paired(
         codes = {_ORIGINAL + n: codes_of(cells.column(n), entries[n], n) for n in before}
         for n in after:
             cell = pa.chunked_array([made[n]]) if n in made else cells.column(n)
-            codes[_RELEASED + n] = codes_of(cell, shown[n], n, unknown=len(shown[n]))
+            codes[_RELEASED + n] = codes_of(cell, released_entries[n], n, unknown=len(released_entries[n]))
         return codes
 
     rows, whole = (maker.rows(original), maker.whole) if maker else (original.frame, False)
@@ -106,7 +106,7 @@ def paired(
 
 
 def same_rows(one: Table, other: Table, names: Sequence[str]) -> bool:
-    """Whether two tables hold the same rows in some columns, in whatever order."""
+    """Return whether two tables hold the same rows in some columns, in whatever order."""
     assert isinstance(one, SparkTable)
     assert isinstance(other, SparkTable)
     if one is other or one.given is other.given:
@@ -125,7 +125,7 @@ def _same(
     wanted: Mapping[str, NDArray[Any]],
     numbers: NDArray[np.int64],
 ) -> bool:
-    """Whether combinations, which may stand there several times, are those that were counted."""
+    """Return whether combinations, which may stand there several times, are those that were counted."""
     mine, rows = ordered(codes, counts)
     new = np.zeros(len(rows), np.bool_)
     new[:1] = True

@@ -22,7 +22,7 @@ _BITS = 63
 
 @dataclass(frozen=True)
 class Packing:
-    """Where the codes of some columns stand.
+    """The words and bits in which the codes of some columns are packed.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ class Packing:
         return cls(places, word + 1)
 
     def names(self) -> list[str]:
-        """The names of the words, as columns."""
+        """Return the names of the words, as columns."""
         return [f"w{i}" for i in range(self.n_words)]
 
     def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
-        """The words of some rows."""
+        """Return the words of some rows."""
         n = len(next(iter(codes.values())))
         words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
         for name, (word, shift, _) in self.places.items():
@@ -66,10 +66,10 @@ class Packing:
         return words
 
     def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
-        """The codes of a column."""
+        """Return the codes of a column."""
         word, shift, bits = self.places[name]
-        found = (words[word] >> shift) & ((1 << bits) - 1)
-        return found.astype(smallest(1 << bits))
+        shifted = (words[word] >> shift) & ((1 << bits) - 1)
+        return shifted.astype(smallest(1 << bits))
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
@@ -111,7 +111,7 @@ def combined(
     *,
     whole: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """The combinations of some codes in their order, and the rows of each.
+    """Return the combinations of some codes in their order, and the rows of each.
 
     Parameters
     ----------
@@ -140,14 +140,14 @@ def combined(
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         here = packing.packed(coded(part))
         counted = pa.table(dict(zip(words, here, strict=True))).group_by(words)
-        made = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
-        yield from made.rename_columns([*words, "n"]).to_batches()
+        grouped = counted.aggregate([([], "count_all")]).select([*words, "count_all"])
+        yield from grouped.rename_columns([*words, "n"]).to_batches()
 
     schema = ", ".join(f"{w} long" for w in [*words, "n"])
-    made = map_parts(frame, work, schema, whole=whole)
-    made = made.groupBy(*words).agg(f.sum("n").alias("n"))
-    found = collected(made.limit(MOST_TOGETHER + 1))
-    if found.num_rows > MOST_TOGETHER:
+    grouped = map_parts(frame, work, schema, whole=whole)
+    grouped = grouped.groupBy(*words).agg(f.sum("n").alias("n"))
+    table = collected(grouped.limit(MOST_TOGETHER + 1))
+    if table.num_rows > MOST_TOGETHER:
         named = ", ".join(map(repr, packing.places))
         raise UnsupportedError(
             f"{named} have more than {MOST_TOGETHER:,} combinations of values, which are held in "
@@ -155,9 +155,9 @@ def combined(
             hint="coarsen those that have the most values, or take MART, which counts on the "
             "cluster",
         )
-    given = [found.column(w).to_numpy() for w in words]
-    codes = {n: packing.codes(given, n) for n in packing.places}
-    counts = found.column("n").to_numpy().astype(np.int64)
+    columns = [table.column(w).to_numpy() for w in words]
+    codes = {n: packing.codes(columns, n) for n in packing.places}
+    counts = table.column("n").to_numpy().astype(np.int64)
     return ordered(codes, counts)
 
 

@@ -1,4 +1,4 @@
-"""What makes released columns of rows where they are: by leaves, by maps, or by draws."""
+"""Recoding of rows where they are: by leaves, by maps, or by draws."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class Maker(Protocol):
 
     @property
     def whole(self) -> bool:
-        """Whether it is given all rows of a partition at once."""
+        """Return whether it is given all rows of a partition at once."""
         ...
 
     def rows(self, table: SparkTable) -> Any:
-        """The rows of a table, with those side by side that it needs so."""
+        """Return the rows of a table, with those side by side that it needs so."""
         ...
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """The released columns of some rows."""
+        """Return the released columns of some rows."""
         ...
 
 
@@ -105,29 +105,29 @@ class ByLeaves(_InPlace):
         return [column.name for column in self.recoding.columns]
 
     def made(self, part: pa.Table) -> Transformed:
-        """Some rows, as the engine in memory recodes them."""
+        """Return some rows, as the engine in memory recodes them."""
         return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """The released columns of some rows."""
-        made = self.made(part)
-        return made.without_outside() if self.hidden else made.columns
+        """Return the released columns of some rows."""
+        recoded = self.made(part)
+        return recoded.without_outside() if self.hidden else recoded.columns
 
 
 def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) -> Transformed:
-    """The columns of a partition, which are made when the release is."""
+    """Return the columns of a partition, which are made when the release is."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # refused for the whole table, and not part by part
 
     def columns(hidden: bool) -> dict[str, SparkColumn]:
-        made, maker = {}, ByLeaves(recoding, hidden)
+        recoded, maker = {}, ByLeaves(recoding, hidden)
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
             kind = TEXT if pa.types.is_string(entries.type) else entries.type
-            made[column.name] = SparkColumn(maker, column.name, entries, kind)
-        return made
+            recoded[column.name] = SparkColumn(maker, column.name, entries, kind)
+        return recoded
 
     return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
 
@@ -182,7 +182,7 @@ class ByMaps(_InPlace):
         return [each.name for each in self.looked]
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """The released columns of some rows."""
+        """Return the released columns of some rows."""
         codes = [
             each.code[codes_of(part.column(each.name), each.entries, each.name)]
             for each in self.looked
@@ -191,19 +191,19 @@ class ByMaps(_InPlace):
         if self.maps.suppressed:
             words = [each.word[code] for each, code in zip(self.looked, codes, strict=True)]
             hidden = suppressed(self.maps, [each.listed for each in self.looked], words)
-        made = {}
+        recoded = {}
         for each, code in zip(self.looked, codes, strict=True):
             if each.released is None:
                 continue
             at = each.place[code]
             if hidden is not None:
                 at = np.where(hidden, each.place[-1], at)
-            made[each.name] = each.released.take(pa.array(at))
-        return made
+            recoded[each.name] = each.released.take(pa.array(at))
+        return recoded
 
 
 def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transformed:
-    """The columns of maps, which are made when the release is."""
+    """Return the columns of maps, which are made when the release is."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
     kinds: dict[str, Any] = {}
@@ -261,34 +261,34 @@ class ByDraws:
     whole: bool = True
 
     def rows(self, table: SparkTable) -> Any:
-        """The rows with those of equal hashes in one part."""
+        """Return the rows with those of equal hashes in one part."""
         parts = max(-(-table.n_rows // AT_ONCE), 1)
         names = table.frame.columns
         frame = _with_hashes(table, self.hashed, self.hasher)
         return frame.repartition(parts, _HASH).select(*names)
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """The released columns of some rows."""
+        """Return the released columns of some rows."""
         return {
             each.name: each.values.take(pa.array(after))
             for each, (_, after) in zip(self.drawn, self.codes(part), strict=True)
         }
 
     def codes(self, part: pa.Table) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """The category of each row before and after, column by column."""
+        """Return the category of each row before and after, column by column."""
         first, second, _ = _hashed(part, self.hashed, self.hasher)
         ids = numbered(first, second, self.number)
-        made = []
+        pairs = []
         for each in self.drawn:
             before = each.category[codes_of(part.column(each.name), each.entries, each.name)]
             after = before
             if each.words is not None:
                 after = draw(before, ids, each.words, each.p, each.d)
-            made.append((before, after))
-        return made
+            pairs.append((before, after))
+        return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
-        """How many rows have each category before (by row) and after (by column), by name."""
+        """Return how many rows have each category before (by row) and after (by column), by name."""
         read, width = reading(table.types, self.names), [each.d + 1 for each in self.drawn]
 
         def work(part: pa.Table) -> list[Ints]:
@@ -306,7 +306,7 @@ class ByDraws:
 
 
 def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Transformed:
-    """The columns of a plan that draws, under a key (by default one that is forgotten)."""
+    """Return the columns of a plan that draws, under a key (by default one that is forgotten)."""
     key = key or Key.new()
     hashed, hasher = table.names, _hasher(table, table.names, key)
     fingerprint = table.n_rows, _sum(table, hasher)
@@ -316,28 +316,28 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Tran
         hashed = [plan.row_id]
         hasher = _hasher(table, hashed, key)
     mine = release_key(key, fingerprint, bound_to(plan))
-    drawn, outside = [], 0
+    randomized, outside = [], 0
     for column in plan.columns:
-        found = table.like(column)
-        assert isinstance(found, CountedColumn)
-        category = category_of_code(found, column)
-        unknown = int(found.counts()[category == column.d].sum())
+        coded = table.like(column)
+        assert isinstance(coded, CountedColumn)
+        category = category_of_code(coded, column)
+        unknown = int(coded.counts()[category == column.d].sum())
         outside += unknown
-        drawn.append(
+        randomized.append(
             _Drawn(
                 column.name,
                 table.entries(column.name),
-                category[found.lookup],
+                category[coded.lookup],
                 column.d,
                 column.p,
                 mine.words(PURPOSE + column.name) if column.p < 1 or unknown else None,
                 released_values(column, table.types.field(column.name).type),
             )
         )
-    names = list(dict.fromkeys([*hashed, *(each.name for each in drawn)]))
-    maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), drawn)
-    made = {e.name: SparkColumn(maker, e.name, e.values, e.values.type) for e in drawn}
-    return Transformed(made, outside)
+    names = list(dict.fromkeys([*hashed, *(each.name for each in randomized)]))
+    maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
+    released = {e.name: SparkColumn(maker, e.name, e.values, e.values.type) for e in randomized}
+    return Transformed(released, outside)
 
 
 def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:
@@ -352,7 +352,7 @@ def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Wo
 
 
 def _with_hashes(table: SparkTable, names: Sequence[str], hasher: RowHasher) -> Any:
-    """The rows beside the first word of each, as the column `_HASH`."""
+    """Return the rows beside the first word of each, as the column `_HASH`."""
     from pyspark.sql import types as t
 
     read = reading(table.types, names)
@@ -366,7 +366,7 @@ def _with_hashes(table: SparkTable, names: Sequence[str], hasher: RowHasher) -> 
 
 
 def _sum(table: SparkTable, hasher: RowHasher) -> int:
-    """The sum of the hashes of all rows."""
+    """Return the sum of the hashes of all rows."""
     names = table.names
     read = reading(table.types, names)
 
@@ -375,7 +375,7 @@ def _sum(table: SparkTable, hasher: RowHasher) -> int:
 
 
 def _check_ids(table: SparkTable, name: str) -> None:
-    """Whether a column of ids tells every row apart."""
+    """Return whether a column of ids tells every row apart."""
     place = table.frame[table.place(name)]
     missing = int(run(table.frame.where(place.isNull()).count))
     distinct = int(run(table.frame.select(place).distinct().count))

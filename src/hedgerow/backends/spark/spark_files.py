@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, wraps
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -57,30 +57,30 @@ def from_files(
     UnsupportedError
         Spark does not hold a column's type.
     """
-    found = open_chunked(source, Workspace(memory), schema, unescape_formulas)
-    odd = [f"{entry.name!r} ({entry.type})" for entry in found.types if not is_held(entry.type)]
+    chunked = open_chunked(source, Workspace(memory), schema, unescape_formulas)
+    odd = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
     if odd:
         raise UnsupportedError(
             f"Spark does not hold the types of these columns: {', '.join(odd)}",
             hint='use engine="memory" or "duckdb" (--engine), or give them another type',
         )
-    paths = found.scan.paths
-    if found.scan.readers:
-        paths = [_typed(found)]
+    paths = chunked.scan.paths
+    if chunked.scan.readers:
+        paths = [_typed(chunked)]
     # as the files say, and not as their folders' names do
     frame = run(lambda: session().read.parquet(*map(str, paths)).select("*"))
-    table = SparkTable(frame, found.layout, found.path, found.types)
-    table.workspace = found.workspace
+    table = SparkTable(frame, chunked.layout, chunked.path, chunked.types)
+    table.workspace = chunked.workspace
     return table
 
 
-def _typed(found: ChunkedTable) -> Path:
-    """The table with its values in place of their texts, as one file."""
-    target = found.workspace.new_path("typed.parquet")
-    types = pa.schema([(entry.name, _value_type(entry.type)) for entry in found.types])
+def _typed(chunked: ChunkedTable) -> Path:
+    """Return the table with its values in place of their texts, as one file."""
+    target = chunked.workspace.new_path("typed.parquet")
+    types = pa.schema([(entry.name, _value_type(entry.type)) for entry in chunked.types])
 
     def windows() -> Iterator[pa.Table]:
-        for window in found.windows(found.names, _BATCH):
+        for window in chunked.windows(chunked.names, _BATCH):
             yield pa.table(dict(window.cells)).cast(types)
 
     with private_handle(target) as file, pq.ParquetWriter(file, types) as writer:
@@ -90,7 +90,7 @@ def _typed(found: ChunkedTable) -> Path:
 
 
 def one_file(path: Path, like: SparkTable) -> ChunkedTable:
-    """A file that was written of a table's rows, as a table that is not loaded."""
+    """Return a file that was written of a table's rows, as a table that is not loaded."""
     assert like.workspace is not None
     return ChunkedTable(Scan.from_files([path]), like.workspace, replace(like.layout), path)
 
@@ -100,7 +100,7 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def is_held(kind: pa.DataType) -> bool:
-    """Whether Spark reads values of a type without losing any."""
+    """Return whether Spark reads values of a type without losing any."""
     if pa.types.is_dictionary(kind):
         return not kind.ordered and is_held(kind.value_type)
     if pa.types.is_timestamp(kind):
@@ -127,7 +127,7 @@ _WIDEST = 1 << 62
 
 
 def by_group(recoding: Partition, table: SparkTable) -> Any:
-    """The rows of a table with those of a group of a partition side by side, in one part each."""
+    """Return the rows of a table with those of a group of a partition side by side, in one part each."""
     from pyspark.sql import types as t
 
     read = reading(table.types, [c.name for c in recoding.columns])
@@ -163,11 +163,11 @@ def over_parts(
         frame = table.frame.select(*(table.place(name) for name in names))
     read = reading(table.types, names)
 
-    @wraps(work)
     def run_part(part: pa.Table) -> T:
         cells = read(part)
         return work(Table(cells), None if maker is None else maker.columns(cells))
 
+    run_part.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
     yield from results(frame, run_part, whole=groups is not None or maker is not None)
 
 
@@ -243,31 +243,31 @@ def release(
 
     assert isinstance(table, SparkTable)
 
-    if odd := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
+    if refused := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
         raise UnsupportedError(
-            f"these columns cannot be replaced on a cluster: {', '.join(map(repr, odd))}",
+            f"these columns cannot be replaced on a cluster: {', '.join(map(repr, refused))}",
             hint='use engine="memory" (--engine memory)',
         )
-    kept = [name for name in table.names if name not in set(drop)]
-    names = [f"r{i}" for i in range(len(kept))]
+    remaining = [name for name in table.names if name not in set(drop)]
+    names = [f"r{i}" for i in range(len(remaining))]
     maker = next((column.maker for column in columns.values()), None)
     used = [] if maker is None else maker.names
     read = reading(table.types, used)
-    stays = {n: table.place(n) for n in kept if n not in columns}
-    order = None if keep_order else Order.of(table, columns, kept)
+    stays = {n: table.place(n) for n in remaining if n not in columns}
+    order = None if keep_order else Order.of(table, columns, remaining)
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        made = {} if maker is None else maker.columns(read(part))
+        output = {} if maker is None else maker.columns(read(part))
         cells = [
-            part.column(stays[n]) if n in stays else pa.chunked_array([_plain(made[n])])
-            for n in kept
+            part.column(stays[n]) if n in stays else pa.chunked_array([_plain(output[n])])
+            for n in remaining
         ]
         keys = {} if order is None else order.keys(cells)
         whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
         yield from whole.to_batches(1 << 16)
 
     fields = []
-    for name, place in zip(kept, names, strict=True):
+    for name, place in zip(remaining, names, strict=True):
         if name in stays:
             kind = table.frame.schema[stays[name]].dataType
         else:
@@ -277,25 +277,25 @@ def release(
         kinds = {"long": t.LongType(), "string": t.StringType()}
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
     rows = table.frame if maker is None else maker.rows(table)
-    asked = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
+    selected = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
     whole = maker is not None and maker.whole
-    frame = map_parts(asked, work, t.StructType(fields), whole=whole)
+    frame = map_parts(selected, work, t.StructType(fields), whole=whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
     types = [
         (n, table.file_types.field(n).type if n in stays else _file_type(columns[n], table))
-        for n in kept
+        for n in remaining
     ]
-    frame = table.handed(frame.toDF(*kept))
-    made = SparkTable(frame, table.layout, file_types=pa.schema(types))
-    made.workspace, made.maker, made.memory = table.workspace, maker, table.memory
+    frame = table.handed(frame.toDF(*remaining))
+    output = SparkTable(frame, table.layout, file_types=pa.schema(types))
+    output.workspace, output.maker, output.memory = table.workspace, maker, table.memory
     if isinstance(maker, ByDraws):
-        made.drawn_counts = partial(maker.counted, table)
-    return ReleasedTable(made.given, None, made)
+        output.drawn_counts = partial(maker.counted, table)
+    return ReleasedTable(output.given, None, output)
 
 
 def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
-    """The type by which Spark holds a recoded column."""
+    """Return the type by which Spark holds a recoded column."""
     from pyspark.sql import types as t
 
     if kind == table.types.field(name).type:
@@ -308,7 +308,7 @@ def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
 
 
 def _file_type(column: SparkColumn, table: SparkTable) -> pa.DataType:
-    """The type of a recoded column in a file; that of Spark where the table came from none."""
+    """Return the type of a recoded column in a file; that of Spark where the table came from none."""
     return column.entries.type if table.workspace is None else column.kind
 
 
@@ -318,7 +318,7 @@ def _plain(array: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True)
 class Order:
-    """What decides the order of a release by its content (`table/order`), as columns to sort by.
+    """The order of a release by its content (`columns/order`), as columns to sort by.
 
     Parameters
     ----------
@@ -333,12 +333,12 @@ class Order:
     runs: Sequence[Sequence[tuple[int, pa.Array | None, NDArray[np.uint64], int]]]
 
     @classmethod
-    def of(cls, table: SparkTable, made: Mapping[str, SparkColumn], kept: Sequence[str]) -> Order:
+    def of(cls, table: SparkTable, recoded: Mapping[str, SparkColumn], remaining: Sequence[str]) -> Order:
         """Ranks where the values of a column are known, else their text."""
         runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
         width = _WIDEST
-        for at, name in enumerate(kept):
-            entries = made[name].entries if name in made else table.known(name)
+        for at, name in enumerate(remaining):
+            entries = recoded[name].entries if name in recoded else table.known(name)
             if entries is None or _has_zeros(entries):
                 runs.append([(at, None, np.zeros(0, np.uint64), 0)])
                 width = _WIDEST
@@ -353,29 +353,29 @@ class Order:
         return cls({f"k{i}": kind for i, kind in enumerate(kinds)}, runs)
 
     def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
-        """What to sort some rows by."""
-        made = {}
+        """Return the columns to sort some rows by."""
+        sort_keys = {}
         for name, columns in zip(self.kinds, self.runs, strict=True):
             key = np.zeros(len(cells[0]), np.uint64)
             for at, entries, ranks, n in columns:
-                held = _as_array(cells[at])
+                values = _as_array(cells[at])
                 if entries is None:
-                    made[name] = cell_texts(held).cast(pa.string())
+                    sort_keys[name] = cell_texts(values).cast(pa.string())
                     break
-                place = pc.index_in(held.cast(entries.type), value_set=entries)
+                place = pc.index_in(values.cast(entries.type), value_set=entries)
                 key = key * np.uint64(n) + ranks[place.to_numpy()]
             else:
-                made[name] = pa.array(key.astype(np.int64))
-        return made
+                sort_keys[name] = pa.array(key.astype(np.int64))
+        return sort_keys
 
 
 def _as_array(cells: pa.ChunkedArray) -> pa.Array:
-    found = cells.combine_chunks()
-    return found if isinstance(found, pa.Array) else found.chunk(0)
+    array = cells.combine_chunks()
+    return array if isinstance(array, pa.Array) else array.chunk(0)
 
 
 def _has_zeros(entries: pa.Array) -> bool:
-    """Whether a zero is among them, whose sign two rows may differ in: it has two texts."""
+    """Return whether a zero is among them, whose sign two rows may differ in: it has two texts."""
     if not pa.types.is_floating(entries.type):
         return False
     return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
@@ -434,7 +434,7 @@ def write(
 
 
 def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
-    """A table of the cluster as one that streams: a copy in a private folder of this machine."""
+    """Return a table of the cluster as one that streams: a copy in a private folder of this machine."""
     workspace = Workspace(memory_of(memory))
     path = workspace.new_path("copy.parquet")
     write(table, path, like=table, escape=False)
@@ -442,7 +442,7 @@ def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
-    """Some rows with the types of their file: codes into dictionaries of the whole release."""
+    """Return some rows with the types of their file: codes into dictionaries of the whole release."""
     columns = []
     for entry, column in zip(types, table.columns, strict=True):
         if entry.name in entries:
@@ -464,8 +464,8 @@ def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
-    """The rows of a folder of parts, so many at a time as a file has in a group."""
-    held: list[pa.Table] = []
+    """Return the rows of a folder of parts, so many at a time as a file has in a group."""
+    waiting: list[pa.Table] = []
     n = 0
     for path in sorted(folder.glob("part-*.parquet")):
         with pq.ParquetFile(path, pre_buffer=False) as file:
@@ -473,10 +473,10 @@ def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
                 columns = [_moments(c, kind) for c, kind in zip(batch.columns, types.types, strict=True)]
                 table = pa.Table.from_arrays(columns, schema=types)
                 while n + table.num_rows >= ROW_GROUP:
-                    yield pa.concat_tables([*held, table.slice(0, ROW_GROUP - n)])
-                    table, held, n = table.slice(ROW_GROUP - n), [], 0
+                    yield pa.concat_tables([*waiting, table.slice(0, ROW_GROUP - n)])
+                    table, waiting, n = table.slice(ROW_GROUP - n), [], 0
                 if table.num_rows:
-                    held.append(table)
+                    waiting.append(table)
                     n += table.num_rows
-    if held:
-        yield pa.concat_tables(held)
+    if waiting:
+        yield pa.concat_tables(waiting)

@@ -48,16 +48,16 @@ class RefusedCodes:
 
 
 class Counting(Protocol):
-    """What counts the rows of a table that are elsewhere."""
+    """A table whose rows are counted on other machines."""
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """The distinct values of a column, and how many rows have each."""
+        """Return the distinct values of a column, and how many rows have each."""
         ...
 
     def pairs(
         self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """How many rows have each level of a column, by its values, and each code of another."""
+        """Return how many rows have each level of a column, by its values, and each code of another."""
         ...
 
 
@@ -81,10 +81,10 @@ class CountedColumn(Column):
 
     @classmethod
     def of(cls, column: Column, table: Counting) -> CountedColumn:
-        """A column of a table's distinct values."""
-        given = {f.name: getattr(column, f.name) for f in fields(Column)}
+        """Return a column of a table's distinct values."""
+        attributes = {f.name: getattr(column, f.name) for f in fields(Column)}
         rows = table.values(column.name)[1]
-        return cls(**{**given, "codes": RefusedCodes()}, lookup=column.codes, rows=rows, table=table)
+        return cls(**{**attributes, "codes": RefusedCodes()}, lookup=column.codes, rows=rows, table=table)
 
     def __repr__(self) -> str:  # no person's value
         return f"CountedColumn({self.name!r}, {self.kind!r}, {self.n_values} values)"
@@ -99,15 +99,15 @@ class CountedColumn(Column):
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """The level of each row beside its code in other columns, as pairs that were counted."""
+        """Return the level of each row beside its code in other columns, as pairs that were counted."""
         assert self.table is not None
         counted = [c for c in others if isinstance(c, CountedColumn)]
         yield from self.table.pairs(self.name, levels[self.lookup], counted)
 
     def with_rows(self, codes: NDArray[Any]) -> Column:
-        """The same column with some codes of rows."""
-        given = {f.name: getattr(self, f.name) for f in fields(Column)}
-        return Column(**{**given, "codes": codes})
+        """Return the same column with some codes of rows."""
+        attributes = {f.name: getattr(self, f.name) for f in fields(Column)}
+        return Column(**{**attributes, "codes": codes})
 
 
 MOST = 1 << 24
@@ -133,7 +133,7 @@ class SparkTable(Table):
     engine: ClassVar[str] = "spark"
     is_loaded: ClassVar[bool] = False
     workspace: Workspace | None = None
-    """Where temporary files lie, if there are any; kept as long as the table."""
+    """The place of temporary files, if there are any; kept as long as the table."""
     memory: str | int | None = None
     """Most memory of this process; by default half of the machine's."""
 
@@ -146,8 +146,8 @@ class SparkTable(Table):
     ) -> None:
         self.given = frame
         self.layout, self.path = layout or FileFormat(), path
-        given = columns_of(frame, "the table" if path is None else path.name)
-        self.file_types = given if file_types is None else file_types
+        types = columns_of(frame, "the table" if path is None else path.name)
+        self.file_types = types if file_types is None else file_types
         self._types = pa.schema([(entry.name, _held(entry.type)) for entry in self.file_types])
         self.frame = placed(frame)
         self._columns = {}
@@ -163,7 +163,7 @@ class SparkTable(Table):
             raise InputError("the table has no rows", hint="give a table with at least one record")
 
     def place(self, name: str) -> str:
-        """The name of a column inside `frame`."""
+        """Return the name of a column inside `frame`."""
         return place(self._types.names.index(name))
 
     @property
@@ -190,9 +190,9 @@ class SparkTable(Table):
         return self.arrow
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """The first rows of some columns, to be shown."""
-        found = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
-        return [column.combine_chunks() for column in found.columns]
+        """Return the first rows of some columns, to be shown."""
+        rows = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
+        return [column.combine_chunks() for column in rows.columns]
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
         """Refused: the rows are on a cluster."""
@@ -206,7 +206,7 @@ class SparkTable(Table):
         """Nothing: no memory is shared with executors."""
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """The distinct values of a column in their natural order, and how many rows have each.
+        """Return the distinct values of a column in their natural order, and how many rows have each.
 
         Raises
         ------
@@ -221,15 +221,15 @@ class SparkTable(Table):
                     hint="leave it out, or flatten it",
                 )
             place = self.place(name)
-            found = collected(self.frame.groupBy(place).count().limit(MOST + 1))
-            if found.num_rows > MOST:
+            table = collected(self.frame.groupBy(place).count().limit(MOST + 1))
+            if table.num_rows > MOST:
                 raise UnsupportedError(
                     f"column {name!r} has more than {MOST:,} distinct values, which are held in "
                     "memory",
                     hint="leave it out, or coarsen it",
                 )
-            entries = found.column(0).combine_chunks().cast(kind)
-            counts = found.column(1).to_numpy().astype(np.int64)
+            entries = table.column(0).combine_chunks().cast(kind)
+            counts = table.column(1).to_numpy().astype(np.int64)
             if counts.sum() != self.n_rows:
                 raise self.changed()
             order = in_order(name, entries)
@@ -237,7 +237,7 @@ class SparkTable(Table):
         return self._values[name]
 
     def known(self, name: str) -> pa.Array | None:
-        """The distinct values of a column where they were asked for already."""
+        """Return the distinct values of a column where they were asked for already."""
         return self._values[name][0] if name in self._values else None
 
     def column(
@@ -248,35 +248,35 @@ class SparkTable(Table):
         categories: Sequence[str] | None = None,
         unit: str | None = None,
     ) -> Column:
-        """A column by its values and counts; the codes of its rows are refused."""
+        """Return a column by its values and counts; the codes of its rows are refused."""
         key = (name, kind, tuple(categories or ()), unit)
         if key not in self._columns:
-            made = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
-            self._columns[key] = CountedColumn.of(made, self)
+            column = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
+            self._columns[key] = CountedColumn.of(column, self)
         return self._columns[key]
 
     def _listed(self, name: str) -> Table:
-        """The table of the distinct values of a column: everything but counts is found on it."""
+        """Return the table of the distinct values of a column: everything but counts is found on it."""
         self._field(name)
         if name not in self._alone:
             self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
         return self._alone[name]
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """The category order that the column's own type declares: Spark knows none."""
+        """Return the category order that the column's own type declares: Spark knows none."""
         self._field(name)
         return ()
 
     def entries(self, name: str) -> pa.Array:
-        """The distinct values of a column, a missing one perhaps among them."""
+        """Return the distinct values of a column, a missing one perhaps among them."""
         return self.values(name)[0]
 
     def beyond_doubles(self, name: str) -> bool:
-        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        """Return whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return beyond_doubles(self.entries(name))
 
     def has_missing(self, name: str) -> bool:
-        """Whether a cell of a column is missing or no number."""
+        """Return whether a cell of a column is missing or no number."""
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
     def distinct_share(self, name: str) -> float:
@@ -286,12 +286,12 @@ class SparkTable(Table):
         from pyspark.sql import functions as f
 
         place = self.place(name)
-        found = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
-        distinct, there = found.column(0)[0].as_py(), found.column(1)[0].as_py()
+        table = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
+        distinct, there = table.column(0)[0].as_py(), table.column(1)[0].as_py()
         return distinct / there if there else math.nan
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct cells of a column, and how many rows have each."""
+        """Return the distinct cells of a column, and how many rows have each."""
         entries, counts = self.values(name)
         return entries.to_pylist(), counts
 
@@ -299,12 +299,12 @@ class SparkTable(Table):
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
         self.release_memory()
         self._handed = None
-        packing, made = self._coded(list(dict.fromkeys(names)))
+        packing, coded = self._coded(list(dict.fromkeys(names)))
         # without this every pass would read and code the table again
-        self._packed = packing, self.keep(made)
+        self._packed = packing, self.keep(coded)
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
-        """The codes of some columns, packed."""
+        """Return the codes of some columns, packed."""
         entries = {n: self.values(n)[0] for n in names}
         packing = Packing.of({n: len(e) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
@@ -318,7 +318,7 @@ class SparkTable(Table):
         return packing, map_parts(self.frame.select(*places), work, schema)
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """The table with the codes of some columns here: combinations that were counted.
+        """Return the table with the codes of some columns here: combinations that were counted.
 
         Raises
         ------
@@ -343,7 +343,7 @@ class SparkTable(Table):
     def combinations(
         self, names: Sequence[str]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-        """The combinations of some columns' distinct values, in their order, and the rows of each.
+        """Return the combinations of some columns' distinct values, in their order, and the rows of each.
 
         Raises
         ------
@@ -351,15 +351,15 @@ class SparkTable(Table):
             There are too many to be held.
         """
 
-        held = self._packed is not None and set(names) <= set(self._packed[0].places)
-        packing, frame = self.packed if held else self._coded(names)
-        own = Packing.of({n: len(self.values(n)[0]) for n in names})
+        is_packed = self._packed is not None and set(names) <= set(self._packed[0].places)
+        packing, frame = self.packed if is_packed else self._coded(names)
+        joint = Packing.of({n: len(self.values(n)[0]) for n in names})
 
         def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
-            given = [column.to_numpy() for column in part.columns]
-            return {n: packing.codes(given, n) for n in names}
+            words = [column.to_numpy() for column in part.columns]
+            return {n: packing.codes(words, n) for n in names}
 
-        codes, counts = combined(frame, coded, own)
+        codes, counts = combined(frame, coded, joint)
         if counts.sum() != self.n_rows:
             raise self.changed()
         return codes, counts
@@ -367,20 +367,20 @@ class SparkTable(Table):
     def pairs(
         self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """How many rows have each level of a column, by its values, and each code of another."""
+        """Return how many rows have each level of a column, by its values, and each code of another."""
         packing, frame = self.packed
-        asked = [(c.name, c.lookup, c.n_values + 1) for c in others]
+        wanted = [(c.name, c.lookup, c.n_values + 1) for c in others]
 
         def work(part: pa.Table) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
             words = [column.to_numpy() for column in part.columns]
             level = levels[packing.codes(words, name)].astype(np.int64)
             return [
                 np.unique(level * m + lookup[packing.codes(words, other)], return_counts=True)
-                for other, lookup, m in asked
+                for other, lookup, m in wanted
             ]
 
         counted = []
-        for (_, _, m), parts in zip(asked, zip(*results(frame, work), strict=True), strict=True):
+        for (_, _, m), parts in zip(wanted, zip(*results(frame, work), strict=True), strict=True):
             keys, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
             distinct, place = np.unique(keys, return_inverse=True)
             counts = np.zeros(len(distinct), np.int64)
@@ -396,7 +396,7 @@ class SparkTable(Table):
         return self._packed
 
     def keep(self, frame: Any) -> Any:
-        """A frame that the cluster keeps as it was made, until `release_memory`."""
+        """Return a frame that the cluster keeps as it was made, until `release_memory`."""
         self._persisted.append(frame.persist())
         return frame
 
@@ -408,7 +408,7 @@ class SparkTable(Table):
                 self._persisted.pop().unpersist()
 
     def handed(self, frame: Any) -> Any:
-        """A released frame: what is verified is handed out, and not what another run would make."""
+        """Return a released frame: what is verified is handed out, and not what another run would make."""
         self._handed = frame.persist()
         return frame
 
@@ -419,7 +419,7 @@ class SparkTable(Table):
         self.release_memory()
 
     def changed(self) -> InputError:
-        """The error where two passes saw different rows."""
+        """Return the error where two passes saw different rows."""
         where = "the table" if self.path is None else self.path.name
         return InputError(
             f"{where} gives other rows each time it is computed",
@@ -464,20 +464,20 @@ class Gathered(Table):
         return self.whole.n_rows
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Some cells of a column whose codes are here."""
+        """Return some cells of a column whose codes are here."""
         if name not in self._codes:
             raise _not_here()
         return self.whole.entries(name).take(pa.array(self._codes[name][rows]))
 
     def column(self, name: str, **asked: Any) -> Column:
-        """A column with the codes of its rows, where they are here."""
-        found = self.whole.column(name, **asked)
+        """Return a column with the codes of its rows, where they are here."""
+        column = self.whole.column(name, **asked)
         if name not in self._codes:
-            return found
+            return column
         key = (name, *asked.items())
         if key not in self._columns:
-            assert isinstance(found, CountedColumn)
-            self._columns[key] = found.with_rows(found.lookup[self._codes[name]])
+            assert isinstance(column, CountedColumn)
+            self._columns[key] = column.with_rows(column.lookup[self._codes[name]])
         return self._columns[key]
 
     def equality_codes(self, name: str) -> NDArray[Any]:
@@ -485,19 +485,19 @@ class Gathered(Table):
         return self.column(name, kind="categorical").codes
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """The category order that the column's own type declares: Spark knows none."""
+        """Return the category order that the column's own type declares: Spark knows none."""
         return self.whole.declared(name)
 
     def entries(self, name: str) -> pa.Array:
-        """The distinct values of a column, a missing one perhaps among them."""
+        """Return the distinct values of a column, a missing one perhaps among them."""
         return self.whole.entries(name)
 
     def beyond_doubles(self, name: str) -> bool:
-        """Whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
+        """Return whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
         return self.whole.beyond_doubles(name)
 
     def has_missing(self, name: str) -> bool:
-        """Whether a cell of a column is missing or no number."""
+        """Return whether a cell of a column is missing or no number."""
         return self.whole.has_missing(name)
 
     def distinct_share(self, name: str) -> float:
@@ -505,7 +505,7 @@ class Gathered(Table):
         return self.whole.distinct_share(name)
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct cells of a column, and how many rows have each."""
+        """Return the distinct cells of a column, and how many rows have each."""
         return self.whole.cell_counts(name)
 
     def reuse_codes(self, other: Table) -> None:

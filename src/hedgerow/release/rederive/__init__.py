@@ -21,7 +21,7 @@ from .recipe import Made, Recipe
 def plainly(
     recoding: Recoding, original: Table, same: Collection[str] | None = None
 ) -> Recipe | None:
-    """The recipe of one kind of recoding; None where chance or the whole table decides.
+    """Return the recipe of one kind of recoding; None where chance or the whole table decides.
 
     Where `original` is a part of a table, `same` are the columns that its maps leave as they are,
     all parts together.

@@ -25,8 +25,8 @@ class PseudonymRecipe:
     def __init__(self, column: PlanColumn, original: Table, secret: Secret) -> None:
         self._source = Categories(column, original, "categorical")
         texts = [f"{column.name}\0{text}".encode() for text in self._source.names]
-        made = [f"{int.from_bytes(secret.hmac(text)[:8], 'big'):016x}" for text in texts]
-        self._made = pa.array([*made, None], pa.string())
+        texts_of = [f"{int.from_bytes(secret.hmac(text)[:8], 'big'):016x}" for text in texts]
+        self._made = pa.array([*texts_of, None], pa.string())
         self.classes: Mapping[str, str] = {column.name: "text"}
 
     @property
@@ -35,7 +35,7 @@ class PseudonymRecipe:
         return list(self.classes)
 
     def recode(self, part: Window) -> Made:
-        """The pseudonyms of some rows; a missing identifier stays missing."""
+        """Return the pseudonyms of some rows; a missing identifier stays missing."""
         codes = pa.array(self._source.of(part).astype(np.int32))
         (name,) = self.classes
         return Made({name: pa.DictionaryArray.from_arrays(codes, self._made)}, {})
@@ -70,7 +70,7 @@ class MapsRecipe:
         return [column.name for column in self._columns if column.direct]
 
     def recode(self, part: Window) -> Made:
-        """The released values of each row; rows of small classes are hidden."""
+        """Return the released values of each row; rows of small classes are hidden."""
         places = [column.of(part) for column in self._columns]
         hidden = self._hidden.among(places)
         return Made(
@@ -97,8 +97,8 @@ class _Mapped:
             labels: list[Released] = [*column.labels, column.missing]
         else:
             self._source = Categories(column, original, "categorical")
-            known = dict(zip(column.categories, column.labels, strict=True))
-            labels = [known.get(name, column.default) for name in self._source.names]
+            label_of = dict(zip(column.categories, column.labels, strict=True))
+            labels = [label_of.get(name, column.default) for name in self._source.names]
             labels.append(column.missing)
         # What is left as it is keeps its type; a zero is written without its sign.
         self.same = (
@@ -113,20 +113,20 @@ class _Mapped:
         self._labels = Labels.of(list(self._distinct), number)
         if column.kind == "date" and value_class(self._labels.values.type) == "number":
             self._labels = Labels(_dates(self._labels.values, column.unit), self._labels.place)
-        held = original.types.field(column.name).type
-        self.kind = value_class(held if self.same else self._labels.values.type)
+        kind = original.types.field(column.name).type
+        self.kind = value_class(kind if self.same else self._labels.values.type)
 
     @property
     def direct(self) -> bool:
-        """Whether it reads the cells themselves."""
+        """Return whether it reads the cells themselves."""
         return self.same or self._source.direct
 
     def place_of(self, label: Released) -> int:
-        """The place of a released value; -1 where no row can have it."""
+        """Return the place of a released value; -1 where no row can have it."""
         return self._distinct.get(label, -1)
 
     def of(self, part: Window) -> NDArray[np.int64]:
-        """The place of each row's released value."""
+        """Return the place of each row's released value."""
         values = self._source.of(part)
         if isinstance(self._source, Categories):
             return self._place[values]
@@ -136,7 +136,7 @@ class _Mapped:
     def released(
         self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
     ) -> pa.Array:
-        """The released values of some rows."""
+        """Return the released values of some rows."""
         if self.same:
             return one_zero(part.cells[self.name])
         if hidden is not None:
@@ -166,21 +166,21 @@ class _Keys:
         steps, at = [], np.zeros(len(wanted), np.int64)
         for codes in wanted.T:
             width = int(codes.max()) + 1
-            known, at = np.unique(at * width + codes, return_inverse=True)
-            steps.append((width, known))
+            keys_so_far, at = np.unique(at * width + codes, return_inverse=True)
+            steps.append((width, keys_so_far))
         return cls(tuple(steps))
 
     def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
-        """Which rows have one of the keys; None where there are no keys."""
+        """Return which rows have one of the keys; None where there are no keys."""
         if not self.steps:
             return None
-        found = np.zeros(len(columns[0]), np.bool_)
+        hidden = np.zeros(len(columns[0]), np.bool_)
         alive, at = np.arange(len(columns[0])), np.zeros(len(columns[0]), np.int64)
-        for (width, known), codes in zip(self.steps, columns, strict=True):
+        for (width, keys), codes in zip(self.steps, columns, strict=True):
             code = codes[alive]
             key = at * width + code
-            place = np.minimum(np.searchsorted(known, key), len(known) - 1)
-            held = (code < width) & (known[place] == key)
-            alive, at = alive[held], place[held]
-        found[alive] = True
-        return found
+            place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            matches = (code < width) & (keys[place] == key)
+            alive, at = alive[matches], place[matches]
+        hidden[alive] = True
+        return hidden

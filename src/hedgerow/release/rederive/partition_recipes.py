@@ -1,4 +1,4 @@
-"""What cells tell of their whole group, held against it: means, medians and shares."""
+"""Partitions derived a second time; means, medians and shares are checked against their groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOSE = 1e-9
 
 
 def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], groups: Ints) -> int:
-    """How many cells of groups are not the mean, the median or the shares of their group.
+    """Return how many cells of groups are not the mean, the median or the shares of their group.
 
     Parameters
     ----------
@@ -46,25 +46,25 @@ def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], g
 
 def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: Ints) -> int:
     values = source.all()
-    known = np.isfinite(values)
-    power = -int(np.frexp(np.abs(values[known]).max(initial=0.0))[1])  # sums of giants are finite
+    finite = np.isfinite(values)
+    power = -int(np.frexp(np.abs(values[finite]).max(initial=0.0))[1])  # sums of giants are finite
     values = np.ldexp(values, power)
-    middle = float(values[known].mean()) if known.any() else 0.0
-    n = np.bincount(groups[known], minlength=len(cells))
+    middle = float(values[finite].mean()) if finite.any() else 0.0
+    n = np.bincount(groups[finite], minlength=len(cells))
     size = np.bincount(groups, minlength=len(cells))
-    away, mine = values[known] - middle, groups[known]
+    deviations, mine = values[finite] - middle, groups[finite]
     if column.style == "mean":
-        centre = np.bincount(mine, away, len(cells)) / np.maximum(n, 1)
+        centre = np.bincount(mine, deviations, len(cells)) / np.maximum(n, 1)
     else:
-        order = np.lexsort((away, mine))
-        begin, ordered = np.cumsum(n) - n, np.append(away[order], 0.0)
+        order = np.lexsort((deviations, mine))
+        begin, ordered = np.cumsum(n) - n, np.append(deviations[order], 0.0)
         low, high = begin + np.maximum(n - 1, 0) // 2, begin + n // 2 * (n > 0)
         centre = ordered[low] / 2 + ordered[high] / 2
-    told = np.array([_read(cell, column.unit) for cell in column.cells])[cells]
-    label, counted, absent, silent = told.T
+    stated = np.array([_read(cell, column.unit) for cell in column.cells])[cells]
+    label, counted, absent, silent = stated.T
     # dates are told in whole units
     half = np.ldexp(max(column.step, 1.0 if column.unit else 0.0), power - 1)
-    reach = np.abs(away).max(initial=0.0) + abs(middle)
+    reach = np.abs(deviations).max(initial=0.0) + abs(middle)
     off = np.abs(np.ldexp(label, power) - middle - centre) > half + CLOSE * reach
     # counts stand beside a rounded mean where some have no value, and only there
     uncounted = (n < size) & (column.step > 0)
@@ -74,24 +74,24 @@ def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: I
 
 
 def _read(cell: Cell, unit: str) -> tuple[float, float, float, float]:
-    """The value of a cell, how many have one and have none where it says so, whether it is `*`."""
+    """Return the value of a cell, how many have one and have none where it says so, whether it is `*`."""
     label, counted, absent = cell.label, 0.0, 0.0
     if label is None or label == TOP:
         return np.nan, 0.0, 0.0, float(label is not None)
     if isinstance(label, str) and MISSING in label:
-        known, _, rest = label.rpartition(JOIN)
-        label, _, first = known.rpartition(WEIGHT)
+        value, _, rest = label.rpartition(JOIN)
+        label, _, first = value.rpartition(WEIGHT)
         if first.isdigit() and rest.rpartition(WEIGHT)[2].isdigit():
             counted, absent = float(first), float(rest.rpartition(WEIGHT)[2])
         else:
-            label = known
+            label = value
     if unit and isinstance(label, str):
         label = float(np.datetime64(label, "D" if unit == "day" else "us").astype(np.int64))
     return float(label), counted, absent, 0.0
 
 
 def _weights(label: Any) -> Sequence[tuple[str | None, int]]:
-    """The categories of a cell and their weights."""
+    """Return the categories of a cell and their weights."""
     if label is None:
         return [(None, 1)]
     if JOIN not in label or '"' in label:
@@ -110,15 +110,15 @@ def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups
         weights += [weight for _, weight in pairs]
         whole[at], parts[at] = sum(weight for _, weight in pairs), len(pairs)
     order = np.argsort(keys)
-    known, weight = np.append(np.array(keys)[order], -1), np.append(np.array(weights)[order], 0)
-    found, count = np.unique(groups * m + source.all(), return_counts=True)
-    group = found // m
+    sorted_keys, weight = np.append(np.array(keys)[order], -1), np.append(np.array(weights)[order], 0)
+    present, count = np.unique(groups * m + source.all(), return_counts=True)
+    group = present // m
     cell = cells[group]
-    at = np.searchsorted(known[:-1], cell * m + found % m)
-    said = np.where(known[at] == cell * m + found % m, weight[at], 0)
+    at = np.searchsorted(sorted_keys[:-1], cell * m + present % m)
+    stated = np.where(sorted_keys[at] == cell * m + present % m, weight[at], 0)
     n, kinds = np.bincount(group, count, len(cells)), np.bincount(group, minlength=len(cells))
     off = np.zeros(len(cells), np.bool_)
-    off[group[count * whole[cell] != said * n[group]]] = True
+    off[group[count * whole[cell] != stated * n[group]]] = True
     return int(np.count_nonzero(off | ((kinds != parts[cells]) & (kinds > 0))))
 
 
@@ -171,7 +171,7 @@ class PartitionRecipe:
         return [column.name for column in self._columns if column.source.direct]
 
     def recode(self, part: Window) -> Made:
-        """The cells of the leaf that each row comes to, held against the row's values."""
+        """Return the cells of the leaf that each row comes to, held against the row's values."""
         values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
         descend(values, self._nodes, leaf)
@@ -190,7 +190,7 @@ class PartitionRecipe:
 
     @property
     def centred(self) -> bool:
-        """Whether any column tells means, medians or shares."""
+        """Return whether any column tells means, medians or shares."""
         return any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
 
     def untrue(self) -> Mapping[str, int]:
@@ -223,7 +223,7 @@ class _Recoded:
         self._missing = (anything | self._cover.missing)[cells]
 
     def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], part: Window) -> int:
-        """How many values the cells of their leaves do not cover."""
+        """Return how many values the cells of their leaves do not cover."""
         if isinstance(self.source, Numbers):
             if self.source.exact:
                 values = self.source.places(part)

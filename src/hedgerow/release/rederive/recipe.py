@@ -1,4 +1,4 @@
-"""What every plain recoding offers, and the original's columns as it reads them."""
+"""The protocol of second derivations, and the original's columns as these read them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Recipe(Protocol):
         """The columns of the original whose cells it reads."""
 
     def recode(self, part: Window) -> Made:
-        """The released columns of some rows of the original."""
+        """Return the released columns of some rows of the original."""
         ...
 
 
@@ -71,11 +71,11 @@ class Numbers:
 
     @property
     def direct(self) -> bool:
-        """Whether it reads the cells themselves."""
+        """Return whether it reads the cells themselves."""
         return self._read is None
 
     def of(self, part: Window) -> NDArray[np.float64]:
-        """The values of some rows; what doubles do not hold as the doubles nearest to it."""
+        """Return the values of some rows; what doubles do not hold as the doubles nearest to it."""
         if self._read is not None:
             return self._read.by_code[self._read.codes[part.rows]]
         array = part.cells[self._name]
@@ -92,12 +92,12 @@ class Numbers:
         return values * scale if pa.types.is_date(kind) else values / scale
 
     def all(self) -> NDArray[np.float64]:
-        """The values of all rows."""
+        """Return the values of all rows."""
         parts = self._original.windows([self._name], _ALL)
         return np.concatenate([self.of(part) for part in parts])
 
     def places(self, part: Window) -> NDArray[np.float64]:
-        """The places of the values among `exact`, where doubles do not hold them."""
+        """Return the places of the values among `exact`, where doubles do not hold them."""
         assert self._read is not None
         return self._read.places[self._read.codes[part.rows]]
 
@@ -106,23 +106,23 @@ class Categories:
     """A column of the original as codes of its texts; the number of texts is a missing one."""
 
     def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
-        known = original.column(column.name, kind=kind)
-        self._name, self.names = column.name, tuple(known.values)
+        coded = original.column(column.name, kind=kind)
+        self._name, self.names = column.name, tuple(coded.values)
         self._original = original
         self.place: dict[str | None, int] = {
             name: code for code, name in enumerate((*self.names, None))
         }
         # What is no text is read by the table, as a whole.
         text = value_class(original.types.field(column.name).type) == "text"
-        self._read = None if text else known
+        self._read = None if text else coded
 
     @property
     def direct(self) -> bool:
-        """Whether it reads the cells themselves."""
+        """Return whether it reads the cells themselves."""
         return self._read is None
 
     def of(self, part: Window) -> NDArray[np.int64]:
-        """The codes of some rows."""
+        """Return the codes of some rows."""
         if self._read is not None:
             return self._read.codes[part.rows].astype(np.int64)
         array = part.cells[self._name]
@@ -136,7 +136,7 @@ class Categories:
         return codes
 
     def all(self) -> NDArray[np.int64]:
-        """The codes of all rows."""
+        """Return the codes of all rows."""
         parts = self._original.windows([self._name], _ALL)
         return np.concatenate([self.of(part) for part in parts])
 
@@ -162,9 +162,9 @@ class Labels:
         return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
 
     def of_places(self, places: NDArray[Any]) -> Labels:
-        """The labels of what points to these."""
+        """Return the labels of what points to these."""
         return Labels(self.values, self.place[places])
 
     def at(self, places: NDArray[Any]) -> pa.Array:
-        """The released values of some rows."""
+        """Return the released values of some rows."""
         return pa.DictionaryArray.from_arrays(pa.array(self.place[places]), self.values, safe=False)
