@@ -24,10 +24,10 @@ BUDGET = ROOT / "budget.toml"
 HEAD = "# what the package may have at most; numbers only go down (decision 24)\n"
 MANY_PARAMETERS = 8
 QUESTIONS = ("What", "Whether", "How", "Where", "Which", "Who")
-VAGUE = frozenset(
-    "told tells tell asked said given made taken held kept handed found known own beside ahead room"
-    " face heard odd wary heeds apart elsewhere put alike carried drawn seen left away because shown"
-    " gone".split()
+VAGUE = re.compile(
+    r"_*(told|tells?|asked|said|given|made|taken|held|kept|handed|found|known|own|beside|ahead|room"
+    r"|face|heard|odd|wary|heeds|apart|elsewhere|put|alike|carried|drawn|seen|left|away|because"
+    r"|shown|gone)_*"
 )
 """Names that do not say what they hold."""
 
@@ -68,7 +68,7 @@ def measure(package: Path) -> tuple[Counter[str], Counter[str]]:
         lines[parts[0] if len(parts) > 1 else "."] += code_lines(text, tree)
         habits["files"] += 1
         stems[path.stem] += path.stem != "__init__"
-        habits["vague names"] += sum(name.strip("_") in VAGUE for name in _names(tree))
+        habits["vague names"] += sum(VAGUE.fullmatch(n) is not None for n in _names(tree))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 a = node.args

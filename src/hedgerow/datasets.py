@@ -52,7 +52,7 @@ def _zipf(n: int, power: float) -> NDArray[Any]:
 
 
 def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -> NDArray[np.int8]:
-    """A category for each person, by the shares (one row a group) of the person's group."""
+    """Return a category for each person, by the shares (one row a group) of the person's group."""
     limits = np.cumsum(shares, axis=1)[:, :-1]
     chance = rng.random(len(group))
     categories = np.zeros(len(group), dtype=np.int8)
@@ -128,7 +128,7 @@ veterans_benefits weeks_worked_in_year* year income"""
 
 
 def load_mart_example() -> pa.Table:
-    """The 14 records of MART's worked example.
+    """Return the 14 records of MART's worked example.
 
     Returns
     -------
@@ -212,12 +212,12 @@ def load_alcohol(*, download: bool = False) -> pa.Table:
 
 
 def load_disability_portfolio() -> pa.Table:
-    """A French portfolio of disability insurance: 1,048,575 contracts, 6 columns."""
+    """Return a French portfolio of disability insurance: 1,048,575 contracts, 6 columns."""
     return _load("fr_disability_portfolio.parquet", download=False)
 
 
 def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = False) -> pa.Table:
-    """The CASC project's reference microdata for microaggregation.
+    """Return the CASC project's reference microdata for microaggregation.
 
     Parameters
     ----------
@@ -408,7 +408,7 @@ def _fetch(url: str) -> bytes:
 
 
 def _parse(name: str, data: bytes) -> pa.Table:
-    """A raw UCI file as the table that the Parquet file of that name holds."""
+    """Return a raw UCI file as the table that the Parquet file of that name holds."""
     text = data.decode("latin-1")
     header, separator = {"a": (_ADULT, ","), "g": (_GERMAN, None), "c": (_CENSUS, ",")}[name[0]]
     columns = header.split()

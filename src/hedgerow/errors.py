@@ -14,7 +14,7 @@ from types import ModuleType
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """The names that were probably meant, as the end of a message; empty when none is near.
+    """Return the names that were probably meant, as the end of a message; empty when none is near.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class UnsupportedError(HedgerowError):
 
 
 def needed(package: str, extra: str, what: str) -> ModuleType:
-    """A package that only some work needs.
+    """Return a package that only some work needs.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ SUFFIXES = {
 
 @contextmanager
 def private_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes its name when it is whole; mode 0600.
+    """Yield a file to write that takes its name when it is whole; mode 0600.
 
     Until then it stands beside, under a name of its own. A file that stood there before is
     replaced at the end, or kept when writing fails. What is no file, such as a pipe, is
@@ -74,7 +74,7 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
-    """A folder of mode 0700 beside another, under a name of its own; removed at the end."""
+    """Yield a folder of mode 0700 beside another, under a name of its own; removed at the end."""
     folder, handle = Path(), None
     while handle is None:
         folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
@@ -130,12 +130,12 @@ def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
 
 
 def private_handle(path: Path) -> IO[bytes]:
-    """A new file of mode 0600 to write and to read."""
+    """Return a new file of mode 0600 to write and to read."""
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
 def locked(path: Path) -> int:
-    """A handle that holds a folder for as long as this process lives.
+    """Return a handle that holds a folder for as long as this process lives.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def locked(path: Path) -> int:
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """A handle that says, for as long as this process lives, that a folder is being written.
+    """Return a handle that says, for as long as this process lives, that a folder is being written.
 
     None where another process took it for what a killed one left; and where there are no locks.
     """
@@ -221,7 +221,7 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 
 
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
-    """The text of a file; an error that says what it was to be when it cannot be read."""
+    """Return the text of a file; an error that says what it was to be when it cannot be read."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as fault:

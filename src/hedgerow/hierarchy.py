@@ -106,7 +106,7 @@ class Hierarchy:
         return self.paths[value][level]
 
     def common(self, values: Iterable[str]) -> str:
-        """The lowest common ancestor of `values`."""
+        """Return the lowest common ancestor of `values`."""
         chosen = [self.paths[value] for value in values]
         for level in range(self.n_levels):
             ancestors = {path[level] for path in chosen}
@@ -133,7 +133,7 @@ class Hierarchy:
             )
 
     def topped(self) -> Hierarchy:
-        """The hierarchy with a last level where everything is one label."""
+        """Return the hierarchy with a last level where everything is one label."""
         if not self.paths or len({path[-1] for path in self.paths.values()}) == 1:
             return self
         return Hierarchy({value: (*path, TOP) for value, path in self.paths.items()})
@@ -258,7 +258,7 @@ class Hierarchy:
     def from_prefixes(
         cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
     ) -> Hierarchy:
-        """Codes cut from the right (postal codes, occupation codes), then ``*``.
+        """Return codes cut from the right (postal codes, occupation codes), then ``*``.
 
         Parameters
         ----------
@@ -293,7 +293,7 @@ class Hierarchy:
         fanout: int = 2,
         numbers: bool = False,
     ) -> Hierarchy:
-        """A hierarchy built from the data when none is given.
+        """Return a hierarchy built from the data when none is given.
 
         Neighbours in the given order are merged `fanout` at a time, evenly by count, and
         named by their first and last value; the last level is ``*``. For categories
@@ -327,7 +327,7 @@ class Hierarchy:
 
 
 def _moment(value: Any) -> str:
-    """A date or time as the text by which a column knows it; empty where it is missing."""
+    """Return a date or time as the text by which a column knows it; empty where it is missing."""
     if hasattr(value, "as_py"):  # of Arrow
         value = value.as_py()
     elif hasattr(value, "item"):  # of numpy, which gives nanoseconds as their number

@@ -24,7 +24,7 @@ _MAKE = "make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
 
 
 def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
-    """The bytes of a key file, which its owner alone may read."""
+    """Return the bytes of a key file, which its owner alone may read."""
     try:
         mode = os.stat(path).st_mode
         device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)  # it may never end
@@ -66,7 +66,7 @@ class Secret:
 
     @classmethod
     def of(cls, value: Any) -> Secret | None:
-        """The secret of pseudonyms: bytes, or a file that holds them; None stays None.
+        """Return the secret of pseudonyms: bytes, or a file that holds them; None stays None.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Key(Secret):
 
     @classmethod
     def of(cls, key: Key | str | Path | None = None, random_state: int | None = None) -> Key:
-        """The key that a method's parameters ask for.
+        """Return the key that a method's parameters ask for.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class Key(Secret):
 
     @classmethod
     def new(cls) -> Key:
-        """A fresh random key."""
+        """Return a fresh random key."""
         return cls(secrets.token_bytes(_SIZE))
 
     @classmethod
@@ -249,7 +249,7 @@ class Key(Secret):
         return key
 
     def words(self, purpose: str) -> tuple[int, int]:
-        """Two 64-bit integers for one purpose (a column's draws, the row ids)."""
+        """Return two 64-bit integers for one purpose (a column's draws, the row ids)."""
         digest = self._digest(purpose, 16)
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 

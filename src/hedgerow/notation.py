@@ -63,7 +63,7 @@ class Cell:
 
 
 def number(value: float | Exact) -> str:
-    """A number as the shortest text that reads back to the same; whole numbers bare."""
+    """Return a number as the shortest text that reads back to the same; whole numbers bare."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
@@ -141,7 +141,7 @@ def words(value: Any) -> str:
 
 
 def moment(value: float | Exact, unit: str) -> str:
-    """A day or microsecond count since 1970 as an ISO date or time, to the nanosecond.
+    """Return a day or microsecond count since 1970 as an ISO date or time, to the nanosecond.
 
     Raises
     ------
@@ -155,7 +155,7 @@ def moment(value: float | Exact, unit: str) -> str:
 
 
 def beyond_years(names: Sequence[str] = ()) -> SchemaError:
-    """The error for dates and times that have no text, in the columns that are named."""
+    """Return the error for dates and times that have no text, in the columns that are named."""
     where = f" in {', '.join(map(repr, names))}" if names else ""
     return SchemaError(
         f"dates or times beyond the years 1 to 9999{where}",
@@ -176,7 +176,7 @@ def _moment(value: float | Exact, unit: str) -> str:
 
 
 def duration(length: float, unit: str) -> str:
-    """A span of a column: days or microseconds in words, a number as it is written.
+    """Return a span of a column: days or microseconds in words, a number as it is written.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def duration(length: float, unit: str) -> str:
 
 
 def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
-    """A range as text; bare when both ends are the same.
+    """Return a range as text; bare when both ends are the same.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def cut(value: float, unit: str = "") -> str:
 
 
 def between(lo: float | None, hi: float | None, unit: str = "") -> str:
-    """A range from one public point on and below another as text; None: that end is open.
+    """Return a range from one public point on and below another as text; None: that end is open.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def concatenation(
 
 
 def split_concatenation(text: str) -> list[tuple[str | None, int]]:
-    """The (category, weight) pairs of a cell; a missing value is None, no weight is 1.
+    """Return the (category, weight) pairs of a cell; a missing value is None, no weight is 1.
 
     Examples
     --------
@@ -274,7 +274,7 @@ def split_concatenation(text: str) -> list[tuple[str | None, int]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
-    """The parts of a concatenated cell: quoted text and its weight, or bare text and its."""
+    """Yield the parts of a concatenated cell: quoted text and its weight, or bare text and its."""
     at = 0
     while at <= len(text):
         match = _TOKEN.match(text, at)
@@ -432,7 +432,7 @@ def parse_dates(text: str) -> tuple[str, str] | None:
 def plain(
     value: Any, *, digits: int | None = None, other: Callable[[Any], Any] | None = None
 ) -> Any:
-    """A value as JSON holds it: dicts, lists, text, numbers, booleans and None.
+    """Return a value as JSON holds it: dicts, lists, text, numbers, booleans and None.
 
     Parameters
     ----------

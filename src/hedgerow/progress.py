@@ -26,7 +26,7 @@ class Tell(Protocol):
 
 
 def telling(progress: Progress | None) -> Tell:
-    """The callback of a long step; it does nothing where nobody listens."""
+    """Return the callback of a long step; it does nothing where nobody listens."""
 
     def tell(step: str, fraction: float | None = None, /) -> None:
         if progress is not None:
@@ -127,6 +127,6 @@ def cautions(collected: list[str] | None = None) -> Iterator[list[str]]:
 
 
 def with_context(work: Callable[[I], T]) -> Callable[[I], T]:
-    """The work for other threads: what it warns of reaches whoever collects it here."""
+    """Return the work for other threads: what it warns of reaches whoever collects it here."""
     context = copy_context()
     return lambda item: context.copy().run(work, item)

@@ -84,7 +84,7 @@ MOST_POINTS = 65_000
 
 
 def points_of(name: str, declared: Any) -> Points:
-    """The cut points of a grid, ascending; numbers, or dates as ISO text."""
+    """Return the cut points of a grid, ascending; numbers, or dates as ISO text."""
     hint = (
         'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}; dates are '
         'listed: grid={"day": ["2020-01-01", "2020-07-01"]}, --grid day=2020-01-01,2020-07-01'
@@ -390,7 +390,7 @@ class Schema:
         return f"Schema({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
-        """The columns with their roles, for notebooks."""
+        """Return the columns with their roles, for notebooks."""
         rows = []
         for attribute, role in _ROLE_FIELDS.items():
             for name in getattr(self, attribute):
@@ -415,7 +415,7 @@ class Schema:
         return face("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
-        """The role of a column; "undeclared" when the schema names it nowhere.
+        """Return the role of a column; "undeclared" when the schema names it nowhere.
 
         A unit without another role and the household are identifiers, a weight without another
         role is "other"; with ``rest="release"`` undeclared columns are "other".
@@ -436,7 +436,7 @@ class Schema:
         return self.unit if isinstance(self.unit, str) else None
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
-        """The columns of a table that the schema gives no role."""
+        """Return the columns of a table that the schema gives no role."""
         single = (self.person, self.household, self.weight)
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *single}
         return [name for name in columns if name not in named]
@@ -488,11 +488,11 @@ class Schema:
             raise SchemaError("the schema does not fit the table: " + "; ".join(faults), hint=hint)
 
     def replace(self, **changes: Any) -> Schema:
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return replace(self, **changes)
 
     def reading(self) -> Schema:
-        """A schema that only says how text files are read, as this one does."""
+        """Return a schema that only says how text files are read, as this one does."""
         return Schema(**{name: getattr(self, name) for name in READING})
 
     @classmethod
@@ -512,7 +512,7 @@ class Schema:
         return facade.guess_schema(table)
 
     def to_toml(self) -> str:
-        """The schema as TOML, one key per field (hierarchies as paths of their values)."""
+        """Return the schema as TOML, one key per field (hierarchies as paths of their values)."""
         lines = [
             f"{key} = {_toml(list(getattr(self, key)))}"
             for key in _ROLE_FIELDS
@@ -540,7 +540,7 @@ class Schema:
     @classmethod
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
-        """A schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
+        """Return a schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
         single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
         keys = {*_ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in keys]
@@ -588,7 +588,7 @@ def _is_hierarchy(entry: Any) -> bool:
 
 
 def _labels(name: str, path: Any) -> tuple[str, ...]:
-    """The labels above a value, the value first."""
+    """Return the labels above a value, the value first."""
     if not isinstance(path, (list, tuple)):
         raise SchemaError(
             f"the hierarchy of column {name!r} has a value whose path is no list",
@@ -604,7 +604,7 @@ SCHEMA = one_of(
 
 
 def _toml(value: Any) -> str:
-    """A TOML literal for strings, numbers, booleans and lists."""
+    """Return a TOML literal for strings, numbers, booleans and lists."""
     import json
 
     if isinstance(value, bool):

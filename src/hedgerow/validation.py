@@ -66,7 +66,7 @@ def _is_list(value: Any) -> bool:
 
 
 def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) -> Kind:
-    """The objects of a class."""
+    """Return the objects of a class."""
     return Kind(words, lambda value: isinstance(value, cls), hint)
 
 
@@ -176,7 +176,7 @@ def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
 
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
-    """A whole number of at least `least` and at most `most`, else ParameterError."""
+    """Return a whole number of at least `least` and at most `most`, else ParameterError."""
     check(name, value, whole(least, most))
     return int(value)
 

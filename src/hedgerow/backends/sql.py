@@ -309,7 +309,7 @@ def _placed(
     keys: Sequence[str],
     places: Mapping[int, Sequence[str]],
 ) -> list[str]:
-    """Steps that turn categories into places from 1; then come missing, then all others."""
+    """Return steps that turn categories into places from 1; then come missing, then all others."""
     steps, joins = [], []
     columns = [f"{step}.{identifier(name)}" for name in kept]
     for i, key in enumerate(keys):

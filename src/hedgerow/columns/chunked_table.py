@@ -73,7 +73,7 @@ def _digest(name: str) -> str:
 
 
 def _distinct_cells(cells: pa.Array) -> pa.Array:
-    """The distinct cells of some rows."""
+    """Return the distinct cells of some rows."""
     if not pa.types.is_dictionary(cells.type):
         return cells.unique()
     entries, codes = as_entries(cells)
@@ -217,7 +217,7 @@ class ChunkedTable(Table):
             )
 
     def coding(self, name: str) -> Coding:
-        """A column as codes into its distinct values; made once, then kept."""
+        """Return a column as codes into its distinct values; made once, then kept."""
         self.code([name])
         return self._codings[name]
 
@@ -321,7 +321,7 @@ class ChunkedTable(Table):
         return int(min(max(_BATCH, 4 * most), 1 << 21))
 
     def values_of(self, names: Sequence[str]) -> dict[str, pa.Array]:
-        """The distinct values of some columns in their natural order."""
+        """Return the distinct values of some columns in their natural order."""
         lists: dict[str, list[pa.Array]] = {name: [] for name in names}
         length, merged = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
 
@@ -369,7 +369,7 @@ class ChunkedTable(Table):
         return column
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """The category order that the column's own type declares; empty when none."""
+        """Return the category order that the column's own type declares; empty when none."""
         kind = self._field(name).type
         if not (pa.types.is_dictionary(kind) and kind.ordered):
             return ()
@@ -378,7 +378,7 @@ class ChunkedTable(Table):
         return tuple(map(str, whole.dictionary.drop_null().to_pylist()))
 
     def entries(self, name: str) -> pa.Array:
-        """The distinct values of a column, a missing one perhaps among them."""
+        """Return the distinct values of a column, a missing one perhaps among them."""
         return self.coding(name).entries
 
     def beyond_doubles(self, name: str) -> bool:
@@ -395,7 +395,7 @@ class ChunkedTable(Table):
         self.workspace.release_memory()
 
     def equality_codes(self, name: str) -> NDArray[Any]:
-        """Codes of a column that are equal where its cells read alike."""
+        """Return codes of a column that are equal where its cells read alike."""
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:
@@ -439,7 +439,7 @@ class ReorderedTable(ChunkedTable):
         categories: Sequence[str] | None = None,
         unit: str | None = None,
     ) -> Column:
-        """A column of the table; see `Table.column`."""
+        """Return a column of the table; see `Table.column`."""
         column = self._table.column(name, kind=kind, categories=categories, unit=unit)
         codes = self.allocate((self.n_rows,), column.codes.dtype)
         for a in range(0, self.n_rows, _WINDOW):

@@ -216,7 +216,7 @@ class Column(Dictionary):
         return np.asarray(self.values, np.float64)
 
     def codes_in(self, other: Column, *, unknown: int) -> NDArray[np.int64]:
-        """Each row's value as a code of another column; missing stays missing.
+        """Return each row's value as a code of another column; missing stays missing.
 
         Parameters
         ----------
@@ -274,7 +274,7 @@ class Column(Dictionary):
             yield level, other.codes, None
 
     def with_events(self, events: Sequence[str]) -> Column:
-        """The column with declared events.
+        """Return the column with declared events.
 
         Raises
         ------
@@ -372,7 +372,7 @@ class Bins:
         return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
 
     def whole(self) -> Bins:
-        """All values in one bin, missing ones too, so that nothing is cut."""
+        """Return all values in one bin, missing ones too, so that nothing is cut."""
         one = slice(0, 1 if len(self.lo) else 0)
         lookup = np.zeros_like(self.lookup)
         return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])

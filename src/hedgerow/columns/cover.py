@@ -48,7 +48,7 @@ class Cover:
     def from_cells(
         cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()
     ) -> Cover:
-        """The cells of a plan.
+        """Return the cells of a plan.
 
         Parameters
         ----------

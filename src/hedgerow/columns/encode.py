@@ -94,7 +94,7 @@ def encode(
 
 
 def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as integers, doubles or decimals."""
+    """Return a column as integers, doubles or decimals."""
     array = decoded(array)
     kind = array.type
     if is_text(kind):
@@ -151,7 +151,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column as dates or time stamps, or as nulls."""
+    """Return a column as dates or time stamps, or as nulls."""
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)

@@ -80,7 +80,7 @@ def numeric_matrix(
 
 
 def standardise(values: Floats) -> Floats:
-    """Every column with mean 0 and standard deviation 1; constant columns become 0."""
+    """Return every column with mean 0 and standard deviation 1; constant columns become 0."""
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     constant = (values == values[:1]).all(axis=0) | (spread == 0)
@@ -89,7 +89,7 @@ def standardise(values: Floats) -> Floats:
 
 
 def one_zero(array: pa.Array) -> pa.Array:
-    """An array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
+    """Return an array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
     if not pa.types.is_floating(array.type):
         return array
     return pc.add(array.cast(pa.float64()), 0.0).cast(array.type)

@@ -22,7 +22,7 @@ _WORD = 8
 
 
 def content_order(table: pa.Table) -> Ints:
-    """The rows by their text, column by column, bytewise, missing values first.
+    """Return the rows by their text, column by column, bytewise, missing values first.
 
     A column is looked at only for rows that those before it leave tied. Rows that read alike in
     every column keep their order, which nobody can see then.
@@ -112,7 +112,7 @@ class _Order:
         self.width = self.groups = 1
 
     def tied(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """The cells of the tied rows."""
+        """Return the cells of the tied rows."""
         rows = self.order[self.places]
         whole = len(rows) == len(column) and bool((rows[:-1] < rows[1:]).all())
         return column if whole else column.take(pa.array(rows))

@@ -137,7 +137,7 @@ def guess_schema(source: Any) -> Schema:
 
 
 def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
-    """The schema that the profiles of a table's columns speak for."""
+    """Return the schema that the profiles of a table's columns speak for."""
     keys = [p.name for p in profiles if p.role == "identifier"]
     homes = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
     weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
@@ -294,7 +294,7 @@ def longest_text(column: Column) -> int:
 
 
 def _texts(table: Table, name: str) -> pa.Array:
-    """The distinct texts of a column; none where it holds something else."""
+    """Return the distinct texts of a column; none where it holds something else."""
     kind = table.types.field(name).type
     if not is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
         return pa.array([], pa.string())
@@ -321,7 +321,7 @@ def _are_numbers(table: Table, name: str) -> bool:
 
 
 def _role(name: str, table_kind: str, column: Column, share: float, there: int) -> tuple[Role, str]:
-    """The proposed role and why; the first rule that applies decides."""
+    """Return the proposed role and why; the first rule that applies decides."""
     words = tokens(name)
     if column.n_values == 0:
         return "other", "all its values are missing"
@@ -529,7 +529,7 @@ def unaccented(text: str) -> str:
 
 
 def tokens(name: str) -> set[str]:
-    """The words of a column name, plain; also its neighbours joined.
+    """Return the words of a column name, plain; also its neighbours joined.
 
     Examples
     --------
@@ -555,7 +555,7 @@ def names_quasi(words: set[str]) -> bool:
 
 
 def check_weights(table: Table, name: str) -> Column:
-    """The column of sampling weights.
+    """Return the column of sampling weights.
 
     Raises
     ------
@@ -605,7 +605,7 @@ def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | No
 
 
 def _stratum_share(weight: Column, table: Table, name: str) -> float:
-    """The share of records whose weight goes with one value of a column that has several."""
+    """Return the share of records whose weight goes with one value of a column that has several."""
     other = table.column(name, kind="categorical")
     m = other.n_values + 1
     if other.n_values < 2:

@@ -109,11 +109,11 @@ class RowHasher:
         self._key = key_words(key, "row")
 
     def zero(self) -> RowSums:
-        """The sums of no row."""
+        """Return the sums of no row."""
         return RowSums(0, 0, ((0, 0),) * len(self._columns))
 
     def add(self, columns: Sequence[pa.Array]) -> RowSums:
-        """The sums of some rows, given as one array for each column."""
+        """Return the sums of some rows, given as one array for each column."""
         return self.add_both(columns, columns)[0]
 
     def add_both(
@@ -154,7 +154,7 @@ def row_hashes(
     key: Key,
     allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
 ) -> tuple[Words, Words, int]:
-    """The hash of every row, each column by the class of its type, whatever their order.
+    """Return the hash of every row, each column by the class of its type, whatever their order.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class Cells:
     texts: pa.Array | None = None
 
     def bytes(self, here: NDArray[np.intp]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """The bytes of some texts one after the other, and where each ends."""
+        """Return the bytes of some texts one after the other, and where each ends."""
         assert self.texts is not None
         chosen = self.texts.take(pa.array(here)).fill_null(b"")
         _, offsets, data = chosen.buffers()
@@ -284,7 +284,7 @@ class Cells:
 
 
 def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
-    """The cells of an array as they are compared in a column of one class.
+    """Return the cells of an array as they are compared in a column of one class.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def _whole(values: NDArray[Any]) -> tuple[Words, NDArray[np.uint8]]:
 
 
 def _number(value: int) -> tuple[int, int]:
-    """The word and the form of a whole number of any size that fits 64 bits."""
+    """Return the word and the form of a whole number of any size that fits 64 bits."""
     if int(float(value)) == value:
         return int(np.float64(value).view(np.uint64)), _WORD
     return abs(value), _NEGATIVE if value < 0 else _LARGE

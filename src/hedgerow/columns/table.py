@@ -158,7 +158,7 @@ class Table:
         return int(self.arrow.num_rows)
 
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """The rows in their order, so many at a time, with the cells of some columns."""
+        """Yield the rows in their order, so many at a time, with the cells of some columns."""
         for start in range(0, self.n_rows, size):
             rows = slice(start, min(start + size, self.n_rows))
             yield Window(rows, {name: self.take(name, rows) for name in names})
@@ -171,7 +171,7 @@ class Table:
         return one_piece(column.take(pa.array(rows)))
 
     def entries(self, name: str) -> pa.Array:
-        """The distinct values of a column, a missing one perhaps among them."""
+        """Return the distinct values of a column, a missing one perhaps among them."""
         return indexed(self.arrow.column(self._field(name).name))[1]
 
     def beyond_doubles(self, name: str) -> bool:
@@ -179,7 +179,7 @@ class Table:
         return beyond_doubles(self.arrow.column(name))
 
     def equality_codes(self, name: str) -> NDArray[Any]:
-        """Codes of a column that are equal where its cells read alike."""
+        """Return codes of a column that are equal where its cells read alike."""
         array = self.arrow.column(name)
         if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
             coded = array.chunk(0)
@@ -226,11 +226,11 @@ class Table:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"
 
     def kind(self, name: str) -> Kind:
-        """The kind of a column, as its own type tells."""
+        """Return the kind of a column, as its own type tells."""
         return kind_of(self._field(name).type)
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """The category order that the column's own type declares; empty when none."""
+        """Return the category order that the column's own type declares; empty when none."""
         kind = self._field(name).type
         if not (pa.types.is_dictionary(kind) and kind.ordered):
             return tuple(self._source.categories.get(name, ()))
@@ -245,7 +245,7 @@ class Table:
         categories: Sequence[str] | None = None,
         unit: str | None = None,
     ) -> Column:
-        """A column as codes and a sorted dictionary; encoded once, then kept.
+        """Return a column as codes and a sorted dictionary; encoded once, then kept.
 
         Another kind, order or unit of the same column is made from the codes that are there.
 
@@ -296,7 +296,7 @@ class Table:
         )
 
     def declared_kind(self, schema: Schema, name: str) -> str:
-        """The kind of a column as a schema declares it, else as its own type tells."""
+        """Return the kind of a column as a schema declares it, else as its own type tells."""
         return schema.kinds.get(name) or self.kind(name)
 
     def declared_column(self, schema: Schema, name: str) -> Column:
@@ -307,7 +307,7 @@ class Table:
         return column.with_events(schema.events.get(name, ()))
 
     def like(self, model: PlanColumn | Column) -> Column:
-        """A column read as a plan or another table has it: kind, unit, order, events."""
+        """Return a column read as a plan or another table has it: kind, unit, order, events."""
         if isinstance(model, PlanColumn):
             order: Sequence[str] = model.order
         else:
@@ -322,7 +322,7 @@ class Table:
         give_back()
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """The first rows of some columns, to be shown."""
+        """Return the first rows of some columns, to be shown."""
         return [self.take(name, slice(0, n)) for name in names]
 
     def discard_work(self) -> None:
@@ -349,7 +349,7 @@ class Table:
         return self._columns[key]
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
-        """A column encoded from its values."""
+        """Return a column encoded from its values."""
         return encode(name, self.arrow.column(name), kind, unit=unit)
 
     def _dates(self, name: str, unit: str | None) -> Column:
@@ -359,7 +359,7 @@ class Table:
         return converted or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
-        """A column as categories in their natural order."""
+        """Return a column as categories in their natural order."""
         arrow_type = self._field(name).type
 
         def make() -> Column:
@@ -372,7 +372,7 @@ class Table:
     def replaced(
         self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Table:
-        """The table with some columns replaced and some dropped, as a table of its own.
+        """Return the table with some columns replaced and some dropped, as a table of its own.
 
         Parameters
         ----------
@@ -396,7 +396,7 @@ class Table:
         return table
 
     def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
-        """The table of the same file with some columns read in another way."""
+        """Return the table of the same file with some columns read in another way."""
         table = self.replaced(columns)
         table.path = self.path
         return table
@@ -404,7 +404,7 @@ class Table:
     def restore(
         self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Any:
-        """The kind of frame that came in, with some columns replaced and some dropped.
+        """Return the kind of frame that came in, with some columns replaced and some dropped.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ def open_chunked(
     schema: Schema | None = None,
     unescape_formulas: bool = False,
 ) -> ChunkedTable:
-    """A source as a table that is not loaded.
+    """Return a source as a table that is not loaded.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ def _text(names: Sequence[str]) -> pa.Schema:
 
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
-    """The distinct texts of every column of a copied part."""
+    """Return the distinct texts of every column of a copied part."""
     table = ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 

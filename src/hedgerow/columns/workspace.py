@@ -103,7 +103,7 @@ class Workspace:
     def allocate(
         self, shape: tuple[int, ...], kind: Any, name: str | None = None
     ) -> NDArray[Any]:
-        """An array to fill: in memory while arrays are few, else in a file that has no name.
+        """Return an array to fill: in memory while arrays are few, else in a file that has no name.
 
         Under a `name` it can be finished, where finished files are kept.
         """
@@ -123,7 +123,7 @@ class Workspace:
     def _mapped(
         self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int
     ) -> NDArray[Any]:
-        """The array in a file, which is made as large."""
+        """Return the array in a file, which is made as large."""
         try:
             _reserve(file.fileno(), max(size, 1))
         except OSError as error:
@@ -303,7 +303,7 @@ class Checkpoint:
         os.close(self._lock)
 
     def finished(self, name: str) -> Path | None:
-        """The finished file of that name, if there is one."""
+        """Return the finished file of that name, if there is one."""
         path = self.folder / name
         if not path.is_symlink() and not path.exists():
             return None

@@ -169,7 +169,7 @@ def _not_utf8(path: Path, strict: bool) -> int:
 
 
 def _named(names: list[str]) -> list[str]:
-    """A header whose first columns have names, as those of a written row index have none."""
+    """Return a header whose first columns have names, as those of a written row index have none."""
     header, used = list(names), set(names)
     for i, name in enumerate(names):
         if name.strip():
@@ -182,7 +182,7 @@ def _named(names: list[str]) -> list[str]:
 
 @contextmanager
 def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
-    """Every cell as text; cells that are empty and not quoted are missing."""
+    """Yield every cell as text; cells that are empty and not quoted are missing."""
     # Positions stand for names, so that odd names need no quoting.
     dialect, width = layout.dialect, len(layout.names)
     columns = {f"c{i}": "VARCHAR" for i in range(width)}
@@ -331,7 +331,7 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def read_sample(path: Path, encoding: str) -> str:
-    """The first records of a text file, whole lines only when it is longer."""
+    """Return the first records of a text file, whole lines only when it is longer."""
     with open(path, encoding=encoding, newline="") as file:
         text = file.read(_SAMPLE)
         if not file.read(1):
@@ -340,7 +340,7 @@ def read_sample(path: Path, encoding: str) -> str:
 
 
 def sniff(text: str, name: str) -> Dialect:
-    """The dialect of CSV text.
+    """Return the dialect of CSV text.
 
     The delimiter is the one that stands in the first record and gives most records the
     same number of fields as that; ties go to more fields.
@@ -377,7 +377,7 @@ def sniff(text: str, name: str) -> Dialect:
 
 
 def _below(text: str, width: int, newline: str) -> int | None:
-    """The fields of most lines, where the first is a title or names a separator instead."""
+    """Return the fields of most lines, where the first is a title or names a separator instead."""
     marked = re.match(r"sep=.?[\r\n]", text) is not None
     if width > 2 or (width == 2 and not marked):
         return None
@@ -411,7 +411,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
 
 
 def _even(rows: list[list[str]]) -> float:
-    """The share of records that have as many fields as the first."""
+    """Return the share of records that have as many fields as the first."""
     return sum(len(row) == len(rows[0]) for row in rows) / max(len(rows), 1)
 
 

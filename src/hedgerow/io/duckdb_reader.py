@@ -21,7 +21,7 @@ _STEP, _BYTES = 1 << 11, 1 << 27
 def connected(
     fault: Callable[[], Exception], folder: Path | None = None, memory: int | None = None
 ) -> Iterator[Any]:
-    """A connection that keeps the order of rows.
+    """Yield a connection that keeps the order of rows.
 
     DuckDB's own messages quote the record, so the fault is looked up again by `fault`. What does not
     fit into so many bytes of `memory` is put aside in a private `folder`; without one nothing is,
@@ -45,7 +45,7 @@ def connected(
 
 
 def identifier(name: str) -> str:
-    """A quoted SQL identifier."""
+    """Return a quoted SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -55,7 +55,7 @@ def named(path: str | Path) -> str:
 
 
 def whole(relation: Any) -> pa.Table:
-    """All rows of a relation."""
+    """Return all rows of a relation."""
     make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
     return make()
 

@@ -176,7 +176,7 @@ class Dialect:
             )
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
-        """A strict reader from the standard library for this dialect."""
+        """Return a strict reader from the standard library for this dialect."""
         doubled = self.escape == self.quote
         return csv.reader(
             lines,

@@ -40,7 +40,7 @@ def would_join(source: str | Path, target: str | Path) -> bool:
 
 
 def parts_of(path: str | Path) -> list[Path]:
-    """The files of a table in the order of their names.
+    """Return the files of a table in the order of their names.
 
     Raises
     ------
@@ -135,17 +135,17 @@ def _same(one: pa.DataType, other: pa.DataType) -> bool:
 
 
 def format_of(parts: Sequence[Path]) -> FileFormat:
-    """The kind of file that the parts are."""
+    """Return the kind of file that the parts are."""
     return FileFormat(SUFFIXES[parts[0].suffix.lower()])
 
 
 def written_as(suffix: str) -> str:
-    """The kind of file that a release of such a file is: SAS data sets are only read."""
+    """Return the kind of file that a release of such a file is: SAS data sets are only read."""
     return ".xpt" if suffix == ".sas7bdat" else suffix
 
 
 def check_path(path: Path) -> str:
-    """The kind of file, as its usual ending; InputError when there is none to read."""
+    """Return the kind of file, as its usual ending; InputError when there is none to read."""
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     check_there(path)

@@ -35,7 +35,7 @@ class Source(Protocol):
     categories: Mapping[str, Sequence[str]]
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """The same kind of frame with columns replaced, added and dropped.
+        """Return the same kind of frame with columns replaced, added and dropped.
 
         With `rows` it is put in their order, and nothing but its values stays: no index, no
         notes, no category that no row has.
@@ -52,7 +52,7 @@ class ArrowSource:
         self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """A pyarrow table."""
+        """Return a pyarrow table."""
         table = self.arrow
         for name, array in replaced.items():
             values = array if self.file else _decoded(array)
@@ -72,7 +72,7 @@ class ArrowSource:
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """The table with types that Arrow can put in another order: no views, no run lengths."""
+    """Return the table with types that Arrow can put in another order: no views, no run lengths."""
     for i, field in enumerate(table.schema):
         kind = _VIEWS.get(_family(field.type))
         if kind is not None:
@@ -124,7 +124,7 @@ class PandasSource:
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """A pandas frame with the same index."""
+        """Return a pandas frame with the same index."""
         frame = self.frame.copy(deep=False)
         for name, array in replaced.items():
             if name not in self.names:
@@ -156,7 +156,7 @@ class NumpySource:
         self.arrow = pa.Table.from_arrays(columns, names=names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """An array of numbers where all columns are, else of objects."""
+        """Return an array of numbers where all columns are, else of objects."""
         names = self.arrow.column_names
         columns = [
             _to_numpy(replaced[name]) if name in replaced else self.array[:, names.index(name)]
@@ -213,7 +213,7 @@ class FrameSource:
 
 
 def _unused_categories_dropped(frame: Any) -> list[Any]:
-    """The columns with categories, which then have no category without a row."""
+    """Return the columns with categories, which then have no category without a row."""
     import narwhals
 
     recast = []
@@ -228,7 +228,7 @@ def _unused_categories_dropped(frame: Any) -> list[Any]:
 
 
 def _run(query: Any) -> Any:
-    """The result of a query that runs only now; its own message may quote a record."""
+    """Return the result of a query that runs only now; its own message may quote a record."""
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -248,7 +248,7 @@ def _run(query: Any) -> Any:
 
 
 def source_of(frame: Any, prefix: str = "x") -> Source:
-    """The source for a frame, series or array; InputError when it is none of these."""
+    """Return the source for a frame, series or array; InputError when it is none of these."""
     if isinstance(frame, pa.Table):
         return ArrowSource(frame)
     if isinstance(frame, pa.RecordBatch):
@@ -313,7 +313,7 @@ def _to_numpy(array: Any) -> Any:
 
 
 def _from_pandas(column: Any) -> pa.ChunkedArray:
-    """A pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
+    """Return a pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
     if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
         column = column.sparse.to_dense()
     kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
@@ -331,7 +331,7 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
 
 
 def _from_objects(values: Any) -> pa.ChunkedArray:
-    """An array of any values as Arrow; mixed types become text by `str`."""
+    """Return an array of any values as Arrow; mixed types become text by `str`."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
     try:
@@ -368,7 +368,7 @@ def _to_pandas(array: Any, was: Any) -> Any:
 
 
 def _bare_pandas(frame: Any) -> Any:
-    """A pandas frame with nothing but its values."""
+    """Return a pandas frame with nothing but its values."""
     frame = frame.reset_index(drop=True)
     frame.attrs = {}
     for i, kind in enumerate(frame.dtypes):
@@ -451,7 +451,7 @@ def _one_nan(array: Any) -> Any:
 
 
 def _copy_nested(value: Any) -> Any:
-    """A nested value without what its arrays hold beside it."""
+    """Return a nested value without what its arrays hold beside it."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_copy_nested, value))
     if isinstance(value, dict):
@@ -460,7 +460,7 @@ def _copy_nested(value: Any) -> Any:
 
 
 def _without_notes(kind: pa.DataType) -> pa.DataType:
-    """A type whose fields say nothing but name and type."""
+    """Return a type whose fields say nothing but name and type."""
     if pa.types.is_dictionary(kind):
         return kind.value_type
     if not pa.types.is_nested(kind):

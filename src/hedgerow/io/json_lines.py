@@ -20,7 +20,7 @@ _WHOLE = r"^-?\d+$"
 
 
 def read_json_lines(path: Path) -> pa.Table:
-    """A file of one JSON object a line as Arrow; a key that a record lacks is missing.
+    """Return a file of one JSON object a line as Arrow; a key that a record lacks is missing.
 
     Numbers, booleans and ISO dates get their types where the whole column holds nothing else;
     a column of several kinds is text.
@@ -77,7 +77,7 @@ def _relation(connection: Any, path: Path, names: list[str]) -> Any:
 
 
 def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
-    """A column of JSON values as one type."""
+    """Return a column of JSON values as one type."""
     index, entries = indexed(storage(texts).cast(pa.string()))
     if not len(entries):
         return pa.chunked_array([pa.nulls(len(texts))])

@@ -63,7 +63,7 @@ class Scan:
         return cls(paths, whole, sum(metadata.num_rows for metadata in about), repeating(about))
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
-        """The cells of some columns, so many rows at a time; text comes as dictionaries.
+        """Yield the cells of some columns, so many rows at a time; text comes as dictionaries.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Scan:
                 ) from None
 
     def relation(self) -> Any:
-        """The files as a relation of DuckDB's own connection."""
+        """Return the files as a relation of DuckDB's own connection."""
         import duckdb
 
         return duckdb.read_parquet([named(path) for path in self.paths])

@@ -136,7 +136,7 @@ _READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_
 
 
 def unescape(table: pa.Table) -> pa.Table:
-    """The table with its text columns and column names unescaped."""
+    """Return the table with its text columns and column names unescaped."""
     columns = [
         unescape_cells(c) if pa.types.is_string(c.type) or pa.types.is_large_string(c.type) else c
         for c in table.columns
@@ -188,7 +188,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
 
 
 def _with_declared_words(table: Table, schema: Schema) -> Table:
-    """The table of a CSV file, read with what a schema says of its words and numbers."""
+    """Return the table of a CSV file, read with what a schema says of its words and numbers."""
     missing, decimal = schema.missing, schema.decimal
     if table.suffix != ".csv":  # a workbook has been read without them
         _refuse_words(table, missing)
@@ -235,14 +235,14 @@ def _value_type(kind: pa.DataType) -> pa.DataType:
 
 
 def changed(name: str) -> InputError:
-    """The fault of a file that is not what it was."""
+    """Return the fault of a file that is not what it was."""
     return InputError(f"{name} changed while it was read", hint="read it again")
 
 
 def as_spelled(
     table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]] | None = None
 ) -> Table:
-    """A table whose declared categories are the texts of its CSV file.
+    """Return a table whose declared categories are the texts of its CSV file.
 
     A column stays as it was read where its numbers are spelled in their one way, so that nothing
     is lost, or where more of its known categories are found so.

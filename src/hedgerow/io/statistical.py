@@ -159,7 +159,7 @@ def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
 def read_statistical(
     path: Path, suffix: str
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
-    """A file as Arrow, the order of its categories, and what stands beside its cells.
+    """Return a file as Arrow, the order of its categories, and what stands beside its cells.
 
     Raises
     ------
@@ -294,7 +294,7 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
 
 
 def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
-    """The letters that stand for missing numbers, by column."""
+    """Return the letters that stand for missing numbers, by column."""
     tags = {}
     for column in columns:
         if column.variable.sort != "text":
@@ -369,7 +369,7 @@ def values_from_codes(
 
 
 def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalFormat) -> list[StatisticalColumn]:
-    """The columns of a table as they stand in a file, each with what stands beside it.
+    """Return the columns of a table as they stand in a file, each with what stands beside it.
 
     Labels of codes that no cell has are left out. What a format cannot hold stands as text.
     """
@@ -404,7 +404,7 @@ def _place(code: Code) -> tuple[bool, Any]:
 
 
 def _with_sort(variable: VariableLabels, cells: Sequence[Any]) -> VariableLabels:
-    """A variable that knows what its cells are."""
+    """Return a variable that knows what its cells are."""
     first = next((cell for cell in cells if cell is not None and not isinstance(cell, str)), None)
     kinds = ((dt.datetime, "moment"), (dt.date, "date"), (dt.time, "time"), ((int, float), "number"))
     cell_sort = next((sort for kind, sort in kinds if isinstance(first, kind)), variable.sort)
@@ -423,7 +423,7 @@ def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
 
 
 def _code_text(code: Code) -> str:
-    """A code as text."""
+    """Return a code as text."""
     if isinstance(code, float) and code.is_integer():
         return str(int(code))
     return str(code)

@@ -142,7 +142,7 @@ def days_of(texts: pa.Array, form: str) -> pa.Array | None:
 def infer_types(
     texts: Mapping[str, pa.ChunkedArray], dialect: Dialect
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """The columns of a file of text with their types, and how it writes numbers and days.
+    """Return the columns of a file of text with their types, and how it writes numbers and days.
 
     A column whose numbers can be read in two ways is read as the others are written: 22.807 beside
     3,50 is a whole number.
@@ -240,7 +240,7 @@ def spelled_texts(
 def infer_type(
     texts: pa.ChunkedArray, dialect: Dialect | None = None
 ) -> tuple[pa.ChunkedArray, dict[str, Any]]:
-    """A column of text as numbers, booleans or dates when every value is one; else as it is.
+    """Return a column of text as numbers, booleans or dates when every value is one; else as it is.
 
     Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are names
     and stay text. What the dialect calls missing is missing.
@@ -274,7 +274,7 @@ def infer_type(
 
 
 def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.ChunkedArray:
-    """The texts of a column, missing where their distinct values are said to be."""
+    """Return the texts of a column, missing where their distinct values are said to be."""
     missing = np.append(np.asarray(is_word), False)[index]
     return pc.if_else(pa.array(~missing), texts, None) if missing.any() else texts
 

@@ -153,7 +153,7 @@ class _Cells:
     _spelled: dict[str, dict[Any, str]] = field(default_factory=dict)
 
     def read(self, names: list[str], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows with the values of each column."""
+        """Yield the rows with the values of each column."""
         for batch in rows:
             columns = map(self._column, names, batch.columns)
             yield pa.RecordBatch.from_arrays(list(columns), names=names)

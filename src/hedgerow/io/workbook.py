@@ -62,7 +62,7 @@ def _openpyxl() -> ModuleType:
 def read_workbook(
     path: Path, sheet: str = "", missing: Sequence[str] = ()
 ) -> tuple[pa.Table, str]:
-    """A sheet as Arrow, and its name.
+    """Return a sheet as Arrow, and its name.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _xml(path: Path, book: Any, sheet: Any) -> bytes:
-    """The sheet as it stands in the file."""
+    """Return the sheet as it stands in the file."""
     with zipfile.ZipFile(path) as archive:
         return archive.read(sheet._worksheet_path)
 
@@ -278,7 +278,7 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
-    """A column of one type; text where its cells are of several."""
+    """Return a column of one type; text where its cells are of several."""
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return pa.chunked_array([pa.nulls(len(values))])
@@ -304,7 +304,7 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
 
 
 def _mixed_cell_text(value: Any) -> str:
-    """A cell among others of another type."""
+    """Return a cell among others of another type."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dt.datetime) and value.time() == dt.time():

@@ -109,7 +109,7 @@ def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
 
 
 def in_parts(table: pa.Table) -> Iterator[pa.Table]:
-    """A table as the pieces that `write_parts` takes."""
+    """Yield a table as the pieces that `write_parts` takes."""
     table = values_only(table)
     for start in range(0, table.num_rows, ROW_GROUP):
         yield table.slice(start, ROW_GROUP)
@@ -130,7 +130,7 @@ def _writer(
 
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
-    """The columns that a format cannot hold, with their types."""
+    """Return the columns that a format cannot hold, with their types."""
     unsupported = []
     for field in table.schema:
         try:
@@ -150,7 +150,7 @@ def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
 
 
 def not_in_parquet(table: pa.Table) -> list[str]:
-    """The columns of a table that no Parquet file holds, with their types."""
+    """Return the columns of a table that no Parquet file holds, with their types."""
     return _strange(table.slice(0, 0), _write_parquet)
 
 
@@ -384,7 +384,7 @@ _WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
 
 
 def columns_to_escape(table: Table) -> list[str]:
-    """The columns of a table in which `escape_cells` changes a text, their names included.
+    """Return the columns of a table in which `escape_cells` changes a text, their names included.
 
     Examples
     --------

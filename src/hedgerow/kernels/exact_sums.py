@@ -145,7 +145,7 @@ def _total(values):  # type: ignore[no-untyped-def]
 
 
 def total(values: npt.NDArray[np.float64]) -> float:
-    """The sum of doubles, its rounding kept apart and added at the end (Neumaier).
+    """Return the sum of doubles, its rounding kept apart and added at the end (Neumaier).
 
     Examples
     --------

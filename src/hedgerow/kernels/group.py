@@ -171,7 +171,7 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
 def distinct_sets(
     codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], n_codes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """The codes that occur in each group, and which groups hold the same.
+    """Return the codes that occur in each group, and which groups hold the same.
 
     Parameters
     ----------

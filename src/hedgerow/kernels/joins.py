@@ -87,14 +87,14 @@ class JoinGroups(NamedTuple):
         return made.heaped()
 
     def heaped(self) -> JoinGroups:
-        """The same with the worst group first in its heap."""
+        """Return the same with the worst group first in its heap."""
         left = self.heap[: self.state[LIVE]]
         left[:] = left[np.lexsort((left, -self.excess[left]))]
         self.place[left] = np.arange(len(left))
         return self
 
     def first(self) -> Any:
-        """The group that every one has come to."""
+        """Return the group that every one has come to."""
         found = self.into.copy()
         while True:
             further = found[found]

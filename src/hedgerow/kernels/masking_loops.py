@@ -350,7 +350,7 @@ def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
 
 
 def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64]:
-    """A pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
+    """Return a pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class KdTree(NamedTuple):
 
 
 def build(points: NDArray[np.float64]) -> KdTree:
-    """A tree over all rows of `points` (n, d), each box halved along its longest side."""
+    """Return a tree over all rows of `points` (n, d), each box halved along its longest side."""
     n, d = points.shape
     depth = 0
     while (n >> depth) > _LEAF:
@@ -165,7 +165,7 @@ def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float
 
 @checked
 def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
-    """The record farthest from q; -1 when none is left."""
+    """Return the record farthest from q; -1 when none is left."""
     best, found = -1.0, -1
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
     stack[0], bounds[0], size = 0, np.inf, 1

@@ -53,7 +53,7 @@ def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
 
 
 def order_of_words(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """The stable order of words, equal to ``np.argsort(kind="stable")``."""
+    """Return the stable order of words, equal to ``np.argsort(kind="stable")``."""
     if len(words) <= _IN_CACHE:
         return np.argsort(words, kind="stable").astype(np.uint32)
     return _sort(np.array(words, np.uint64))
@@ -86,7 +86,7 @@ def _from_keys(keys: NDArray[np.uint64]) -> None:
 
 @inlined
 def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64, np.uint64]:
-    """The smallest and the largest key of ``keys[begin:end]``."""
+    """Return the smallest and the largest key of ``keys[begin:end]``."""
     lo = hi = keys[begin]
     for i in range(begin, end):
         lo, hi = min(lo, keys[i]), max(hi, keys[i])

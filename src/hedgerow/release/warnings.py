@@ -208,7 +208,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
-    """Columns of which no cell says anything."""
+    """Yield columns of which no cell says anything."""
     silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
         screen = ", or --no-screen" if plan.parameters.get("screen") else ""

@@ -143,7 +143,7 @@ class NodeRows:
         allocate: Allocate = np.empty,
         rest: Callable[[], None] | None = None,
     ) -> NodeRows:
-        """The records of a table.
+        """Return the records of a table.
 
         Parameters
         ----------
@@ -237,11 +237,11 @@ class NodeRows:
         return Views(words.view(np.uint8), words.view(np.uint16), words.view(np.int32), words)
 
     def persons(self) -> int:
-        """The sum of the rows' shares of persons, the first of their whole numbers."""
+        """Return the sum of the rows' shares of persons, the first of their whole numbers."""
         return int(self.views.longs[:, self.format.quantities[0]].sum(dtype=np.int64))
 
     def numbers(self) -> npt.NDArray[np.unsignedinteger]:
-        """The rows' numbers in the order in which they stand now."""
+        """Return the rows' numbers in the order in which they stand now."""
         width, at = self.format.number
         found = self.views[width][:, at]
         return np.ascontiguousarray(found if width == WORD else found.view(np.uint32))

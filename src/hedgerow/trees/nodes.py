@@ -56,7 +56,7 @@ class Products:
         return np.asarray(high / unit + low / unit**2, np.float64)
 
     def merged(self, first: Ints, last: Ints) -> Products:
-        """The groups first..last made one, for each pair of bounds."""
+        """Return the groups first..last made one, for each pair of bounds."""
         high, low = (_running(part) for part in (self.high, self.low))
         return Products(high[last] - high[first], low[last] - low[first])
 
@@ -66,7 +66,7 @@ def _running(part: Ints) -> Ints:
 
 
 def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
-    """The products of the last r whole numbers of the records start..end of every group."""
+    """Return the products of the last r whole numbers of the records start..end of every group."""
     high = np.zeros((len(start), r * (r + 1) // 2), np.int64)
     low = np.zeros_like(high)
     at = rows.format.quantities[len(rows.format.quantities) - r :]
@@ -232,7 +232,7 @@ class Grown:
         return len(self.column)
 
     def subset(self, node: int) -> Ints:
-        """The category codes that go left at a node."""
+        """Return the category codes that go left at a node."""
         at = self.subset_at[node]
         return self.subset_codes[at : at + self.last_left[node]]
 

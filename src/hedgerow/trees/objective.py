@@ -65,7 +65,7 @@ class Plain(NamedTuple):
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
-        """The plain terms; `second` is 0 where they do not apply."""
+        """Return the plain terms; `second` is 0 where they do not apply."""
         r = layout.r
         classes = layout.q + layout.n_listed
         if classes or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:

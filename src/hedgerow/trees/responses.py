@@ -59,7 +59,7 @@ class Quantity:
     counts: Ints
 
     def total(self, of: Callable[[Ints], Ints] = lambda units: units) -> int:
-        """The exact sum over the table, of the units or of what is made of them."""
+        """Return the exact sum over the table, of the units or of what is made of them."""
         return int(of(self.units.astype(np.int64)) @ self.counts)
 
 
@@ -111,7 +111,7 @@ class ScoredColumn:
 
     @classmethod
     def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
-        """The column whose value codes lie in these cells; `n_cells` takes no part."""
+        """Return the column whose value codes lie in these cells; `n_cells` takes no part."""
         seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
         local, ranked = BrierScore("local", seen[:-1]), RankedScore(seen[:-1])

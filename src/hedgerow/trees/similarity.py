@@ -141,7 +141,7 @@ class Likeness:
         return cls(responses, layout, by_entry(joining), by_entry(told))
 
     def cells(self, rows: NodeRows | DistributedRows, k: int) -> Grown:
-        """The tree under k alone.
+        """Return the tree under k alone.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Likeness:
         return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 
     def means(self, stats: npt.NDArray[np.int64]) -> Floats:
-        """Every group's means, scaled so that squared distances are what `joining` says.
+        """Return every group's means, scaled so that squared distances are what `joining` says.
 
         Those that differ most stand first, so that a distance is soon known to be too long.
 
@@ -206,7 +206,7 @@ class Likeness:
 
 
 def _frequent(source: int, column: ValueCounts) -> ClassColumn:
-    """A column of categories, the rare ones as one; a missing one is a category."""
+    """Return a column of categories, the rare ones as one; a missing one is a category."""
     counts = np.append(column.counts, column.missing)
     lookup = column.frequent(FREQUENT).astype(np.uint16)
     seen = np.bincount(lookup, counts).astype(np.int64)

@@ -173,7 +173,7 @@ class StatisticsLayout:
         floored: bool = False,
         counted: int | None = None,
     ) -> StatisticsLayout:
-        """The layout of a table's responses.
+        """Return the layout of a table's responses.
 
         With numeric responses only, every response weighs the same on its
         scale [0, 1] (the papers' equation 2). As soon as a categorical one is

@@ -69,7 +69,7 @@ def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
 
 
 def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The leaves first..last (0-based, in pre-order) below every node."""
+    """Return the leaves first..last (0-based, in pre-order) below every node."""
     starts = tree.start[tree.column == LEAF]
     return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
 
@@ -140,7 +140,7 @@ def _listed_counts(
 
 
 def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
-    """All node measures of a tree."""
+    """Return all node measures of a tree."""
     n = tree.stats[:, layout.divisor].astype(float)
     r, q_classes = layout.r, len(responses.categorical)
     unit = float(1 << UNIT_BITS)
@@ -364,7 +364,7 @@ def _prune(  # type: ignore[no-untyped-def]
 def prune_order(
     tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """The nodes that error-digression pruning turns into leaves, in order, and their q then.
+    """Return the nodes that error-digression pruning turns into leaves, in order, and their q then.
 
     Parameters
     ----------
@@ -394,7 +394,7 @@ def prune_order(
 def lifetimes(
     tree: Grown, order: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The steps [born, gone) during which each node is a leaf while `order` is pruned.
+    """Return the steps [born, gone) during which each node is a leaf while `order` is pruned.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.
     """
@@ -493,7 +493,7 @@ class Tree:
         return f"Tree({self.grown.n_nodes:,} nodes, {self.n_leaves:,} leaves)"
 
     def leaf_of_rows(self) -> npt.NDArray[np.uint32]:
-        """The leaf (0-based, in pre-order) of each row."""
+        """Return the leaf (0-based, in pre-order) of each row."""
         leaf = self.grown.column == LEAF
         start, end = self.grown.start[leaf], self.grown.end[leaf]
         made = np.empty(len(self.grown.rows), np.uint32)
@@ -501,7 +501,7 @@ class Tree:
         return made
 
     def to_table(self) -> pa.Table:
-        """The nodes as a table, one row a node in pre-order.
+        """Return the nodes as a table, one row a node in pre-order.
 
         Returns
         -------
@@ -533,7 +533,7 @@ class Tree:
         )
 
     def pruned(self, nodes: npt.NDArray[np.int64]) -> Tree:
-        """The subtree in which the given nodes (0-based) are leaves."""
+        """Return the subtree in which the given nodes (0-based) are leaves."""
         leaves = self.grown.column == LEAF
         leaves[nodes] = True
         grown, kept = cut(self.grown, leaves)
@@ -542,7 +542,7 @@ class Tree:
         return Tree(grown, self.responses, self.layout, words, self.numbers[kept])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
-        """The subtree that error-digression pruning leaves (Li & Sarkar 2014, Figure 4).
+        """Return the subtree that error-digression pruning leaves (Li & Sarkar 2014, Figure 4).
 
         Parameters
         ----------
@@ -556,7 +556,7 @@ class Tree:
         return self.pruned(prune_order(self.grown, m, k, violates)[0])
 
     def path(self) -> Path:
-        """The nested sequence of subtrees by smallest q, down to the root."""
+        """Return the nested sequence of subtrees by smallest q, down to the root."""
         return Path(self, *prune_order(self.grown, self.measures, 0, self.grown.column != LEAF))
 
 
@@ -587,13 +587,13 @@ class Path:
         return len(self.order) + 1
 
     def __getitem__(self, step: int) -> Tree:
-        """The subtree after `step` prunings."""
+        """Return the subtree after `step` prunings."""
         if not 0 <= step < len(self):
             raise IndexError(f"the path has the steps 0 to {len(self) - 1}")
         return self.tree.pruned(self.order[:step])
 
     def to_table(self) -> pa.Table:
-        """One row a step: what each subtree offers.
+        """Return one row a step: what each subtree offers.
 
         Returns
         -------

@@ -65,7 +65,7 @@ class Inspection:
         return f"Inspection({self.rows:,} records, {len(self.columns)} columns)"
 
     def _repr_html_(self) -> str:
-        """The columns with their proposed roles, for notebooks; counts only."""
+        """Return the columns with their proposed roles, for notebooks; counts only."""
         lines = ["Proposed roles, to correct: only you know what an intruder may know."]
         return face(
             f"{self.rows:,} records, {len(self.columns)} columns",

@@ -345,7 +345,7 @@ def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:
 
 
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:
-    """Two words for each row, of what it holds in some columns, and their sum."""
+    """Return two words for each row, of what it holds in some columns, and their sum."""
     first, second = (np.zeros(part.num_rows, np.uint64) for _ in range(2))
     cells = [part.column(n).combine_chunks() for n in names]
     return first, second, hasher.hash_into(cells, first, second)

@@ -481,7 +481,7 @@ class Gathered(Table):
         return self._columns[key]
 
     def equality_codes(self, name: str) -> NDArray[Any]:
-        """Codes of a column that are equal where its cells read alike."""
+        """Return codes of a column that are equal where its cells read alike."""
         return self.column(name, kind="categorical").codes
 
     def declared(self, name: str) -> tuple[str, ...]:
