@@ -521,6 +521,7 @@ SAYS = {
     "io/file_format.py": "inspect protect apply audit frontier score",
     "columns/roles.py": "protect audit frontier",
     "columns/chunked_table.py": "protect apply audit",
+    "columns/table.py": "protect apply audit",
     "io/workbook.py": READING,
 }
 """The commands that print the messages of a file or folder, where it is not a command itself."""

@@ -8,7 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.audit.non_members import check_control
-from hedgerow.audit.whole_rows import alike
+from hedgerow.audit.whole_rows import row_labels
 from hedgerow.errors import InputError
 from hedgerow.io.read import read
 
@@ -54,6 +54,6 @@ def test_strangers_who_are_like_members_by_chance_are_a_control():
 def test_values_that_one_table_alone_has_are_equal_to_none_of_the_other():
     one = read(pd.DataFrame({"a": ["x", "x", "y"], "b": ["u", "v", None]}))
     other = read(pd.DataFrame({"a": ["y", "y", "x"], "b": ["w", None, "w"]}))
-    labels = alike(one, other, ["a", "b"]).tolist()
+    labels = row_labels(one, other, ["a", "b"]).tolist()
     assert labels[2] == labels[4]
     assert len(set(labels)) == 5

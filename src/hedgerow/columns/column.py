@@ -391,7 +391,7 @@ def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
     --------
     >>> import numpy as np
     >>> ages = ValueCounts("age", "numeric", "", np.array([1.0, 2, 3, 9]), np.ones(4, int))
-    >>> cut = bins_between(ages, np.array([2.0, 4, 6, 8]))
+    >>> cut = grid_bins(ages, np.array([2.0, 4, 6, 8]))
     >>> cut.lookup.tolist(), cut.thresholds.tolist()
     ([0, 1, 1, 2, 3], [2.0, 8.0])
     """

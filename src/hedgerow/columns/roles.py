@@ -521,7 +521,7 @@ def unaccented(text: str) -> str:
 
     Examples
     --------
-    >>> plain("Religión"), plain("Vermögen"), plain("Straße")
+    >>> unaccented("Religión"), unaccented("Vermögen"), unaccented("Straße")
     ('religion', 'vermogen', 'strasse')
     """
     decomposed = unicodedata.normalize("NFKD", text.lower().replace("ß", "ss"))

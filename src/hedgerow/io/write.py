@@ -389,7 +389,7 @@ def columns_to_escape(table: Table) -> list[str]:
     Examples
     --------
     >>> from hedgerow.io.read import read
-    >>> escaped(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
+    >>> columns_to_escape(read({"note": ["=1+1", "none"], "job": ["cook", "nurse"], "-x": [1, 2]}))
     ['note', '-x']
     """
     names = []
