@@ -321,6 +321,10 @@ class Table:
         """Give memory back to the system between the steps of long work."""
         give_back()
 
+    def discard_codes(self) -> None:
+        """Forget codes that only the fitting needed, before a release is verified."""
+        self.release_memory()
+
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
         """Return the first rows of some columns, to be shown."""
         return [self.take(name, slice(0, n)) for name in names]

@@ -171,7 +171,7 @@ class Release:
         PromiseError
             A check does not hold.
         """
-        self.original.release_memory()
+        self.original.discard_codes()
         if self._arrow is not None:
             self.released = read(self.table)
             self.released.reuse_codes(self.original)

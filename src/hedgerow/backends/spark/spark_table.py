@@ -297,7 +297,7 @@ class SparkTable(Table):
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
-        self.release_memory()
+        self.discard_codes()
         self._handed = None
         packing, coded = self._coded(list(dict.fromkeys(names)))
         # without this every pass would read and code the table again
@@ -396,11 +396,14 @@ class SparkTable(Table):
         return self._packed
 
     def keep(self, frame: Any) -> Any:
-        """Return a frame that the cluster keeps as it was made, until `release_memory`."""
+        """Return a frame that the cluster keeps as it was made, until `discard_codes`."""
         self._persisted.append(frame.persist())
         return frame
 
     def release_memory(self) -> None:
+        """Keep everything: the rows are in the memory of executors, and the release needs the codes."""
+
+    def discard_codes(self) -> None:
         """Let the cluster forget the codes, and whatever was made of them."""
         self._packed = None
         while self._persisted:
@@ -416,7 +419,7 @@ class SparkTable(Table):
         """Let the cluster forget the codes, and the release that was not verified."""
         if self._handed is not None:
             self._persisted.append(self._handed)
-        self.release_memory()
+        self.discard_codes()
 
     def changed(self) -> InputError:
         """Return the error where two passes saw different rows."""
