@@ -1,15 +1,16 @@
 """A proposal of roles and kinds for a table, with reasons, for a person to correct; sampling weights.
 
-Words of column names are known in English, German, French and Spanish, written without accents, as
-`unaccented` gives them.
+What words of column names mean stands in ``role_words.toml``.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from itertools import pairwise
 from typing import Any
 
@@ -27,46 +28,41 @@ from .arrays import is_text, kind_of
 from .column import Column
 from .table import Table
 
-_LOOKED_AT = 1000
-"""Distinct values that the patterns look at, evenly spaced through the dictionary."""
-_MATCHING = 0.9
+_WORDS = tomllib.loads(resources.files(__package__).joinpath("role_words.toml").read_text("utf-8"))
+DIRECT, KEYS, PERSONS, HOMES, NAMES = (
+    frozenset(_WORDS[meaning]["words"].split())
+    for meaning in ("direct", "keys", "persons", "homes", "names")
+)
+SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
+    frozenset(_WORDS[meaning]["words"].split())
+    for meaning in ("sensitive", "quasi", "free", "weights", "codes")
+)
+PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
+_SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitive", "quasi"))
+_SENSITIVE_ENDS = tuple(_WORDS["sensitive"]["ends"].split())
+# enough values to see a pattern by, spaced evenly, because neighbours in a dictionary are alike
+_SAMPLED, _MATCHING = 1000, 0.9
+# an identifier that differs in a smaller share of the rows stands for people of several records
 _REPEATS = 0.95
-"""Share of distinct values below which an identifier stands for people of several records."""
+# text that differs in so large a share of the rows names its person
 _UNIQUE = 0.9
-"""Share of distinct values from which text names its person."""
+# a remark that differs in so large a share is prose, and not a code
 _REPEATED = 0.2
-"""Share of distinct values from which what is called a remark is prose, and not a code."""
 _FEW = 100
-"""Distinct values up to which a column counts as a group of people."""
+# whole numbers of few values are codes, where enough records share each on average
 MOST_CODES, _CODE_SHARED = 10, 3
-"""Up to so many whole numbers are codes, where so many records share each on average."""
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
     ("universal identifiers", r"(?i)^\{?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\}?$"),
     ("telephone numbers", r"^(\+|00|0|\()[0-9 ()/.\-]{6,20}[0-9]$"),
     ("bank account numbers", r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$"),
 )
+# a longer cell is prose, which names people and cannot be recoded
 LONG = 200
-"""Characters of a cell beyond which text is prose, which names people and cannot be recoded."""
-SENSITIVE_STEMS = (
-    *("gehalt", "einkommen", "einkunft", "verdienst", "vermogen", "schulden", "ersparnis"),
-    *("diagnos", "krank", "befund", "medika", "behinder", "religi", "konfession", "gewerkschaft"),
-    *("straftat", "vorstrafe", "schwanger", "sexuell", "alkohol", "raucher", "umsatz", "steuer"),
-    *("salair", "salar", "remunerat", "revenu", "patrimoin", "dette", "impot", "maladie"),
-    *("handicap", "syndica", "grossesse", "enceinte", "fumeur", "confession", "chomage"),
-    *("patrimonio", "deuda", "impuesto", "enferm", "discapaci", "sindic", "embaraz", "fumador"),
-)
-"""Parts of words, for German joins them: Bruttojahresgehalt."""
-SENSITIVE_ENDS = ("lohn", "rente", "miete")
-QUASI_STEMS = (
-    *("geburt", "geschlecht", "nationalit", "staatsang", "arbeitszeit", "haushaltsgr"),
-    *("naissance", "matrimonial", "nacimiento", "nacionalidad"),
-)
+# a weight takes few values where so many records have each of them, on average
 _WEIGHT_SHARED = 10
-"""A weight takes few values where so many records have each of them, on average."""
+# a weight discloses a column where so many of the records have a weight that goes with one value of it
 _STRATUM = 0.9
-"""A weight tells a column where so large a share of the records have a weight that goes with one
-value of it."""
 
 
 @dataclass(frozen=True)
@@ -124,9 +120,9 @@ def attacked_as(column: Column, schema: Schema) -> str:
         return "date"
     if column.kind != "numeric":
         return "category"
-    values, there = column.values, int(column.counts()[:-1].sum())
-    few = 0 < column.n_values <= MOST_CODES and there >= _CODE_SHARED * column.n_values
-    whole = few and not column.exact and bool((np.mod(values, 1) == 0).all())
+    values, n_present = column.values, int(column.counts()[:-1].sum())
+    few = 0 < column.n_values <= MOST_CODES and n_present >= _CODE_SHARED * column.n_values
+    whole = few and not column.exact and not column.infinite and bool((np.mod(values, 1) == 0).all())
     return "category" if whole and schema.kinds.get(column.name) != "numeric" else "number"
 
 
@@ -139,9 +135,9 @@ def guess_schema(source: Any) -> Schema:
 def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     """Return the schema that the profiles of a table's columns speak for."""
     keys = [p.name for p in profiles if p.role == "identifier"]
-    homes = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
+    households = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
     weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
-    repeating = repeated(table, [name for name in keys if name not in homes[:1]])
+    repeating = repeated(table, [name for name in keys if name not in households[:1]])
     dialect = table.layout.dialect
     names = {role: [p.name for p in profiles if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
@@ -153,7 +149,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
         kinds={p.name: p.kind for p in profiles if p.kind != table.kind(p.name)},
         reasons={p.name: p.reason for p in profiles},
         unit=repeating[0] if repeating else UNSAID,
-        household=homes[0] if homes else None,
+        household=households[0] if households else None,
         weight=weights[0] if weights else None,
         missing=dialect.missing,
         encoding="" if dialect.encoding in UNICODE else dialect.encoding,
@@ -177,8 +173,8 @@ def profile(source: Any) -> list[ColumnProfile]:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> found = profile(pa.table({"age": [31, 31, 40], "income": [10, 20, 30]}))
-    >>> [(p.name, p.role, p.n_distinct) for p in found]
+    >>> profiles = profile(pa.table({"age": [31, 31, 40], "income": [10, 20, 30]}))
+    >>> [(p.name, p.role, p.n_distinct) for p in profiles]
     [('age', 'quasi', 2), ('income', 'sensitive', 3)]
     """
     table = read(source)
@@ -252,10 +248,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
     except SchemaError:
         return ColumnProfile(name, kind, "other", "its nested values cannot be recoded", 0, 0)
     missing = int(column.counts()[-1])
-    there = table.n_rows - missing
-    share = column.n_values / there if there else 0.0
-    role, reason = _role(name, table.kind(name), column, share, there)
-    attack = attacked_as(column, Schema())
+    role, reason = _role(table.kind(name), column, table.n_rows - missing)
     was_text = table.kind(name) == "categorical"
     if was_text and kind == "numeric":
         reason += "; its text reads as numbers"
@@ -267,7 +260,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
         reason,
         column.n_values,
         missing,
-        attack,
+        attacked_as(column, Schema()),
         longest_text(column),
         tuple(word for word in MARKERS if word in texts),
     )
@@ -320,200 +313,77 @@ def _are_numbers(table: Table, name: str) -> bool:
         return False  # numbers with a comma: a column is read as numbers with a point alone
 
 
-def _role(name: str, table_kind: str, column: Column, share: float, there: int) -> tuple[Role, str]:
+def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
     """Return the proposed role and why; the first rule that applies decides."""
-    words = tokens(name)
-    if column.n_values == 0:
-        return "other", "all its values are missing"
-    if column.n_values == 1 and there > 1:
-        return "other", "all its values are the same"
-    if _weighs(words):
-        return "other", "by its name, a sampling weight"
-    length = longest_text(column)
-    if length > LONG or (words & FREE and share > _REPEATED and column.kind == "categorical"):
-        return "identifier", f"free text of up to {length:,} characters can name people"
-    for role, reason in _named(words, column, share):
-        return role, reason
-    unlike = share > _UNIQUE and table_kind == "categorical"
-    if column.kind == "numeric" and not (unlike and np.all(np.mod(column.values, 1) == 0)):
-        if _numbers_rows(column, there):
-            return "identifier", "it numbers the rows"
-        if column.n_values <= _FEW:
-            return "quasi", "few values: they form groups of people"
-        return "sensitive", "a measurement with many distinct values"
-    if column.kind == "date":
-        return "quasi", "dates are often known to others"
-    if unlike:
-        return "identifier", f"text that differs in {percent(share, 0)} of the records"
-    if column.n_values <= _FEW:
-        return "quasi", "few values: they form groups of people"
-    return "quasi", "many values: they can single people out"
-
-
-def _named(words: set[str], column: Column, share: float) -> Iterable[tuple[Role, str]]:
-    """Roles that the column's name, or the pattern of its values, speaks for."""
-    pattern = _pattern(column)
-    if pattern:
-        yield "identifier", f"its values look like {pattern}"
-    text = column.kind == "categorical"
-    if words & DIRECT and share > 0.05:
-        yield "identifier", "by its name, it identifies a person"
+    words, n = tokens(column.name), column.n_values
+    share = n / n_present if n_present else 0.0
+    is_number, is_text = column.kind == "numeric", column.kind == "categorical"
+    is_whole = is_number and not column.infinite and bool(np.all(np.mod(column.values, 1) == 0))
+    differs, length, pattern = share > _UNIQUE, longest_text(column), _pattern(column)
+    unlike = differs and table_kind == "categorical"
+    measured = is_number and not (unlike and is_whole)
+    counts_rows = n_present >= 20 and n == n_present and is_whole
     named = words == {"name"} or ("name" in words and words & NAMES)
-    if text and named and share > 0.05:
-        yield "identifier", "by its name, it holds people's names"
-    if words & PERSONS and column.n_values > MOST_CODES:
-        yield "identifier", "by its name, a key of people"
-    if words & HOMES and column.n_values > MOST_CODES:
-        yield "identifier", "by its name, a key of households"
-    if words & KEYS and share > _UNIQUE and column.kind != "date":
-        yield "identifier", f"by its name, a key; {percent(share, 0)} of it differs"
-    if column.n_values > _FEW and any(
-        t == "id" or (len(t) > 3 and t.endswith("id")) for t in words
-    ):
-        yield "identifier", "by its name, a key of people or groups"
-    if names_quasi(words) and not (text and share > _UNIQUE):
-        yield "quasi", "others may know it (by its name)"
-    if names_sensitive(words) and not (text and share > _UNIQUE):
-        yield "sensitive", "it may be private (by its name)"
+    ends_in_id = any(t == "id" or (len(t) > 3 and t.endswith("id")) for t in words)
+    remark = words & FREE and share > _REPEATED and is_text
+    rules: tuple[tuple[Any, Role, str], ...] = (
+        (n == 0, "other", "all its values are missing"),
+        (n == 1 and n_present > 1, "other", "all its values are the same"),
+        (_weighs(words), "other", "by its name, a sampling weight"),
+        (
+            length > LONG or remark,
+            "identifier",
+            f"free text of up to {length:,} characters can name people",
+        ),
+        (pattern, "identifier", f"its values look like {pattern}"),
+        (words & DIRECT and share > 0.05, "identifier", "by its name, it identifies a person"),
+        (is_text and named and share > 0.05, "identifier", "by its name, it holds people's names"),
+        (words & PERSONS and n > MOST_CODES, "identifier", "by its name, a key of people"),
+        (words & HOMES and n > MOST_CODES, "identifier", "by its name, a key of households"),
+        (
+            words & KEYS and differs and column.kind != "date",
+            "identifier",
+            f"by its name, a key; {percent(share, 0)} of it differs",
+        ),
+        (n > _FEW and ends_in_id, "identifier", "by its name, a key of people or groups"),
+        (
+            names_quasi(words) and not (is_text and differs),
+            "quasi",
+            "others may know it (by its name)",
+        ),
+        (
+            names_sensitive(words) and not (is_text and differs),
+            "sensitive",
+            "it may be private (by its name)",
+        ),
+        (
+            measured and counts_rows and column.values[-1] - column.values[0] + 1 == n,
+            "identifier",
+            "it numbers the rows",
+        ),
+        (measured and n > _FEW, "sensitive", "a measurement with many distinct values"),
+        (column.kind == "date", "quasi", "dates are often known to others"),
+        (
+            unlike and not measured,
+            "identifier",
+            f"text that differs in {percent(share, 0)} of the records",
+        ),
+        (n <= _FEW, "quasi", "few values: they form groups of people"),
+        (True, "quasi", "many values: they can single people out"),
+    )
+    return next((role, reason) for applies, role, reason in rules if applies)
 
 
 def _pattern(column: Column) -> str:
     if column.kind != "categorical" or not column.n_values:
         return ""
-    step = max(1, column.n_values // _LOOKED_AT)
+    step = max(1, column.n_values // _SAMPLED)
     texts = pa.array(column.values[::step], pa.string())
     for what, pattern in _PATTERNS:
         matching = pc.sum(pc.match_substring_regex(texts, pattern)).as_py()
         if matching >= _MATCHING * len(texts):
             return what
     return ""
-
-
-def _numbers_rows(column: Column, there: int) -> bool:
-    values = column.values
-    return (
-        there >= 20
-        and len(values) == there
-        and bool(np.all(np.mod(values, 1) == 0))
-        and values[-1] - values[0] + 1 == there
-    )
-
-
-def _listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-DIRECT = _listed(
-    """
-    email mail phone telephone tel mobile fax ssn sin nin nino passport iban surname lastname
-    firstname fullname forename maidenname username login nhs taxid insuranceno licence license ip
-    mac nachname vorname familienname geburtsname rufname telefon telefonnummer handy handynummer
-    versichertennummer versicherungsnummer sozialversicherungsnummer svnr steuerid steuernummer
-    personalausweis ausweisnummer reisepass kontonummer benutzername aktenzeichen nom prenom
-    prenoms nomdefamille courriel portable passeport nir nombre nombres apellido apellidos
-    telefono movil correo pasaporte dni nie nif cedula
-    """
-)
-
-
-KEYS = _listed(
-    """
-    id ids uid uuid guid key identifier number no nr code personid patientid policyid record
-    nummer kennung schluessel schlussel numero identifiant cle clave identificador patientennummer
-    patientennr kundennummer kundennr personalnummer personalnr matrikelnummer mitgliedsnummer
-    fallnummer
-    """
-)
-
-
-PERSONS = _listed(
-    """
-    pid personid patientid memberid customerid employeeid patientennummer patientennr kundennummer
-    kundennr personalnummer mitgliedsnummer
-    """
-)
-"""Keys of people, who may have several records."""
-
-
-PEOPLE = PERSONS | _listed("id ids uid uuid guid")
-
-
-HOMES = _listed(
-    """
-    hid hhid householdid householdnumber householdno householdnr idhh hhnr hhno idh familyid idmen
-    idmenage haushaltsnummer haushaltsid haushaltid haushaltnr hogarid idhogar
-    """
-)
-"""Keys of households."""
-
-
-NAMES = _listed(
-    """
-    first last full given family middle maiden patient person customer client employee
-    """
-)
-
-
-SENSITIVE = _listed(
-    """
-    income salary wage wages pay earning earnings asset assets wealth worth debt debts loan loans
-    credit gain gains loss losses revenue profit tax taxes taxinc balance savings saving
-    expenditure expend spending amount dividend dividends money pension benefit rent diagnosis
-    diagnoses disease health illness condition hiv aids icd drug drugs medication medicine therapy
-    treatment drinks drinking alcohol smoker smoking disability disabled pregnant religion
-    orientation party vote crime conviction offence score grade rating bmi blood pressure
-    cholesterol symptom injury suicide abuse status_exit exitstatus claim claims diabetes diabete
-    diabetic stroke cancer heart asthma infection infected medicaid ethnicbelief union lohn rente
-    miete note noten darlehen sparguthaben kaufkraft geld betrag guthaben therapie behandlung
-    sucht drogen blutdruck gewicht allergie allergien psyche kirchensteuer partei paie traitement
-    loyer sante malade montant argent epargne pret note notes parti drogue tabac sueldo paga
-    alquiler salud dinero importe ahorro ahorros prestamo nota notas partido droga tabaco delito
-    renta ingresos
-    """
-)
-
-
-QUASI = _listed(
-    """
-    age birth birthday birthdate dob born sex gender race ethnic ethnicity origin nation
-    nationality country citizenship citizen region state province county district city town
-    village municipality zip zipcode postcode postal plz address street education educ edu school
-    schooling degree job occupation profession work workclass employer employment emp industry
-    sector marital married civil spouse children child kids household family relationship relation
-    relat language hours housing house height entry entrydate admission discharge visit migration
-    veteran military alter sexe genre edad sexo genero ort wohnort gemeinde stadt kreis landkreis
-    bundesland land staat strasse anschrift adresse postleitzahl beruf tatigkeit branche
-    arbeitgeber bildung ausbildung schule abschluss schulabschluss familienstand kinder kinderzahl
-    haushalt sprache herkunft eintritt aufnahme entlassung wochenstunden grosse commune ville
-    departement pays rue metier diplome etudes enfants menage langue origine adresse codepostal
-    etatcivil embauche entree sortie taille ciudad pais provincia municipio comunidad calle
-    direccion codigopostal ocupacion profesion empleo estudios hijos hogar idioma origen
-    estadocivil ingreso alta
-    """
-)
-
-
-FREE = _listed(
-    """
-    comment comments remark remarks note notes text freetext memo description bemerkung
-    bemerkungen kommentar freitext anmerkung anmerkungen beschreibung commentaire commentaires
-    remarque remarques observacion observaciones comentario comentarios descripcion
-    """
-)
-
-
-WEIGHTS = _listed(
-    """
-    fnlwgt wgt samplingweight instanceweight hochrechnungsfaktor
-    """
-)
-
-
-CODES = _listed(
-    """
-    zip zipcode postcode postal plz postleitzahl code codigopostal codepostal
-    """
-)
 
 
 def unaccented(text: str) -> str:
@@ -544,14 +414,14 @@ def tokens(name: str) -> set[str]:
 def names_sensitive(words: set[str]) -> bool:
     """Return whether the words of a name mean what a person may want to keep private."""
     return bool(words & SENSITIVE) or any(
-        any(stem in word for stem in SENSITIVE_STEMS) or word.endswith(SENSITIVE_ENDS)
+        any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS)
         for word in words
     )
 
 
 def names_quasi(words: set[str]) -> bool:
     """Return whether the words of a name mean what others may know of a person."""
-    return bool(words & QUASI) or any(stem in word for word in words for stem in QUASI_STEMS)
+    return bool(words & QUASI) or any(stem in word for word in words for stem in _QUASI_STEMS)
 
 
 def check_weights(table: Table, name: str) -> Column:
@@ -565,7 +435,7 @@ def check_weights(table: Table, name: str) -> Column:
     column = table.column(name, kind="numeric")
     weights = np.asarray(column.values, np.float64)
     wrong = np.append(~((weights >= 1) & np.isfinite(weights)), True)
-    bad = int(column.counts()[: len(wrong)][wrong[: len(column.counts())]].sum())
+    bad = int(column.counts()[wrong].sum())
     if bad:
         raise InputError(
             f"{bad:,} sampling weights in {name!r} are missing, infinite or below 1",
