@@ -9,20 +9,19 @@ from math import fsum
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import InputError
 from ...io.read import read
-from ...measures import Counts, FloatArray, Groups, IntArray, SensitiveCounts
+from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...release import Release
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
 from ..success import PublicGuess, Rates, attack_record, rate_of
 from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
-from .group_learners import entries_of
 
 MOST_ASKED = 5_000
 """People who are asked about; of more as many, spread evenly over their sorted values."""
@@ -173,20 +172,19 @@ def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Measure one sensitive column; None where no two releases have a person in common."""
-    at = [t.at[pair.rows] for t in releases]
-    shared = np.sum([a >= 0 for a in at], axis=0) > 1
+    groups = [_Groups.of(t, column, pair.rows) for t in releases]
+    shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
     if not len(order):
         return None
-    groups = [_Groups.of(t, column) for t in releases]
-    cells = sum((g.cells_of(a[order]) for g, a in zip(groups, at, strict=True)), np.zeros(1))
+    cells = np.sum([np.diff(g.counts.indptr)[g.groups[order]] for g in groups], axis=0)
     chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
     public = pair.original.declared_column(pair.schema, column.name)
     blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
     per_release: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
     for people in blocks:
         truth = column.codes[people].astype(np.int64)
-        each = [_Remaining.alone(g, a[people]) for g, a in zip(groups, at, strict=True)]
+        each = [g.remaining(people) for g in groups]
         for several, remaining in zip(per_release, (*each, reduce(_Remaining.and_by, each)), strict=True):
             several.append(_People.of(remaining, public, truth))
     *singly, together = (_People.joined(several) for several in per_release)
@@ -215,22 +213,42 @@ def _column(
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """The values of a column in each group of a release, in the original's codes."""
+    """The values of a column in the groups of a release, in the original's codes.
 
-    labels: Groups
-    counts: Counts
+    Parameters
+    ----------
+    counts : sparse int array, shape (n_groups + 1, n_values)
+        Records of each group by value; the last group is empty.
+    groups, codes : int arrays, shape (n_people,)
+        The group of each person, the empty one for who is not in the release; their released value.
+    """
+
+    counts: csr_array
+    groups: IntArray
     codes: IntArray
 
     @classmethod
-    def of(cls, release: ReleaseGroups, column: Column) -> _Groups:
-        unknown = column.n_values + 1
+    def of(cls, release: ReleaseGroups, column: Column, people: IntArray) -> _Groups:
+        unknown, n = column.n_values + 1, release.labels.n_groups
         codes = release.sensitive[column.name].codes_in(column, unknown=unknown).astype(np.int64)
-        return cls(release.labels, Counts.from_codes(release.labels, codes, unknown + 1), codes)
+        cells = Counts.from_codes(release.labels, codes, unknown + 1)
+        starts = np.append(cells.starts, len(cells.counts))
+        counts = csr_array((cells.counts, cells.values, starts), shape=(n + 1, unknown + 1))
+        at = release.at[people]
+        return cls(counts, np.where(at >= 0, release.labels.labels[at], n), codes[at])
 
-    def cells_of(self, at: IntArray) -> FloatArray:
-        """Count the values in the groups of some rows; -1: not in the release."""
-        sizes = np.append(np.diff(self.counts.starts)[self.labels.labels], 0)
-        return sizes[at].astype(np.float64)
+    @property
+    def is_member(self) -> BoolArray:
+        """Who is in the release."""
+        return self.groups < self.counts.shape[0] - 1
+
+    def remaining(self, people: IntArray) -> _Remaining:
+        """Return what the release leaves of some people."""
+        counts, is_member = self.counts[self.groups[people]], self.is_member[people]
+        rows = np.flatnonzero(is_member)
+        cells = rows, self.codes[people[rows]]
+        own_records = csr_array((np.ones(len(rows), np.int64), cells), shape=counts.shape)
+        return _Remaining(counts, counts - own_records, is_member)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,55 +257,28 @@ class _Remaining:
 
     Parameters
     ----------
-    n_values : int
-    keys : int64 array, ascending
-        ``person * n_values + value``.
-    counts, withheld : int64 arrays
-        Records that are left, and without the person's own.
-    known : bool array, shape (n_people,)
-        Who is in the release; nothing is known of the others.
+    counts, withheld : sparse int arrays, shape (n_people, n_values)
+        Records that are left by value, and without the person's own.
+    is_member : bool array, shape (n_people,)
+        Who is in the release; the counts of the others are empty.
     """
 
-    n_values: int
-    keys: IntArray
-    counts: IntArray
-    withheld: IntArray
-    known: npt.NDArray[np.bool_]
-
-    @classmethod
-    def alone(cls, groups: _Groups, at: IntArray) -> _Remaining:
-        """Return what one release leaves of the people in some of its rows; -1: not in it."""
-        counts, people = groups.counts, np.flatnonzero(at >= 0)
-        which, cells = entries_of(counts, groups.labels.labels[at[people]].astype(np.int64))
-        values, number = counts.values[cells], counts.counts[cells]
-        mine = values == groups.codes[at[people]][which]
-        keys = people[which] * counts.n_values + values
-        return cls(counts.n_values, keys, number, number - mine, at >= 0)
+    counts: csr_array
+    withheld: csr_array
+    is_member: BoolArray
 
     def and_by(self, other: _Remaining) -> _Remaining:
-        """Return what two releases leave: who is in one alone keeps what that one leaves."""
-        # both sides are sorted by person and value, so values that both leave are found by bisection
-        place = np.searchsorted(other.keys, self.keys)
-        place = np.minimum(place, max(len(other.keys) - 1, 0))
-        met = np.zeros(len(self.keys), np.bool_)
-        if len(other.keys):
-            met = other.keys[place] == self.keys
-        stays = met | ~other.known[self.keys // self.n_values]
-        new = ~self.known[other.keys // self.n_values]
-        keys = np.concatenate([self.keys[stays], other.keys[new]])
-        order = np.argsort(keys)
+        """Return what two releases leave."""
 
-        def fewer(mine: IntArray, theirs: IntArray) -> IntArray:
-            fewest = mine.copy()
-            fewest[met] = np.minimum(mine[met], theirs[place[met]])
-            return np.concatenate([fewest[stays], theirs[new]])[order]
+        def of_both(mine: csr_array, theirs: csr_array) -> csr_array:
+            # who is in one release alone keeps what that one leaves: the minimum would leave nothing
+            mine_alone = mine.multiply(~other.is_member[:, None])
+            return mine.minimum(theirs) + mine_alone + theirs.multiply(~self.is_member[:, None])
 
         return _Remaining(
-            self.n_values,
-            keys[order],
-            fewer(self.counts, other.counts),
-            fewer(self.withheld, other.withheld),
-            self.known | other.known,
+            of_both(self.counts, other.counts),
+            of_both(self.withheld, other.withheld),
+            self.is_member | other.is_member,
         )
 
 
@@ -297,7 +288,7 @@ class _People:
 
     Parameters
     ----------
-    known : bool array
+    is_member : bool array
         Who is in the release.
     records, values : float arrays
         How many are left.
@@ -309,39 +300,41 @@ class _People:
         What is left, scored as a group; NaN where nothing of the column is.
     """
 
-    known: npt.NDArray[np.bool_]
+    is_member: BoolArray
     records: FloatArray
     values: FloatArray
     named: FloatArray
-    certain: npt.NDArray[np.bool_]
-    withheld: npt.NDArray[np.bool_]
+    certain: BoolArray
+    withheld: BoolArray
     disclosure: FloatArray
 
     @classmethod
     def of(cls, remaining: _Remaining, public: Column, truth: IntArray) -> _People:
         """Measure some people with their true codes; `public` is the original's whole column."""
-        n = len(truth)
-        who, values = remaining.keys // remaining.n_values, remaining.keys % remaining.n_values
+        n, cells = len(truth), remaining.counts.tocoo()
+        who, values, counts = cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data
         right = values == truth[who]
 
         def per_person(amounts: Any) -> FloatArray:
             return np.bincount(who, amounts, n).astype(np.float64)
 
-        def certain(there: Any) -> Any:
-            return (per_person(there) == 1) & (per_person(there & right) == 1)
+        def certain(records: csr_array) -> BoolArray:
+            one = np.diff(records.indptr) == 1
+            first = np.append(records.indices, -1)[records.indptr[:-1]]
+            return np.asarray(one & (first == truth))
 
         top = np.zeros(n, np.int64)
-        np.maximum.at(top, who, remaining.counts)
-        first = remaining.counts == top[who]
+        np.maximum.at(top, who, counts)
+        first = counts == top[who]
         ties = per_person(first)
         return cls(
-            remaining.known,
-            per_person(remaining.counts),
-            per_person(remaining.counts > 0),
+            remaining.is_member,
+            per_person(counts),
+            np.diff(remaining.counts.indptr).astype(np.float64),
             np.divide(per_person(first & right), ties, out=np.zeros(n), where=ties > 0),
-            certain(remaining.counts > 0),
-            certain(remaining.withheld > 0),
-            _disclosure(who, values, remaining.counts, public, n),
+            certain(remaining.counts),
+            certain(remaining.withheld),
+            _disclosure(who, values, counts, public, n),
         )
 
     @classmethod
@@ -353,12 +346,12 @@ class _People:
         """Summarise over the people who are in the release."""
         disclosure = self.disclosure[np.isfinite(self.disclosure)]
         return {
-            "people": int(self.known.sum()),
-            "records": _mean(self.records[self.known]),
-            "fewer_than_k": _mean(self.records[self.known] < k),
-            "values": _mean(self.values[self.known]),
-            "named": _mean(self.named[self.known]),
-            "certain": _mean(self.certain[self.known]),
+            "people": int(self.is_member.sum()),
+            "records": _mean(self.records[self.is_member]),
+            "fewer_than_k": _mean(self.records[self.is_member] < k),
+            "values": _mean(self.values[self.is_member]),
+            "named": _mean(self.named[self.is_member]),
+            "certain": _mean(self.certain[self.is_member]),
             "disclosure": {"mean": _mean(disclosure), "worst": float(disclosure.max())} if len(disclosure) else None,
         }
 
