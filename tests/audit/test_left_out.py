@@ -98,9 +98,9 @@ def test_queries_count_the_people_who_were_left_out(people):
     pair = align(people, people.head(64), SCHEMA, key="id")
     jobs = pair.released_quasi[1]
     bakers = np.array([name == "baker" for name in [*jobs.original.values, ""]])
-    joint = queries._JointCounts(pair)
-    assert joint.original([1], [bakers]) == 152
-    assert joint.released([1], [queries._overlap(jobs, bakers)]) == 0
+    before, after = (queries._joint_counts([column]) for column in (jobs.whole.codes, jobs.codes))
+    assert queries._fitting(before, [bakers]) == 152
+    assert queries._fitting(after, [queries._overlap(jobs, bakers)]) == 0
     assert queries.group_queries(pair)["by"]["pay by job"] > 0.4  # bakers have no average
 
 

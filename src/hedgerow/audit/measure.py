@@ -59,8 +59,8 @@ from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .table_pair import Pair, UnpairedTables
 from .utility.distributions import distribution_summary
-from .utility.loss import loss_summary, loss_unpaired
-from .utility.models import learning, learning_apart
+from .utility.loss import loss_summary
+from .utility.models import learning
 from .utility.queries import estimates, query_summary
 
 ASKED = ("attacks", "inference", "learning", "per person")
@@ -364,7 +364,7 @@ OF_PAIRS = (
 OF_APART = (
     Figure("risk.original", _before, says="classes, disclosure and utility", parallel=True),
     Figure("risk.release", _after, parallel=True),
-    Figure("utility.loss", lambda t: loss_unpaired(t.sides.plain, t.k), parallel=True),
+    Figure("utility.loss", lambda t: loss_summary(t.sides.plain, t.k), parallel=True),
     *COMPARED,
     OTHER,
     SPECIAL,
@@ -379,7 +379,7 @@ OF_APART = (
     INFERENCE,
     Figure(
         "utility.learning",
-        lambda t: learning_apart(t.sides, random_state=t.random_state, progress=t.tell),
+        lambda t: learning(t.sides, random_state=t.random_state, progress=t.tell),
         LEARNT,
     ),
     *SHOWN,

@@ -20,6 +20,16 @@ _TABLE = 1 << 22
 """Largest contingency table that is counted; beyond it a pair of columns is left out."""
 
 
+def places_inside(
+    values: FloatArray, low: FloatArray, high: FloatArray
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Return where in ascending values each range begins and ends; 0 and 0 for a range without numbers."""
+    has_ends = np.isfinite(low)
+    first = np.searchsorted(values, np.where(has_ends, low, 0.0), "left")
+    end = np.searchsorted(values, np.where(has_ends, high, 0.0), "right")
+    return first * has_ends, end * has_ends
+
+
 def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the values, original shares and released shares of a numeric column, missing left out.
 
@@ -27,22 +37,20 @@ def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatA
     (what a reader who knows the domain would do); a range or number without any
     stands at its middle.
     """
-    original, m = column.whole, column.whole.n_values
-    values = np.asarray(original.values, np.float64)
-    known = np.isfinite(column.lo)
-    lo = np.searchsorted(values, np.where(known, column.lo, 0.0), "left")
-    hi = np.searchsorted(values, np.where(known, column.hi, 0.0), "right")
-    inside = np.where(known, hi - lo, 0)
-    own = column.counts.astype(np.float64)
-    steps = np.zeros(m + 1)
-    filled = inside > 0
-    np.add.at(steps, lo[filled], own[filled] / inside[filled])
-    np.add.at(steps, hi[filled], -own[filled] / inside[filled])
-    released = np.maximum(np.cumsum(steps)[:m], 0.0)
-    empty = known & ~filled
+    values = np.asarray(column.whole.values, np.float64)
+    first, end = places_inside(values, column.lo, column.hi)
+    filled = end > first
+    empty = np.isfinite(column.lo) & ~filled
+    per_value = column.counts[filled] / (end - first)[filled]
+    # a range adds where it begins and takes off where it ends: the running sum is what each value gets
+    steps = np.zeros(len(values) + 1)
+    np.add.at(steps, first[filled], per_value)
+    np.add.at(steps, end[filled], -per_value)
+    released = np.maximum(np.cumsum(steps)[:-1], 0.0)
     points = np.concatenate([values, column.middle[empty]])
-    before = np.concatenate([original.counts()[:m].astype(np.float64), np.zeros(int(empty.sum()))])
-    after = np.concatenate([released, own[empty]])
+    original = column.whole.counts()[:-1].astype(np.float64)
+    before = np.concatenate([original, np.zeros(np.count_nonzero(empty))])
+    after = np.concatenate([released, column.counts[empty]])
     order = np.argsort(points, kind="stable")
     return (
         points[order],
@@ -90,14 +98,11 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
             counts[np.searchsorted(values, column.values)] = column.counts()[:-1]
             shares.append(counts / max(counts.sum(), 1.0))
         return number_distances(values, *shares)
-    names = list(dict.fromkeys([*before.values, *after.values]))
-    place = {name: i for i, name in enumerate(names)}
-    shares = []
-    for column in (before, after):
-        counts = np.zeros(len(names) + 1)
-        counts[[*(place[n] for n in column.values), len(names)]] = column.counts()
-        shares.append(counts / max(counts.sum(), 1.0))
-    return {"total_variation": _total_variation(*shares)}
+    # one code for all categories that the original lacks: they add up to the same distance
+    m = before.n_values + 1
+    released = np.bincount(after.codes_in(before, unknown=m), minlength=m + 1)
+    one, other = (each / max(each.sum(), 1) for each in (np.append(before.counts(), 0), released))
+    return {"total_variation": _total_variation(one, other)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,13 +110,13 @@ class Variable:
     """One side of a dependence: the codes of categories, or the rows' numbers.
 
     Numbers are less their mean, which changes no dependence; missing ones stand
-    as 0 and have a 0 in `known` (None when nothing is missing).
+    as 0 and have a 0 in `present` (None when nothing is missing).
     """
 
     name: str
     codes: npt.NDArray[Any]
     numbers: FloatArray | None = None
-    known: FloatArray | None = None
+    present: FloatArray | None = None
 
     @classmethod
     def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> Variable:
@@ -119,11 +124,11 @@ class Variable:
         if numbers is None:
             return cls(name, codes)
         y = numbers[codes]
-        known = np.isfinite(y)
-        if known.all():
+        present = np.isfinite(y)
+        if present.all():
             return cls(name, codes, y - y.mean())
-        middle = float(y[known].mean()) if known.any() else 0.0
-        return cls(name, codes, np.where(known, y - middle, 0.0), known.astype(np.float64))
+        middle = float(y[present].mean()) if present.any() else 0.0
+        return cls(name, codes, np.where(present, y - middle, 0.0), present.astype(np.float64))
 
     @cached_property
     def norm(self) -> float:
@@ -143,15 +148,13 @@ def dependence(a: Variable, b: Variable) -> float | None:
     number given a category, the symmetric uncertainty coefficient of two
     categories. None where it is undefined (a constant column).
     """
-    if a.numbers is not None and b.numbers is not None:
-        found = _correlation(a, b)
-    elif a.numbers is not None:
-        found = _correlation_ratio(b, a)
-    elif b.numbers is not None:
-        found = _correlation_ratio(a, b)
+    if a.numbers is None and b.numbers is None:
+        strength = _uncertainty(a.codes, b.codes)
+    elif a.numbers is None or b.numbers is None:
+        strength = _correlation_ratio(*((a, b) if a.numbers is None else (b, a)))
     else:
-        found = _uncertainty(a.codes, b.codes)
-    return None if found is None else round(found, 12)
+        strength = _correlation(a, b)
+    return None if strength is None else round(strength, 12)
 
 
 def _correlation(a: Variable, b: Variable) -> float | None:
@@ -159,9 +162,9 @@ def _correlation(a: Variable, b: Variable) -> float | None:
     assert x is not None
     assert y is not None
     product, squares = float(x @ y), (a.norm, b.norm)
-    if a.known is not None or b.known is not None:  # only the rows that have both
-        in_x = a.known if a.known is not None else np.ones(len(x))
-        in_y = b.known if b.known is not None else np.ones(len(y))
+    if a.present is not None or b.present is not None:  # only the rows that have both
+        in_x = a.present if a.present is not None else np.ones(len(x))
+        in_y = b.present if b.present is not None else np.ones(len(y))
         n, sum_x, sum_y = float(in_x @ in_y), float(x @ in_y), float(y @ in_x)
         if n < 2:
             return None
@@ -175,7 +178,7 @@ def _correlation(a: Variable, b: Variable) -> float | None:
 def _correlation_ratio(a: Variable, b: Variable) -> float | None:
     if b.norm <= 0:
         return None
-    sizes = a.sizes if b.known is None else np.bincount(a.codes, b.known)
+    sizes = a.sizes if b.present is None else np.bincount(a.codes, b.present)
     sums = np.bincount(a.codes, b.numbers)
     between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
     return float(np.sqrt(min(between / b.norm, 1.0)))
@@ -213,9 +216,8 @@ def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
         after.append(
             Variable.of(column.name, column.codes, column.middle if column.is_number else None)
         )
-    for own, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
-        before.append(_variable(own))
-        after.append(_variable(shown))
+    before += map(_variable, pair.unchanged.sensitive)
+    after += map(_variable, pair.released_sensitive)
     return before, after
 
 

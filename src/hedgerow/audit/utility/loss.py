@@ -9,6 +9,7 @@ import numpy as np
 from ...measures import FloatArray
 from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
+from .distributions import places_inside
 
 
 def certainty_penalty(pair: Pair) -> dict[str, float]:
@@ -33,18 +34,13 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
             width = np.where(hi > lo, hi - lo, 0.0) / (column.span or 1.0)
             total = float(np.where(column.anything[column.codes], 1.0, width).sum())
         else:
-            widths = cell_widths(column)
+            values, domain = column.original.values, None
+            if column.is_number:
+                domain = (float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0)
+            widths = column.cover.widths(domain)
             total = float((widths * column.counts).sum()) + _missed(column, widths)
         out[column.name] = (total + pair.suppressed) / max(pair.original.n_rows, 1)
     return out
-
-
-def cell_widths(column: ReleasedColumn) -> FloatArray:
-    """Return the width of each released cell as a share of the domain; shape (n_cells,)."""
-    values = column.original.values
-    if not column.is_number:
-        return column.cover.widths()
-    return column.cover.widths((float(values[0]), float(values[-1])) if len(values) else (0.0, 0.0))
 
 
 def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
@@ -65,10 +61,10 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
 def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
     """Return per row the true extent of its class, and of the number that stands for it."""
     y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
-    known = np.isfinite(y)
+    present = np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
-    np.minimum.at(lo, of[known], y[known])
-    np.maximum.at(hi, of[known], y[known])
+    np.minimum.at(lo, of[present], y[present])
+    np.maximum.at(hi, of[present], y[present])
     stands = np.where(column.anything, np.nan, column.lo)[column.codes]
     some = (hi >= lo)[of]
     return np.where(some, np.fmin(lo[of], stands), np.nan), np.where(
@@ -86,14 +82,6 @@ def discernibility(pair: Pair) -> float:
     return total / float(n) ** 2
 
 
-def average_class_size(sides: TablePair, k: int | None = None) -> float:
-    """Return records over classes, and over k when given (C_avg; 1 is the best partition possible).
-
-    LeFevre et al. (2006), Mondrian.
-    """
-    return sides.n_rows / sides.classes.n_groups / (k or 1)
-
-
 def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     """Return the non-uniform entropy: bits lost about a column as a share of those it held.
 
@@ -108,10 +96,8 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     if column.is_number:
         before = np.concatenate([[0.0], np.cumsum(counts[:m])])
         low, high = _extents(pair, column) if column.stands_in else (column.lo, column.hi)
-        known = np.isfinite(low)
-        first = np.searchsorted(original.values, np.where(known, low, 0.0), "left")
-        last = np.searchsorted(original.values, np.where(known, high, 0.0), "right")
-        mass = np.where(known, before[last] - before[first], 0.0)
+        first, end = places_inside(np.asarray(original.values), low, high)
+        mass = before[end] - before[first]
     else:
         mass = np.array([counts[members].sum() for members in column.members])
     if not column.stands_in:
@@ -119,80 +105,73 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     mass = mass + np.where(column.missing, counts[m], 0.0)[column.codes]
     mass = np.where(column.anything[column.codes], counts.sum(), mass)
     inside = column.stands_in | column.covers(original.codes, column.codes)
-    own = counts[original.codes]
-    lost = np.log2(np.maximum(mass, own) / own)[inside].sum()
-    held = told = -np.log2(own / counts.sum()).sum()
+    same_value = counts[original.codes]
+    lost = np.log2(np.maximum(mass, same_value) / same_value)[inside].sum()
+    bits = released_bits = -np.log2(same_value / counts.sum()).sum()
     if pair.suppressed:
-        there = counts[counts > 0]
-        held = -there @ np.log2(there / counts.sum())
-        lost += held - told
-    return float(lost / held) if held > 0 else 0.0
+        present = counts[counts > 0]
+        bits = -present @ np.log2(present / counts.sum())
+        lost += bits - released_bits
+    return float(lost / bits) if bits > 0 else 0.0
 
 
-def changed_cells(pair: Pair) -> dict[str, Any]:
-    """Return the share of quasi-identifier cells that were changed at all, and that were suppressed.
+def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
+    """Return the share of a column's cells that were changed at all, and that were suppressed.
 
     A row that was left out counts as both.
     """
-    n = max(pair.original.n_rows, 1)
-    changed, suppressed = {}, {}
-    for column in pair.released_quasi:
-        original = column.original
-        gone = original.codes == original.n_values
-        if column.is_number:
-            y = original.numbers
-            lo, hi = column.lo[column.codes], column.hi[column.codes]
-            kept = (lo == y) & (hi == y) & ~column.missing[column.codes]
-        else:
-            only = np.array([m[0] if len(m) == 1 else -1 for m in column.members], np.int64)
-            kept = (only[column.codes] == original.codes) & ~column.missing[column.codes]
-        empty = np.array([label is None for label in column.labels], np.bool_)
-        kept |= gone & empty[column.codes]
-        kept &= ~column.anything[column.codes]
-        hidden = float(column.anything[column.codes].sum())
-        changed[column.name] = 1 - float(kept.sum()) / n
-        suppressed[column.name] = (hidden + pair.suppressed) / n
-    return {"changed": changed, "suppressed": suppressed}
+    n, original, cells = max(pair.original.n_rows, 1), column.original, column.codes
+    if column.is_number:
+        y = original.numbers
+        same = (column.lo[cells] == y) & (column.hi[cells] == y)
+    else:
+        only = np.array([m[0] if len(m) == 1 else -1 for m in column.members], np.int64)
+        same = only[cells] == original.codes
+    same &= ~column.missing[cells]
+    empty = np.array([label is None for label in column.labels], np.bool_)
+    same |= (original.codes == original.n_values) & empty[cells]
+    same &= ~column.anything[cells]
+    hidden = float(column.anything[cells].sum())
+    return {"changed": 1 - float(same.sum()) / n, "suppressed": (hidden + pair.suppressed) / n}
 
 
-def loss_summary(pair: Pair, k: int | None = None) -> dict[str, Any]:
-    """Return every loss of the release."""
-    columns = certainty_penalty(pair)
-    bits = {e.name: entropy_loss(pair, e) for e in pair.released_quasi}
-    edited = changed_cells(pair)
-    return {
-        "ncp": float(np.mean(list(columns.values()))),
-        "discernibility": discernibility(pair),
-        "average_class_size": average_class_size(pair),
-        "c_avg": average_class_size(pair, k) if k else None,
-        "entropy_loss": float(np.mean(list(bits.values()))),
-        "cells_changed": float(np.mean(list(edited["changed"].values()))),
-        "cells_suppressed": float(np.mean(list(edited["suppressed"].values()))),
-        "rows_suppressed": pair.suppressed / pair.original.n_rows,
-        "columns": {
-            name: {
-                "ncp": columns[name],
-                "entropy_loss": bits[name],
-                "changed": edited["changed"][name],
-                "suppressed": edited["suppressed"][name],
+LOSSES = {
+    "ncp": "ncp",
+    "discernibility": None,
+    "average_class_size": None,
+    "c_avg": None,
+    "entropy_loss": "entropy_loss",
+    "cells_changed": "changed",
+    "cells_suppressed": "suppressed",
+    "rows_suppressed": None,
+}
+"""Every loss, and the figure of the columns that it is the mean of."""
+
+
+def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
+    """Return every loss of the release; of rows that are not paired the sizes of groups alone.
+
+    ``average_class_size`` is records over classes, ``c_avg`` the same over `k` (LeFevre et al. 2006,
+    Mondrian; 1 is the best partition possible).
+    """
+    out: dict[str, Any] = dict.fromkeys(LOSSES)
+    columns: dict[str, Any] = {
+        column.name: dict.fromkeys(filter(None, LOSSES.values())) for column in sides.released_quasi
+    }
+    if isinstance(sides, Pair):
+        penalties = certainty_penalty(sides)
+        for column in sides.released_quasi:
+            columns[column.name] = {
+                "ncp": penalties[column.name],
+                "entropy_loss": entropy_loss(sides, column),
+                **changed_cells(sides, column),
             }
-            for name in columns
-        },
-    }
-
-
-def loss_unpaired(sides: TablePair, k: int | None = None) -> dict[str, Any]:
-    """Return `loss_summary` where no cell can be held against its own: sizes of groups, where some are."""
-    size = average_class_size(sides) if sides.risk_model == "classes" else None
-    nothing = dict.fromkeys(("ncp", "entropy_loss", "changed", "suppressed"))
-    return {
-        "ncp": None,
-        "discernibility": None,
-        "average_class_size": size,
-        "c_avg": size / k if size and k else None,
-        "entropy_loss": None,
-        "cells_changed": None,
-        "cells_suppressed": None,
-        "rows_suppressed": None,
-        "columns": {column.name: nothing for column in sides.released_quasi},
-    }
+        for name, figure in LOSSES.items():
+            if figure:
+                out[name] = float(np.mean([losses[figure] for losses in columns.values()]))
+        out["discernibility"] = discernibility(sides)
+        out["rows_suppressed"] = sides.suppressed / sides.original.n_rows
+    if sides.is_paired or sides.risk_model == "classes":
+        size = sides.n_rows / sides.classes.n_groups
+        out |= {"average_class_size": size, "c_avg": size / k if k else None}
+    return out | {"columns": columns}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,10 @@ import numpy.typing as npt
 from ...columns.column import Column
 from ...errors import InputError, ParameterError
 from ...measures import FloatArray, IntArray
+from ...progress import Tell, telling
 from ..attacks.learners import quiet
-from ..design_matrix import design_known, design_released, known_rows, shown_values, true_values
-from ..table_pair import Pair, UnpairedTables, evenly
+from ..design_matrix import design_known, design_released, shown_values, true_values
+from ..table_pair import Pair, TablePair, UnpairedTables, evenly
 
 MAX_ROWS = 10_000
 
@@ -43,12 +44,12 @@ def default_estimators(number: bool, *, random_state: int = 0) -> dict[str, Any]
 
 
 def learning(
-    pair: Pair,
+    sides: TablePair,
     *,
     folds: int = 3,
     estimators: Mapping[str, Any] | None = None,
     random_state: int = 0,
-    progress: Any = None,
+    progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
     """Return cross-validated learning from a released file.
 
@@ -59,9 +60,12 @@ def learning(
     alone. The release was made with the test fold in view; cross-validating a
     pipeline that begins with the method anonymizes the training folds alone.
 
+    Where rows are not paired, all released rows teach. People who took no part are asked about;
+    without any, the members, one fold after the other.
+
     Parameters
     ----------
-    pair : Pair
+    sides : TablePair
         The original and the release.
     folds : int, at least 2
         Number of folds.
@@ -70,6 +74,8 @@ def learning(
         (ridge 1), tree, logistic, naive Bayes and gradient boosting.
     random_state : int
         Deals people, in the order of their values, into folds.
+    progress : callable, optional
+        Called with a line of text before each estimator.
 
     Returns
     -------
@@ -77,92 +83,53 @@ def learning(
         One a column and estimator: errors (numbers) or accuracy (categories)
         for ``release``, ``original`` and ``constant``.
     """
-    rows, pairs = _people(pair)
-    if len(rows) < folds:
-        raise InputError(
-            f"learning is compared in {folds} parts of the people, and there are {len(rows):,}",
-            hint="leave it out (learning=False, --no-learning)",
-        )
     if folds < 2:
         raise ParameterError(f"folds must be at least 2, not {folds}")
-    fold = _deal(len(rows), folds, random_state)
-    training = pairs >= 0
-    whole, released = pair.unchanged, pairs[training]
-    x = design_known(pair.released_quasi, known_rows(whole.released_quasi, rows))
-    x_released = design_released(pair.released_quasi, released)
-    splits = [((fold != f)[training], fold != f, fold == f) for f in range(folds)]
-    out = []
-    for own, after in zip(whole.sensitive, pair.released_sensitive, strict=True):
-        y, z = _responses(own, after)
-        models = _chosen(estimators, own.is_number, random_state)
-        original = x, y[rows]
-        out += _learn(own, models, (x_released, z[released]), original, original, splits, progress)
-    return out
-
-
-def _learn(
-    own: Column,
-    models: Mapping[str, Any],
-    released: tuple[FloatArray, FloatArray],
-    original: tuple[FloatArray, FloatArray],
-    people: tuple[FloatArray, FloatArray],
-    splits: Sequence[tuple[Any, Any, Any]],
-    progress: Any,
-) -> list[dict[str, Any]]:
-    """Return the errors of every model about `people`, averaged over splits.
-
-    A split chooses the rows that are learnt from, released and original, and the people to test on.
-    """
-    out = []
-    for name, model in models.items():
-        if progress:
-            progress(f"learning {own.name}: {name}")
-        parts = [
-            _one_fold(
-                model,
-                own.is_number,
-                (released[0][shown], released[1][shown]),
-                (original[0][train], original[1][train]),
-                people[0][test],
-                people[1][test],
+    quasi, members, strangers = sides.released_quasi, sides.members, None
+    if isinstance(sides, Pair):
+        members = sides.unchanged.members
+        rows, pairs = _people(sides)
+        if len(rows) < folds:
+            raise InputError(
+                f"learning is compared in {folds} parts of the people, and there are {len(rows):,}",
+                hint="leave it out (learning=False, --no-learning)",
             )
-            for shown, train, test in splits
-        ]
-        out.append(_summary(own, name, parts))
-    return out
-
-
-def learning_apart(
-    tables: UnpairedTables, *, folds: int = 3, random_state: int = 0, progress: Any = None
-) -> list[dict[str, Any]]:
-    """Return `learning` where rows are not paired: from all released rows, and from the original's.
-
-    Both are asked about people who took no part. Without any, both are asked about one fold of
-    the members after the other, which the original's learners have not seen; the release was
-    made with all of them in view.
-    """
-    quasi, strangers = tables.released_quasi, tables.strangers
-    released = evenly(np.argsort(tables.records.labels, kind="stable"), MAX_ROWS)
-    rows = tables.members.some(MAX_ROWS)
-    x_released = design_released(quasi, released)
-    x = design_known(quasi, tables.members.known(quasi, rows))
+        released = pairs[pairs >= 0]
+    else:
+        assert isinstance(sides, UnpairedTables)
+        rows, strangers = members.some(MAX_ROWS), sides.strangers
+        released = evenly(np.argsort(sides.records.labels, kind="stable"), MAX_ROWS)
+    fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(folds, len(rows)))
     every = slice(None)
-    fold = _deal(len(rows), min(folds, len(rows)), random_state)
     splits: list[tuple[Any, Any, Any]] = [
-        (every, (fold != f) | (len(rows) < 2), fold == f) for f in np.unique(fold)
+        ((fold != f)[pairs >= 0] if sides.is_paired else every, (fold != f) | (len(rows) < 2), fold == f)
+        for f in np.unique(fold)
     ]
+    x_released, x = design_released(quasi, released), design_known(quasi, members.known(quasi, rows))
+    tested, tested_rows, x_tested = members, rows, x
     if strangers is not None:
-        others = strangers.some(MAX_ROWS)
-        x_others = design_known(quasi, strangers.known(quasi, others))
-        splits = [(every, every, every)]
+        tested, tested_rows, splits = strangers, strangers.some(MAX_ROWS), [(every, every, every)]
+        x_tested = design_known(quasi, strangers.known(quasi, tested_rows))
     out = []
-    for j, (own, after) in enumerate(zip(tables.sensitive, tables.released_sensitive, strict=True)):
-        y, z = _responses(own, after)
-        people = original = x, y[rows]
-        if strangers is not None:
-            people = x_others, _numbers(strangers.sensitive[j])[others]
-        models = default_estimators(own.is_number, random_state=random_state)
-        out += _learn(own, models, (x_released, z[released]), original, people, splits, progress)
+    for j, (column, after) in enumerate(zip(members.sensitive, sides.released_sensitive, strict=True)):
+        codes, values = shown_values(column, after)
+        z = (values[codes] if column.is_number else codes.astype(np.float64))[released]
+        y = true_values(column, rows).astype(np.float64)
+        y_tested = true_values(tested.sensitive[j], tested_rows).astype(np.float64)
+        for name, model in _chosen(estimators, column.is_number, random_state).items():
+            progress(f"learning {column.name}: {name}")
+            parts = [
+                _one_fold(
+                    model,
+                    column.is_number,
+                    (x_released[shown], z[shown]),
+                    (x[train], y[train]),
+                    x_tested[test],
+                    y_tested[test],
+                )
+                for shown, train, test in splits
+            ]
+            out.append(_summary(column, name, parts))
     return out
 
 
@@ -175,12 +142,6 @@ def _people(pair: Pair) -> tuple[IntArray, IntArray]:
     return rows, at[rows]
 
 
-def _deal(n: int, folds: int, random_state: int) -> IntArray:
-    """Return a balanced fold for each of n ordered rows."""
-    fold = np.arange(n) % folds
-    return np.random.default_rng(random_state).permutation(fold)
-
-
 def _chosen(
     estimators: Mapping[str, Any] | None, number: bool, random_state: int
 ) -> dict[str, Any]:
@@ -191,36 +152,25 @@ def _chosen(
     return {name: model for name, model in estimators.items() if is_classifier(model) != number}
 
 
-def _responses(own: Column, after: Column) -> tuple[FloatArray, FloatArray]:
-    """Return the true and the released target; categories as the original's codes."""
-    codes, values = shown_values(own, after)
-    shown = values[codes] if own.is_number else codes.astype(np.float64)
-    return _numbers(own), shown
-
-
-def _numbers(own: Column) -> FloatArray:
-    return true_values(own).astype(np.float64)
-
-
 Sample = tuple[FloatArray, FloatArray]
 
 
 def _one_fold(
-    model: Any, number: bool, shown: Sample, true: Sample, asked: FloatArray, y: FloatArray
+    model: Any, number: bool, shown: Sample, true: Sample, people: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the truth and predictions of a test fold: learnt from the release, the original, nothing."""
-    known = np.isfinite(y)
-    guesses = {"truth": y[known]}
+    is_known = np.isfinite(y)
+    guesses = {"truth": y[is_known]}
     for name, (x, z) in (("release", shown), ("original", true)):
         rows = np.isfinite(z)
-        guesses[name] = _predict(model, x[rows], z[rows], asked[known])
+        guesses[name] = _predict(model, x[rows], z[rows], people[is_known])
     z = true[1][np.isfinite(true[1])]
     if number:
         constant = float(z.mean()) if len(z) else 0.0
     else:
         values, counts = np.unique(z, return_counts=True)
         constant = float(values[counts.argmax()]) if len(values) else 0.0
-    guesses["constant"] = np.full(int(known.sum()), constant)
+    guesses["constant"] = np.full(int(is_known.sum()), constant)
     return guesses
 
 
@@ -242,13 +192,13 @@ def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
     what that leaves out; ``relative_mae`` is the mean absolute error over the
     mean absolute truth; ``r2`` may be negative.
     """
-    away = np.abs(guess - truth)
+    misses = np.abs(guess - truth)
     nonzero = truth != 0
     size, spread = float(np.abs(truth).mean()), float(((truth - truth.mean()) ** 2).sum())
     return {
-        "mape": float((away[nonzero] / np.abs(truth[nonzero])).mean()) if nonzero.any() else None,
-        "relative_mae": float(away.mean()) / size if size > 0 else None,
-        "r2": 1 - float((away**2).sum()) / spread if spread > 0 else None,
+        "mape": float((misses[nonzero] / np.abs(truth[nonzero])).mean()) if nonzero.any() else None,
+        "relative_mae": float(misses.mean()) / size if size > 0 else None,
+        "r2": 1 - float((misses**2).sum()) / spread if spread > 0 else None,
         "zero_share": float(1 - nonzero.mean()),
     }
 
@@ -257,18 +207,17 @@ def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str
     """Return the averages over the folds."""
     out: dict[str, Any] = {"target": column.name, "estimator": name, "folds": len(parts)}
     for source in ("release", "original", "constant"):
-        if column.is_number:
-            found = [errors(p["truth"], p[source]) for p in parts if len(p["truth"])]
-        else:
-            found = [
-                {"accuracy": float((p["truth"] == p[source]).mean())}
-                for p in parts
-                if len(p["truth"])
-            ]
-        out[source] = {key: _mean([f[key] for f in found]) for key in (found[0] if found else {})}
+        by_fold = [
+            errors(p["truth"], p[source])
+            if column.is_number
+            else {"accuracy": float((p["truth"] == p[source]).mean())}
+            for p in parts
+            if len(p["truth"])
+        ]
+        out[source] = {key: _mean([f[key] for f in by_fold]) for key in (by_fold[0] if by_fold else {})}
     return out
 
 
 def _mean(values: list[Any]) -> float | None:
-    known = [v for v in values if v is not None]
-    return float(np.mean(known)) if known else None
+    present = [v for v in values if v is not None]
+    return float(np.mean(present)) if present else None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...measures import FloatArray, group
+from ...columns.column import Column
+from ...measures import Counts, FloatArray, Groups
 from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
+from .distributions import places_inside
 
 COLUMNS, WIDTH = 2, 0.3
 """Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
@@ -18,8 +21,6 @@ FLOOR = 0.001
 """Of the table: smaller answers are judged as if they were as large."""
 BINS, SMALLEST = 10, 30
 """Ranges that a number is grouped by, and people of a group that is asked about."""
-_TABLE = 1 << 22
-"""Largest table of combinations that is counted directly."""
 
 
 def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -39,15 +40,13 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
     """Return the share of each released cell that a condition asks for, its values taken as even."""
     if not column.is_number:
         return column.shares @ chosen
-    values = column.original.values
-    wanted = values[chosen[:-1]]
-    known = np.isfinite(column.lo)
-    ends = [np.where(known, e, 0.0) for e in (column.lo, column.hi)]
-    total = np.searchsorted(values, ends[1], "right") - np.searchsorted(values, ends[0], "left")
-    hit = np.searchsorted(wanted, ends[1], "right") - np.searchsorted(wanted, ends[0], "left")
-    point = (column.middle >= wanted[0]) & (column.middle <= wanted[-1])
-    share = np.where(total > 0, hit / np.maximum(total, 1), point)
-    return np.where(known, share, 0.0)
+    wanted = column.original.values[chosen[:-1]]
+    first, end = places_inside(column.original.values, column.lo, column.hi)
+    first_wanted, end_wanted = places_inside(wanted, column.lo, column.hi)
+    # a range without any original value counts by its middle
+    at_middle = (column.middle >= wanted[0]) & (column.middle <= wanted[-1]) & np.isfinite(column.lo)
+    share = (end_wanted - first_wanted) / np.maximum(end - first, 1)
+    return np.where(end > first, share, at_middle)
 
 
 def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
@@ -72,16 +71,19 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
     if not usable:
         return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
-    joint = _JointCounts(pair)
+
+    @cache
+    def joint(released: bool, picked: tuple[int, ...]) -> Counts:
+        columns = [pair.released_quasi[j] for j in picked]
+        return _joint_counts([c.codes if released else c.whole.codes for c in columns])
+
     errors = []
     for _ in range(n_queries):
         picked = sorted(generator.choice(usable, min(COLUMNS, len(usable)), replace=False).tolist())
         wanted = [_condition(pair.released_quasi[j], generator) for j in picked]
-        exact = joint.original(picked, wanted)
-        guess = joint.released(
-            picked,
-            [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)],
-        )
+        shares = [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)]
+        exact = _fitting(joint(False, tuple(picked)), wanted)
+        guess = _fitting(joint(True, tuple(picked)), shares) * pair.people_per_row
         errors.append(abs(guess - exact) / max(exact, FLOOR * pair.original.n_rows))
     return {
         "mean": float(np.mean(errors)),
@@ -91,45 +93,18 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     }
 
 
-class _JointCounts:
-    """Counts of rows by the columns of a query, kept for the next query of the same columns."""
-
-    def __init__(self, pair: TablePair) -> None:
-        self._pair = pair
-        self._cells: dict[tuple[bool, tuple[int, ...]], tuple[list[Any], FloatArray]] = {}
-
-    def original(self, picked: list[int], wanted: list[npt.NDArray[Any]]) -> float:
-        """Return how many original rows fit."""
-        return self._sum(False, picked, wanted)
-
-    def released(self, picked: list[int], shares: list[FloatArray]) -> float:
-        """Return how many people fit by the release, its cells counting by their shares."""
-        return self._sum(True, picked, shares) * self._pair.people_per_row
-
-    def _sum(self, released: bool, picked: list[int], shares: list[npt.NDArray[Any]]) -> float:
-        key = (released, tuple(picked))
-        if key not in self._cells:
-            columns = [self._pair.released_quasi[j] for j in picked]
-            codes = [c.codes if released else c.whole.codes for c in columns]
-            self._cells[key] = _counted(codes, len(codes[0]))
-        codes, total = self._cells[key]
-        for cells, share in zip(codes, shares, strict=True):
-            total = total * share[cells]
-        return float(total.sum())
+def _joint_counts(codes: Sequence[npt.NDArray[Any]]) -> Counts:
+    """Count the rows by their codes in one column or in two; of one column each code stands twice."""
+    n_codes = [int(column.max()) + 1 for column in codes]
+    return Counts.from_codes(Groups(codes[0], np.arange(n_codes[0])), codes[-1], n_codes[-1])
 
 
-def _counted(codes: list[npt.NDArray[Any]], n_rows: int) -> tuple[list[Any], FloatArray]:
-    """Return the distinct combinations of codes, column by column, and how often each occurs."""
-    shape = tuple(int(c.max()) + 1 for c in codes)
-    if prod(shape) > _TABLE:
-        made = group(codes, n_rows)
-        return [c[made.first] for c in codes], made.sizes.astype(np.float64)
-    keys = np.zeros(n_rows, np.int64)
-    for column, width in zip(codes, shape, strict=True):
-        keys = keys * width + column
-    counts = np.bincount(keys, minlength=prod(shape))
-    cells = np.flatnonzero(counts)
-    return list(np.unravel_index(cells, shape)), counts[cells].astype(np.float64)
+def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
+    """Return how many rows fit a query that asks for a share of each code."""
+    total = joint.counts.astype(np.float64)
+    for codes, share in zip((joint.groups, joint.values), shares, strict=False):
+        total = total * share[codes]
+    return float(total.sum())
 
 
 def group_queries(
@@ -144,23 +119,22 @@ def group_queries(
     """
     errors: dict[str, float] = {}
     classes = pair.classes
-    for own, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
-        if not own.is_number:
+    for original, released in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
+        if not original.is_number:
             continue
-        y = own.numbers
-        z = shown.numbers
-        y_known, z_known = np.isfinite(y), np.isfinite(z)
-        y, z = np.where(y_known, y, 0.0), np.where(z_known, z, 0.0)
+        y, z = original.numbers, released.numbers
+        in_y, in_z = np.isfinite(y), np.isfinite(z)
+        y, z = np.where(in_y, y, 0.0), np.where(in_z, z, 0.0)
         w = np.ones(len(y)) if before is None else before
         v = np.ones(len(z)) if after is None else after
         sums = np.bincount(classes.labels, v * z, classes.n_groups)
-        sizes = np.bincount(classes.labels, v * z_known, classes.n_groups)
+        sizes = np.bincount(classes.labels, v * in_z, classes.n_groups)
         for column in pair.released_quasi:
             by_value = [
                 np.bincount(column.whole.codes, part, column.whole.n_values + 1)
-                for part in (w * y, w * y_known, y_known)
+                for part in (w * y, w * in_y, in_y)
             ]
-            found = []
+            misses = []
             for chosen in _parts(column):
                 total, people, n = (float(part[chosen].sum()) for part in by_value)
                 if n < SMALLEST or total == 0:
@@ -169,9 +143,9 @@ def group_queries(
                 share = _overlap(column, chosen)[column.codes[classes.first]]
                 weight = float((share * sizes).sum())
                 guess = float((share * sums).sum()) / weight if weight > 0 else 0.0
-                found.append(abs(guess - truth) / abs(truth))
-            if found:
-                errors[f"{own.name} by {column.name}"] = float(np.mean(found))
+                misses.append(abs(guess - truth) / abs(truth))
+            if misses:
+                errors[f"{original.name} by {column.name}"] = float(np.mean(misses))
     return {"mean": float(np.mean(list(errors.values()))) if errors else None, "by": errors}
 
 
@@ -219,23 +193,22 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     if after is None:
         return None
     columns: dict[str, dict[str, Any]] = {}
-    for own, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
-        if own.is_number and shown.is_number:
-            columns[own.name] = _numbers((own.numbers, before), (shown.numbers, after))
-        elif not own.is_number:
-            codes, m = shown.codes_in(own, unknown=own.n_values), own.n_values + 1
-            columns[own.name] = _shares(_share(own.codes, before, m), _share(codes, after, m))
+    for original, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
+        name, m = original.name, original.n_values + 1
+        if original.is_number and shown.is_number:
+            columns[name] = _numbers((original.numbers, before), (shown.numbers, after))
+        elif not original.is_number:
+            mass = np.bincount(shown.codes_in(original, unknown=m - 1), after, m)
+            columns[name] = _shares(original, before, mass, after)
     for column in pair.released_quasi:
-        own = column.whole
         if column.name == weights:
             continue
-        if own.is_number:
-            told = _expected(column)[column.codes]
-            columns[column.name] = _numbers((own.numbers, before), (told, after))
+        if column.is_number:
+            expected = _expected(column)[column.codes]
+            columns[column.name] = _numbers((column.whole.numbers, before), (expected, after))
         else:
             mass = np.bincount(column.codes, after, column.n_cells) @ column.shares
-            was = _share(own.codes, before, own.n_values + 1)
-            columns[column.name] = _shares(was, np.asarray(mass) / after.sum())
+            columns[column.name] = _shares(column.whole, before, mass, after)
     return {
         "weight": weights,
         "people": {"original": float(before.sum()), "release": float(after.sum())},
@@ -254,32 +227,29 @@ def released_weights(pair: Pair, weights: str) -> FloatArray | None:
     return pair.released.column(weights, kind="numeric").numbers[pair.released_rows]
 
 
-def _expected(column: Any) -> FloatArray:
+def _expected(column: ReleasedColumn) -> FloatArray:
     """Return the mean of the original values inside each cell of numbers, each value once; NaN for missing."""
     values = np.asarray(column.whole.values, np.float64)
     sums = np.append(0.0, np.cumsum(values))
-    known = np.isfinite(column.lo)
-    lo = np.searchsorted(values, np.where(known, column.lo, 0.0), "left")
-    hi = np.searchsorted(values, np.where(known, column.hi, 0.0), "right")
-    inside = hi - lo
-    mean = (sums[hi] - sums[lo]) / np.maximum(inside, 1)
-    return np.where(known, np.where(inside > 0, mean, column.middle), np.nan)
+    first, end = places_inside(values, column.lo, column.hi)
+    mean = (sums[end] - sums[first]) / np.maximum(end - first, 1)
+    return np.where(np.isfinite(column.lo), np.where(end > first, mean, column.middle), np.nan)
 
 
 def _numbers(
     before: tuple[FloatArray, FloatArray], after: tuple[FloatArray, FloatArray]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {"kind": "number", "total": {}, "mean": {}}
+    """Return the weighted total and mean of numbers, before and after."""
+    out: dict[str, Any] = {"kind": "number", "total": {}, "mean": {}}
     for side, (y, w) in (("original", before), ("release", after)):
-        known = np.isfinite(y)
-        total, people = float((w[known] * y[known]).sum()), float(w[known].sum())
-        found["total"][side], found["mean"][side] = total, total / people if people else None
-    return found
+        present = np.isfinite(y)
+        total, people = float((w[present] * y[present]).sum()), float(w[present].sum())
+        out["total"][side], out["mean"][side] = total, total / people if people else None
+    return out
 
 
-def _share(codes: Any, weights: FloatArray, m: int) -> FloatArray:
-    return np.bincount(codes, weights, m) / weights.sum()
-
-
-def _shares(before: FloatArray, after: FloatArray) -> dict[str, Any]:
-    return {"kind": "categories", "largest_change": float(np.abs(after - before).max(initial=0.0))}
+def _shares(original: Column, before: FloatArray, mass: npt.NDArray[Any], after: FloatArray) -> dict[str, Any]:
+    """Return the largest change of a weighted share; `mass` are the released weights by category."""
+    shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
+    changes = np.abs(mass / after.sum() - shares)
+    return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}
