@@ -492,7 +492,7 @@ MUTANTS = (
       'return "at least" if self.lowest_is_worst else "at most"', 'return "at most"',
       "report/test_verdict.py::test_diversity_is_a_least_and_never_a_most"),
     M("what nothing bounds is green", "report/verdict.py",
-      "bool(verdicts) and not loud and", "bool(verdicts) and",
+      "bool(judged) and not loud and", "bool(judged) and",
       "report/test_verdict.py::test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green"),
     M("pseudonyms of people need no unit", "columns/roles.py",
       "repeats = repeated(table, keys) or", "repeats = repeated(table, keys) and",

@@ -513,6 +513,7 @@ SAYS = {
     "report": "protect audit",
     "workflow": "protect",
     "workflow/methods.py": "protect frontier",
+    "workflow/options.toml/apply": "apply",
     "workflow/options.toml/audit": "audit",
     "workflow/options.toml/frontier": "frontier",
     "studio/worker_client.py": "protect",
@@ -529,7 +530,6 @@ NO_OPTIONS = {
     ("datasets.py", "--download"),
     ("cli/__init__.py", "--version"),
     ("cli/app.py", "--version"),
-    ("cli/start.py", "--schema-out"),
     ("workflow/options.py", "--no"),
 }
 """What stands before every command, a flag that is declared there, and the beginning of others."""

@@ -15,6 +15,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.audit.attacks.class_risk import other_columns
 from hedgerow.io.read import read
+from hedgerow.notation import percent
 from hedgerow.report.page import render
 from tests.audit.conftest import people_of
 
@@ -241,8 +242,12 @@ def test_the_surest_attack_stands_beside_the_cap(made):
         key=lambda a: a["over_control_interval"][0],
     )
     assert surest["over_control_interval"][0] > 0
-    assert f"attacks, {surest['attack']} ({surest['learner']}; {surest['target']}), succeeds" in page
-    assert "The surest of" not in page_of(audit, release, audience="recipient")
+    told = page[page.index("What can an intruder do?") : page.index("What is it still good for?")]
+    reached, control = (percent(surest[side], 0) for side in ("success", "control"))
+    assert (surest["attack"], surest["learner"]) == ("predicate singling out", "group and value")
+    assert "Somebody who knows a person&#39;s exact pay or ill can still find that row: " in told
+    assert f"{reached} of the attempts succeed, and {control} of those on people who are not" in told
+    assert "can still find that row" not in page_of(audit, release, audience="recipient")
 
 
 def test_disclosure_has_one_scale(made):

@@ -192,7 +192,7 @@ def test_altered_records_are_told_by_linkage_and_not_by_classes():
     audit = hr.audit(people, release, attacks=False, learning=False).to_dict()
     page = render(audit, plan=release.plan, checks=release.checks)
     linked = f"{100 * audit['risk']['linkage']['highest']:.1f}%"
-    for part in ("finds the person&#39;s record", linked, "(DLD)", "(PLD)", "noise addition"):
+    for part in ("finds the person's record", linked, "(DLD)", "(PLD)", "noise addition"):
         assert part in page
     for part in ("k, the smallest group", "What the groups give away", "records in the group"):
         assert part not in page

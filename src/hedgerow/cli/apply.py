@@ -9,41 +9,15 @@ from ..files import SUFFIXES
 from ..key import Key
 from ..plan import Plan
 from ..progress import cautions
-from ..workflow.options import (
-    ENGINE,
-    ESCAPE,
-    JSON,
-    KEEP_ORDER,
-    PARTS,
-    READING,
-    RESTART,
-    Option,
-    plan_read_as,
-)  # fmt: skip
+from ..workflow.options import ENGINE, READING, RESTART, plan_read_as, rows
 from .command import Options, command
 from .console import as_json, explain_engine, note, say, warn, working
 from .outputs import is_stream, new_file, sent
 
 
 @command(
-    Option(
-        "out",
-        str,
-        "File to write, .csv, .parquet, .feather, .jsonl, .sav, .dta, .xpt or .xlsx; it must not "
-        "exist. -: stdout. With --parts: folder to write.",
-    ),
-    Option("force", bool, "Replace an existing file, or folder of parts."),
-    ESCAPE,
-    KEEP_ORDER,
-    PARTS,
-    Option("key_file", str, "For plans of rr: the steward's key, to repeat its draws."),
-    Option(
-        "unseen",
-        str,
-        "Cells outside the plan's cells: error, suppress (*), or count them and say so. Default: error.",
-    ),
+    *rows("apply"),
     *READING,
-    JSON,
     *ENGINE,
     *RESTART,
     plan=("PLAN", "The plan.json of a release."),
@@ -95,7 +69,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
     for text in warnings:
         warn(text)
     with sent(options["out"], applied.source.suffix) as out:
-        applied.write(out, force=force, **options.pick([ESCAPE]))
+        applied.write(out, force=force, **options.pick(["escape"]))
     if options.get("json"):
         as_json(
             {

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
-from ..workflow.options import ENGINE, JSON, READING, SCHEMA, TABLES, Option, plan_read_as, rows
+from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
 from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
@@ -21,7 +21,6 @@ OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
 
 @command(
     *OPTIONS,
-    tables=TABLES,
     source=("ORIGINAL", "The table before."),
     release=(
         "RELEASED",
@@ -140,12 +139,8 @@ PAIRED = {
 
 
 @command(
-    Option("columns", list, "Columns to compare, in the order in which an intruder learns them."),
-    Option("known", int, "How many of them the intruder knows; half, rounded up, by default."),
-    Option("records", int, "Link at most this many records, drawn at random; 20000 by default."),
-    Option("random_state", int, "Draws the records to link; 0 by default."),
+    *rows("score"),
     *READING,
-    JSON,
     original=("ORIGINAL", f"The table before masking: {FORMATS}."),
     masked=("MASKED", "The masked file, or the folder of a release."),
 )

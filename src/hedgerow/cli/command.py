@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,33 +16,20 @@ from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
 from ..workflow.methods import MASKING, MASKING_PANEL
-from ..workflow.options import Option, fits, schema_from, split
+from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
 from .console import set_loudness
 from .outputs import received
 
-ConfigFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--config",
-        metavar="FILE",
-        show_default=False,
-        help="TOML file with any of these options under their names.",
-    ),
-]
-"""The option that every command with many options takes."""
-
-LOUDNESS = (
-    Option("quiet", bool, "Say nothing but results, warnings and errors.", ("-q",)),
-    Option("verbose", bool, "Say every step and how long it took.", ("-v",)),
-)
-"""What every command takes."""
+CONFIG = Option("config", Path, "TOML file with any of these options under their names.")
+"""The option that every command with many options takes; no file may name another one."""
+LOUDNESS = rows("loudness")
+"""The options that every command takes."""
 
 FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
 """The files that a command reads."""
 
 TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
 """The table that a command is about; it may stand in the TOML file instead."""
-
 
 
 class Options(dict[str, Any]):
@@ -82,8 +69,9 @@ _KINDS = {
     float: ("NUMBER", "a number"),
     list: ("LIST", "a list of text"),
     bool: (None, "true or false"),
+    Path: ("FILE", "a file"),
 }
-"""How values of a type are called, in help texts and in messages."""
+"""The name of each type in help texts and in messages."""
 
 
 def _parser(kind: type, words: str) -> Callable[[str], Any]:
@@ -204,24 +192,19 @@ class Panelled(TyperCommand):
 
 
 def command(
-    *options: Option,
-    tables: Sequence[str] = (),
-    config: bool = True,
-    **arguments: tuple[str, str],
+    *options: Option, config: bool = True, **arguments: tuple[str, str]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that gives a function that takes `options` the signature of these options.
 
     Parameters
     ----------
     *options : Option
-    tables : sequence of str
-        Further keys that the TOML file may hold.
     config : bool
         Whether the command takes a TOML file.
     **arguments : tuple of str
         By the name of a parameter: what stands for it in the usage line, and what it is.
     """
-    rows = {row.name: row for row in (*options, *LOUDNESS)}
+    by_name = {row.name: row for row in (*options, *LOUDNESS)}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         _ARGUMENTS[function.__name__] = arguments
@@ -231,20 +214,15 @@ def command(
             argument = typer.Argument(metavar=metavar)
             kind = signature[name].annotation
             parameters.append(signature[name].replace(annotation=Annotated[kind, argument]))
-        if config:
-            by_name = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(
-                inspect.Parameter("config", by_name, default=None, annotation=ConfigFile)
-            )
-        parameters += map(parameter, rows.values())
-        if any(row.panel == MASKING_PANEL for row in rows.values()):
+        parameters += map(parameter, [CONFIG, *by_name.values()] if config else by_name.values())
+        if any(row.panel == MASKING_PANEL for row in options):
             parameters += map(_page, _PAGES)
 
         @functools.wraps(function)
         def run(config: Path | None = None, **values: Any) -> Any:
             paths = {name: received(values[name]) for name in arguments}
-            flags = {name: value for name, value in values.items() if name in rows}
-            return function(**paths, options=merged(flags, config, rows, tables))
+            flags = {name: value for name, value in values.items() if name in by_name}
+            return function(**paths, options=merged(flags, config, by_name))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -254,27 +232,26 @@ def command(
 
 
 def merged(
-    flags: Mapping[str, Any], config: Path | None, rows: Mapping[str, Option], tables: Sequence[str]
+    flags: Mapping[str, Any], config: Path | None, by_name: Mapping[str, Option]
 ) -> Options:
     """Return the options of a TOML file, overridden by flags; lists are split at commas.
 
     A list of the TOML file holds names as they are, with their commas.
     """
-    values = _config(config, rows, tables) if config is not None else {}
+    values = _config(config, by_name) if config is not None else {}
     flags = {name: value for name, value in flags.items() if value is not None and value != []}
-    texts = {*flags, *(name for name, value in values.items() if isinstance(value, str))}
-    values |= flags
-    set_loudness(bool(values.pop("quiet", False)), bool(values.pop("verbose", False)))
-    options = Options(values)
+    options = Options(values | flags)
     options.config = config
-    for name in options.keys() & texts & rows.keys():
-        if rows[name].type is list:
-            options[name] = split(options[name])
+    set_loudness(bool(options.pop("quiet", False)), bool(options.pop("verbose", False)))
+    for name, value in options.items():
+        is_text = name in flags or isinstance(value, str)
+        if is_text and name in by_name and by_name[name].type is list:
+            options[name] = split(value)
     return options
 
 
-def _config(path: Path, rows: Mapping[str, Option], tables: Sequence[str]) -> dict[str, Any]:
-    """Return what a TOML file holds; ParameterError names every key at fault."""
+def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
+    """Return the options of a TOML file; ParameterError names every key at fault."""
     text = read_text(path, "the config", ParameterError)
     try:
         data = tomllib.loads(text)
@@ -283,15 +260,17 @@ def _config(path: Path, rows: Mapping[str, Option], tables: Sequence[str]) -> di
     except RecursionError:
         raise ParameterError(f"the config {path} is nested too deeply") from None
     values, faults = {}, []
-    names = [*rows, *tables]
+    # a command that takes a schema takes its tables, a column each, in this file alone
+    tables = TABLES if "schema" in by_name else ()
+    names = [*by_name, *tables]
     for key, value in data.items():
         name = key.replace("-", "_")
         if name not in names:
             faults.append(f"{key!r}{did_you_mean(name, names)}")
         elif name in tables and isinstance(value, Mapping):
             values[name] = value
-        elif name in rows and not fits(value, rows[name].type):
-            faults.append(f"{key!r} must be {_KINDS[rows[name].type][1]}")
+        elif name in by_name and not fits(value, by_name[name].type):
+            faults.append(f"{key!r} must be {_KINDS[by_name[name].type][1]}")
         else:
             values[name] = value
     if faults:

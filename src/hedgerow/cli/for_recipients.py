@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..files import private_file
-from ..workflow.options import JSON, Option
+from ..workflow.options import rows
 from .command import Options, command
 from .console import as_json, say, table, working
 from .outputs import new_file
@@ -17,13 +17,7 @@ _MOST_ROWS = 40
 
 
 @command(
-    Option("parameters", str, "public.json, where SOURCE is a table and not a release folder."),
-    Option("by", list, "Columns to count by; by default every randomized and sensitive column."),
-    Option("cube", bool, "Count by every combination of the columns."),
-    Option("estimator", str, "For the full table: em, projection or inversion."),
-    Option("level", float, "Level of the intervals. Default: 0.95."),
-    Option("out", str, "File to write, .csv or .parquet; it must not exist."),
-    JSON,
+    *rows("reconstruct"),
     source=("SOURCE", "A release folder, or its table."),
 )
 def reconstruct(source: str, options: Options) -> None:
@@ -74,7 +68,7 @@ def _cell(value: Any) -> str:
 
 
 @command(
-    JSON,
+    *rows("json"),
     config=False,
     model=("MODEL", "The model.json of a release."),
     release=("RELEASE", "The released table."),

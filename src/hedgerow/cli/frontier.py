@@ -10,7 +10,7 @@ from ..errors import ParameterError
 from ..methods.estimator import TRIED
 from ..notation import figure
 from ..workflow import methods
-from ..workflow.options import SCHEMA, TABLES, rows
+from ..workflow.options import SCHEMA, rows
 from .command import TABLE, Options, command
 from .console import as_json, say, warn, working
 from .outputs import PICTURE, POINTS, check_distinct, new_file
@@ -26,7 +26,7 @@ _NAMES = {row.name for row in OWN}
 METHOD = tuple(row for row in methods.OPTIONS if row.name not in _NAMES)
 
 
-@command(*SCHEMA, *OWN, *METHOD, tables=TABLES, source=TABLE)
+@command(*SCHEMA, *OWN, *METHOD, source=TABLE)
 def frontier(options: Options, source: str | None = None) -> None:
     """Try many settings and show what each gives away and keeps.
 

@@ -14,7 +14,7 @@ from ..profiles import Profile
 from ..progress import cautions
 from ..validation import DAY, check
 from ..workflow import methods
-from ..workflow.options import DATE, ENGINE, SAMPLE, TABLES
+from ..workflow.options import ENGINE
 from ..workflow.request import CHOICE, OPTIONS, WRITING
 from .command import TABLE, Options, command
 from .console import as_json, explain_engine, note, say, warn, working
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from . import heavy
 
 
-@command(*OPTIONS, tables=TABLES, source=TABLE)
+@command(*OPTIONS, source=TABLE)
 def protect(options: Options, source: str | None = None) -> None:
     """Protect a table and write it as a verified release folder.
 
@@ -160,7 +160,7 @@ def _measure(
     start = monotonic()
     try:
         with working("measuring") as progress:
-            session.measure(progress=progress, **measured, **options.pick((SAMPLE, DATE)))
+            session.measure(progress=progress, **measured, **options.pick(("sample", "date")))
         if measured.get("inference", measured["attacks"]):  # the release itself was made before
             note(f"Measuring took {monotonic() - start:.1f} s, apart from protecting.")
     except Cancelled:

@@ -12,7 +12,7 @@ from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
-from ..workflow.options import JSON, READING, SHEET, Option
+from ..workflow.options import READING, rows
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
 from .command import FORMATS, Options, command
@@ -27,11 +27,7 @@ SENSITIVE, IDENTIFIERS = ("income", "assets"), ("person_id", "postcode")
 PEOPLE, K, MOST = 10_000, 10, 0.5
 
 
-@command(
-    Option("out", str, "Folder to write. Default: demo."),
-    Option("json", bool, "Print what was reached as JSON."),
-    config=False,
-)
+@command(*rows("demo"), config=False)
 def demo(options: Options) -> None:
     """Protect 10,000 made people and say what was reached.
 
@@ -99,19 +95,7 @@ def _sentences(session: heavy.Session) -> list[str]:
     ]
 
 
-@command(
-    Option(
-        "save",
-        str,
-        "Write the proposed schema to this TOML file, to correct and use by protect --schema. Default: "
-        "people.schema.toml for people.csv, where roles alone do not say everything.",
-        ("--schema-out",),
-    ),
-    *READING,
-    SHEET,
-    JSON,
-    source=("FILE", f"{FORMATS}; - for standard input."),
-)
+@command(*rows("inspect"), *READING, source=("FILE", f"{FORMATS}; - for standard input."))
 def inspect(source: str, options: Options) -> None:
     """Show a table's columns; propose a role and a kind for each.
 
@@ -162,7 +146,9 @@ def _saved_proposal(path: Path, text: str) -> Path | None:
     return None
 
 
-@command(JSON, name=("NAME", "One of them, or a .toml file of your own, to see what it asks."))
+@command(
+    *rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks.")
+)
 def profiles(options: Options, name: str | None = None) -> None:
     """List the standards for --profile, or what one asks."""
     listed = [Profile.load(each) for each in ([name] if name else Profile.names())]
@@ -185,8 +171,7 @@ def profiles(options: Options, name: str | None = None) -> None:
 
 
 @command(
-    Option("port", int, "Port on 127.0.0.1. Default: one that is free."),
-    Option("browser", bool, "Open the address in the browser. Default: yes."),
+    *rows("studio"),
     source=("FILE", "A table to begin with; another can be chosen in the page."),
 )
 def studio(options: Options, source: str | None = None) -> None:

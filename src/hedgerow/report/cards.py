@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
+
+from markupsafe import Markup
 
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent
@@ -17,7 +19,9 @@ FEW = 0.01
 """The most that a learner may explain of an original that counts as teaching it nothing."""
 HALF = 0.5
 """A share of what models learn below which the page's second colour changes."""
-_MASKED_ALONE = (
+MOST_FACTS, MOST_ROWS = 3, 6
+"""Figures and pairs of bars that fit on a card of a telephone."""
+_MASKED_ALONE = Markup(
     "Not measured: the method altered values, so groups of equal cells say nothing. Give the original, "
     "and people are linked with their records."
 )
@@ -31,26 +35,26 @@ class Card:
 
     Parameters
     ----------
-    title : str
-        The question.
-    tone : {"good", "open", "bad"}
-        Bad where a promise does not hold or a standard is not met; open where risk is told, which
-        is never called safe.
-    say : sequence of (str, bool)
-        The answer in pieces; True for those that stand out.
+    say : str
+        The answer as HTML; the figures in it are bold.
     drawing : str
         SVG, or nothing.
     notes : sequence of str
     facts : sequence of (str, str)
         A figure and what it is.
+    title : str
+        The question.
+    tone : {"good", "open", "bad"}
+        Bad where a promise does not hold or a standard is not met; open where risk is told, which
+        is never called safe.
     """
 
-    title: str
-    tone: str
-    say: Sequence[tuple[str, bool]]
+    say: str
     drawing: str = ""
     notes: Sequence[str] = ()
-    facts: Sequence[tuple[str, str]] = field(default=())
+    facts: Sequence[tuple[str, str]] = ()
+    title: str = "What can an intruder do?"
+    tone: str = "open"
 
 
 def cards(
@@ -63,99 +67,93 @@ def cards(
     audit : mapping
         As `Audit.to_dict` has it.
     plan : Plan, optional
-        Which says what was promised.
+        The plan with its promises.
     broken : bool
-        Whether a promise does not hold.
+        True where a promise does not hold.
     most : mapping, optional
-        The attack that most surely gains over its control, of tables that are not paired.
+        The attack that most surely gains over its control.
     """
-    table, risk = audit["table"], audit["risk"]
+    table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
+    notes = [*_surest(audit, most), *others(risk, 0)]
     if table["yardstick"] == "linkage":
-        intruder = _altered(risk, table, plan, audit["attacks"], most)
+        card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
-        answer = [(_MASKED_ALONE, False)]
-        intruder = answer, "", [*others(risk, 0)], list[tuple[str, str]]()
+        card, notes = Card(_MASKED_ALONE), [*others(risk, 0)]
     elif table["yardstick"] == "classes":
-        intruder = _grouped(risk, table, plan, audit["attacks"], most)
+        card = _grouped(audit, plan)
     else:
-        intruder = _unpaired(risk, audit["attacks"], most)
-    profile = audit.get("profile")
-    broken = broken or (profile is not None and profile["state"] == "does not meet")
-    tone, question = "bad" if broken else "open", "What can an intruder do?"
-    say, drawing, notes, facts = intruder
-    return [
-        Card(question, tone, say, drawing, [*standard_verdict(profile), *notes], facts),
-        _use(audit, plan),
-    ]
+        card, notes = _unpaired(audit["attacks"], most), [*others(risk, 0)]
+    missed = profile is not None and profile["state"] == "does not meet"
+    notes = [*standard_verdict(profile), *card.notes, *notes]
+    tone = "bad" if broken or missed else "open"
+    return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
 
 
-Answer = tuple[list[tuple[str, bool]], str, list[str], list[tuple[str, str]]]
-
-
-def _surest(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the attack that most surely gains over people who took no part, which no cap speaks of."""
-    if most is not None and most["over_control_interval"][0] > 0:
-        reached, control = percent(most["success"], 0), percent(most["control"], 0)
-        how = (
-            f"in {reached} of the pairs of a person in the table and one who is not; a coin does in "
-            f"{control}."
-            if most["attack"] == "membership"
-            else f"in {reached} of its attempts on people in the table, and in {control} of those on "
-            "people who are not in it."
-        )
+def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield the attack that most surely gains over people who took no part, which no cap bounds."""
+    if most is None or most["over_control_interval"][0] <= 0:
+        return
+    success, control = percent(most["success"], 0), percent(most["control"], 0)
+    attack, learner, target = most["attack"], most["learner"], most["target"]
+    if (attack, learner) == ("predicate singling out", "group and value"):
         yield (
-            f"The surest of {len(tried)} attacks, {most['attack']} ({most['learner']}; "
-            f"{most['target']}), succeeds {how}"
+            f"Somebody who knows a person's exact {' or '.join(audit['table']['sensitive'])} can still "
+            f"find that row: {success} of the attempts succeed, and {control} of those on people who are "
+            "not in the table."
+        )
+    elif attack == "membership":
+        yield (
+            f"The surest of {len(audit['attacks'])} attacks, {attack} ({learner}; {target}), tells a person "
+            f"in the table from one who is not in {success} of the cases. A coin does in {control}."
+        )
+    else:
+        yield (
+            f"The surest of {len(audit['attacks'])} attacks, {attack} ({learner}; {target}), is right about "
+            f"{success} of the people in the table, and about {control} of people who are not in it."
         )
 
 
-def _grouped(
-    risk: Mapping[str, Any],
-    table: Mapping[str, Any],
-    plan: Plan | None,
-    tried: Sequence[Any],
-    most: Mapping[str, Any] | None,
-) -> Answer:
-    after = risk["release"]
-    k, people = after["classes"]["k"], after["classes"]["people"]
-    smallest = people or k
-    who = ("record", "records") if people is None else ("person", "people")
-    facts = [(f"{smallest:,}", f"{who[smallest != 1]} in the smallest group")]
-    sensitive = after["sensitive"]
-    notes: list[str] = []
+def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
+    """Return the card of groups of equal cells: what the worst of them gives away."""
+    risk, after = audit["risk"], audit["risk"]["release"]
+    people, sensitive, prosecutor = (
+        after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"],
+    )  # fmt: skip
+    smallest = people or after["classes"]["k"]
+    one, many = ("record", "records") if people is None else ("person", "people")
+    facts = [(f"{smallest:,}", f"{one if smallest == 1 else many} in the smallest group")]
+    drawing, notes = "", []
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
         disclosed, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
-        say = [
-            ("In the worst group, knowing the group takes ", False),
-            (percent(disclosed["worst"], 0), True),
-            (f" off an intruder's uncertainty about {name}. ", False),
-            (f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised.", False),
-        ]
+        say = Markup(
+            "In the worst group, knowing the group takes <b>{}</b> off an intruder's uncertainty about {}. {}"
+        ).format(
+            percent(disclosed["worst"], 0),
+            name,
+            f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised.",
+        )
+        half = percent(disclosed["median_over_records"], 0)
         drawing = shares_by_group(
             disclosed["shares"],
             cap,
             f"Share of the records by how much their group gives away about {name}; half of them are at "
-            f"{percent(disclosed['median_over_records'], 0)} or below",
+            f"{half} or below",
         )
-        notes.append(
-            f"For half of all records the group takes {percent(disclosed['median_over_records'], 0)} or less."
-        )
+        who = "people" if people is None else "records"  # of a person with several, each may be elsewhere
+        at_cap = cap and half == percent(cap, 0)
+        notes = [f"Half of the {who} " + ("sit at the cap." if at_cap else f"are in groups that take {half} or less.")]
         facts += _learned(risk, name)
     else:
-        say = [
-            ("Somebody who knows a person's quasi-identifiers picks the right record with a chance "
-             "of at most ", False),
-            (percent(after["reidentification"]["prosecutor"]["highest"], 0), True),
-            (". No sensitive column was named.", False),
-        ]  # fmt: skip
-        drawing = ""
-    if len(facts) < 3:
-        average = after["reidentification"]["prosecutor"]["average"]
-        facts.append((percent(average, 0), "average chance to pick a person's record"))
-    if len(facts) < 3 and table["suppressed"] is not None:
-        facts.append((f"{table['suppressed']:,}", "records that could not be protected: left out"))
-    return say, drawing, [*notes, *_surest(tried, most), *others(risk, 0)], facts
+        say = Markup(
+            "Somebody who knows a person's quasi-identifiers picks the right record with a chance of at most "
+            "<b>{}</b>. No sensitive column was named."
+        ).format(percent(prosecutor["highest"], 0))
+    facts.append((percent(prosecutor["average"], 0), "average chance to pick a person's record"))
+    left_out = audit["table"]["suppressed"]
+    if left_out is not None:
+        facts.append((f"{left_out:,}", "records that could not be protected: left out"))
+    return Card(say, drawing, notes, facts)
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
@@ -179,88 +177,71 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
     )
 
 
-def _altered(
-    risk: Mapping[str, Any],
-    table: Mapping[str, Any],
-    plan: Plan | None,
-    tried: Sequence[Any],
-    most: Mapping[str, Any] | None,
-) -> Answer:
+def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the card of altered records: what linking finds, or a group's best guess where that is more."""
-    say, drawing, facts = _linked(risk["linkage"], table)
-    notes: list[str] = []
+    risk = audit["risk"]
+    card = _linked(risk["linkage"], audit["table"])
     guess = risk["linkage"].get("reconstructed")
     if guess is not None:
         name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
         if guess["columns"][name]["worst"] > risk["linkage"]["highest"]:
-            notes = ["".join(text for text, _ in say)]
-            say, drawing, more = _guessed(guess, name, plan)
-            notes = [more, *notes]
-    inferred = at(risk["inference"], "columns") or {}
-    if inferred:
-        name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
-        facts = [*facts[:1], *_learned(risk, name), *facts[1:]]
-        hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
-        notes.append(
-            "About the tenth of the people whom learners know best, they take "
-            f"{percent(inferred[hardest]['worst_tenth']['explained'], 0)} off the uncertainty about "
-            f"{hardest}."
-        )
-    return say, drawing, [*notes, *_surest(tried, most), *others(risk, 0)], facts[:3]
+            card = replace(_guessed(guess, name, plan, Markup(card.say).striptags()), facts=card.facts)
+    inferred = at(risk["inference"], "columns")
+    if not inferred:
+        return card
+    name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
+    hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
+    tenth = (
+        "About the tenth of the people whom learners know best, they take "
+        f"{percent(inferred[hardest]['worst_tenth']['explained'], 0)} off the uncertainty about {hardest}."
+    )
+    facts = [*card.facts[:1], *_learned(risk, name), *card.facts[1:]]
+    return replace(card, notes=[*card.notes, tenth], facts=facts)
 
 
-def _guessed(
-    guess: Mapping[str, Any], name: str, plan: Plan | None
-) -> tuple[list[tuple[str, bool]], str, str]:
-    """Return what a reader who reconstructs the counts of the groups guesses about their people."""
-    column, cap = guess["columns"][name], 1 / plan.parameters["l"] if plan is not None else None
-    best = f"its most frequent {name}" if column["means"] == "exact" else f"the best {name}"
-    near = "" if column["means"] == "exact" else f" {column['means']}"
-    say = [
-        (f"Readers can reconstruct the counts of groups. In the worst group, guessing {best} is "
-         "right for ", False),
-        (percent(column["worst"], 0), True),
-        (f" of the people{near}. ", False),
-        (
-            f"The cap of {percent(round(cap, 4), None)} is on single records, not on this guess." if cap else "",
-            False,
-        ),
-    ]  # fmt: skip
+def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
+    """Return the card of a reader who reconstructs the counts of groups and guesses about their people."""
+    column, cap = guess["columns"][name], None
+    if plan is not None:
+        cap = round(1 / plan.parameters["l"], 4)
+    is_exact, right = column["means"] == "exact", percent(column["right"], 0)
+    say = Markup(
+        "Readers can reconstruct the counts of groups. In the worst group, guessing {} {} is right for <b>{}</b> of "
+        "the people{}. {}"
+    ).format(
+        "its most frequent" if is_exact else "the best",
+        name,
+        percent(column["worst"], 0),
+        "" if is_exact else f" {column['means']}",
+        f"The cap of {percent(cap, None)} is on single records, not on this guess." if cap else "",
+    )
     drawing = shares_by_group(
         column["shares"],
-        cap and round(cap, 4),
+        cap,
         f"Share of the records by how often the best guess about {name} is right in their group; on "
-        f"average it is right for {percent(column['right'], 0)}",
+        f"average it is right for {right}",
         ("0% guessed right", "100%"),
     )
-    many = guess["groups"] > 1
-    return (
-        say,
-        drawing,
-        f"On average over the {guess['groups']:,} group{'s' if many else ''} of at least "
-        f"{guess['least']} records this guess is right for {percent(column['right'], 0)} of the people.",
+    average = (
+        f"On average over the {guess['groups']:,} group{'s' if guess['groups'] > 1 else ''} of at least "
+        f"{guess['least']} records this guess is right for {right} of the people."
     )
+    return Card(say, drawing, [average, linked])
 
 
-def _linked(
-    linkage: Mapping[str, Any], table: Mapping[str, Any]
-) -> tuple[list[tuple[str, bool]], str, list[tuple[str, str]]]:
-    """Return how many people are linked with their own record."""
+def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
+    """Return the card of how many people are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
-    knowledge = f"the {n} quasi-identifiers" if n > 1 else "the quasi-identifier"
-    say = [
-        (f"Somebody who knows {knowledge} of a person finds the person's record in ", False),
-        (percent(linkage["highest"], 0), True),
-        (f" of the cases. A blind guess: {percent(by_chance, 0)}.", False),
-    ]
+    say = Markup(
+        "Somebody who knows the {} of a person finds the person's record in <b>{}</b> of the cases. A blind guess: {}."
+    ).format(
+        f"{n} quasi-identifiers" if n > 1 else "quasi-identifier",
+        percent(linkage["highest"], 0),
+        percent(by_chance, 0),
+    )
     rows = [
-        (
-            f"linked by {LINKED.get(a['learner'], a['learner'])}",
-            a["original"],
-            a["success"],
-            a["public_best"],
-        )
+        (f"linked by {LINKED.get(a['learner'], a['learner'])}", a["original"], a["success"], a["public_best"])
         for a in linkage["attacks"]
     ]
     drawing = bars(
@@ -270,20 +251,17 @@ def _linked(
         + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
         most=1.0,
     )
-    scores = linkage["scores"] or {}
-    facts = [
-        (percent(scores[key] / 100, 0), words)
-        for key, words in (
-            ("dr", "disclosure risk of the numbers, a score (DR)"),
-            ("dld", "linked by distance, averaged from 1 known column to all (DLD)"),
-            ("pld", "linked by probability, averaged from 1 known column to all (PLD)"),
-        )
-        if scores
-    ]
-    return say, drawing, facts
+    words = {
+        "dr": "disclosure risk of the numbers, a score (DR)",
+        "dld": "linked by distance, averaged from 1 known column to all (DLD)",
+        "pld": "linked by probability, averaged from 1 known column to all (PLD)",
+    }
+    scores = linkage["scores"]
+    facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
+    return Card(say, drawing, facts=facts)
 
 
-def _unpaired(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, Any] | None) -> Answer:
+def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     """Return the card of rows that belong to nobody known."""
     if most is None:
         why = (
@@ -293,48 +271,40 @@ def _unpaired(risk: Mapping[str, Any], tried: Sequence[Any], most: Mapping[str, 
             if tried
             else "No attack was tried."
         )
-        return [("Not known. ", True), (why, False)], "", [*others(risk, 0)], []
+        return Card(Markup("<b>Not known. </b>{}").format(why))
     low, high = most["over_control_interval"]
-    say = [
-        (f"The surest attack ({most['attack']}, {most['learner']}) succeeds with ", False),
-        (percent(most["over_control"], 0), True),
-        (" more of the members than of people who took no part.", False),
-    ]
+    say = Markup(
+        "The surest attack ({}, {}) succeeds with <b>{}</b> more of the members than of people who took no part."
+    ).format(most["attack"], most["learner"], percent(most["over_control"], 0))
     facts = [
         (percent(most["success"], 0), f"of the members; {most['success_means']}"),
         (percent(most["control"], 0), "of people who took no part"),
         (f"{percent(low, 0)} to {percent(high, 0)}", "95% interval of the difference"),
     ]
-    return say, "", [*others(risk, 0)], facts
+    return Card(say, facts=facts)
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the second card: the use that is left in the table."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
-        answer = "Not measured: no original was given to compare with."
-        return Card(title, "open", [(answer, False)])
+        return Card("Not measured: no original was given to compare with.", title=title)
     rows = [_row(row) for row in use["learning"]]
     could = sum(max(before - floor, 0.0) for _, before, _, floor in rows)
-    tone = "good"
+    answer, tone = "Models learn next to nothing from the original, and from the release.", "good"
     if rows and could > FEW * len(rows):
         share = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
         share = min(share / could, 1.0)
         tone = "good" if share >= HALF else "open"
-        say = [
-            ("Models trained on it keep ", False),
-            (percent(share, 0), True),
-            (" of what they would learn from the original.", False),
-        ]
-    elif rows:
-        say = [("Models learn next to nothing from the original, and from the release.", False)]
-    else:
-        say = [
-            ("A count of people by two columns is off by ", False),
-            (percent(use["queries"]["range"]["median"], 0), True),
-            (" or less in half of all cases. What models learn was not measured.", False),
-        ]
-    return Card(title, tone, say, _drawing(use, rows), (), [*_utility_facts(use, plan)])
+        say = "Models trained on it keep <b>{}</b> of what they would learn from the original."
+        answer = Markup(say).format(percent(share, 0))
+    elif not rows:
+        say = (
+            "A count of people by two columns is off by <b>{}</b> or less in half of all cases. What models learn was "
+            "not measured."
+        )
+        answer = Markup(say).format(percent(use["queries"]["range"]["median"], 0))
+    return Card(answer, _drawing(use, rows), (), [*_utility_facts(use, plan)], title, tone)
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
@@ -345,42 +315,42 @@ def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
     return f"{name}, {learner['target']}", learner["original"][key], learner["release"][key], floor
 
 
-def _drawing(
-    use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]], most: int = 6
-) -> str:
+def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]]) -> str:
+    """Draw what models reach, or, where none was trained, the detail that each column lost."""
     if rows:
-        shown_rows = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:most]]
+        # a learner worse than the mean has a negative R2, and a bar has no negative length
+        positive = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:MOST_ROWS]]
         return bars(
-            shown_rows,
+            positive,
             "grey: original, green: release, line: no learning; R² or accuracy",
             "What models reach on people left out: "
-            + "; ".join(
-                f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in shown_rows
-            ),
-            most=max(max(row[1:]) for row in shown_rows) or 1.0,
+            + "; ".join(f"{name} {figure(b, 2)} from the original, {figure(a, 2)} now" for name, b, a, _ in positive),
+            most=max(max(row[1:]) for row in positive) or 1.0,
         )
     if use["loss"] is None or use["loss"]["ncp"] is None:
         return ""
-    by = sorted(use["loss"]["columns"].items(), key=lambda item: -(item[1]["ncp"] or 0.0))[:most]
-    lost = [(name, None, column["ncp"], None) for name, column in by]
+    by = sorted(use["loss"]["columns"].items(), key=lambda item: -(item[1]["ncp"] or 0.0))[:MOST_ROWS]
     return bars(
-        lost,
+        [(name, None, column["ncp"], None) for name, column in by],
         "detail lost by column (NCP; 0 none, 1 all)",
-        "Detail lost: " + "; ".join(f"{name} {percent(a)}" for name, _, a, _ in lost),
+        "Detail lost: " + "; ".join(f"{name} {percent(column['ncp'])}" for name, column in by),
         most=1.0,
     )
 
 
 def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
+    """Yield the error of counts, the relationship that changed most, and the column that lost most."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:
         yield (
             percent(counts["median"], 0),
             f"median error of counts; nine in ten below {percent(counts['p90'], 0)}",
         )
-    moved = use["distributions"]["dependence"]["largest_difference"]
-    if moved is not None:
-        yield figure(moved, 2), "largest change of a dependence between two columns"
+    dependence = use["distributions"]["dependence"]
+    if dependence["largest_difference"] is not None:
+        pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))
+        names = " and ".join(pair["columns"])
+        yield figure(dependence["largest_difference"], 2), f"the pair whose relationship changed most: {names}"
     columns = use["loss"]["columns"] if use["loss"] else {}
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:

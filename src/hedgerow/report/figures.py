@@ -5,7 +5,9 @@ Terminal, page, notebook and studio show these rows. A figure is written by its 
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any, NamedTuple
 
 from ..notation import figure, percent
@@ -50,6 +52,15 @@ class Definition(NamedTuple):
     says: str = ""
 
 
+_TABLE = tomllib.loads(resources.files(__package__).joinpath("figures.toml").read_text("utf-8"))
+
+
+def definitions(group: str, **words: str) -> list[Definition]:
+    """Return a group of figures of ``figures.toml``; `words` fill the braces."""
+    rows = ([text.format(**words) for text in (name, *row)] for name, row in _TABLE[group].items())
+    return [Definition(name, tuple(path.split(".")), *more) for name, path, *more in rows]
+
+
 def figure_rows(
     definitions: Iterable[Definition],
     before: Mapping[str, Any] | None,
@@ -63,92 +74,21 @@ def figure_rows(
             yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
 
 
-CLASSES = (
-    Definition(
-        "k (smallest group)",
-        ("classes", "k"),
-        "number",
-        "every person shares the released "
-        "quasi-identifiers with at least k - 1 others; missing equals missing",
-    ),
-    Definition(
-        "k in people",
-        ("classes", "people"),
-        "number",
-        "people of the smallest group; 1 where one has more than half of its records",
-    ),
-    Definition(
-        "k in households", ("classes", "households"), "number", "different households in the smallest group"
-    ),
-    Definition(
-        "k when * and missing match anything",
-        ("classes", "wildcard_k"),
-        "number",
-        "a more lenient count, for tables with suppressed cells",
-    ),
-    Definition("groups", ("classes", "classes"), "number", "groups of equal released quasi-identifiers"),
-    Definition("records that are unique", ("classes", "unique_share"), "share", "alone in their group"),
-)
 INTRUDERS = {
     "prosecutor": "knows that the person is in the table",
     "journalist": "does not know who of the population is in the table",
     "marketer": "wants to identify as many people as possible",
 }
-HOUSEHOLD = "reidentification", "household"
-SURVEY = (
-    Definition(
-        "people of the population in the smallest group",
-        ("classes", "population", "smallest"),
-        "people",
-        "summed sampling weights, or counted in the population table",
-    ),
-    Definition(
-        "household, highest risk",
-        (*HOUSEHOLD, "highest"),
-        "share",
-        "that anybody of the household is found: 1 - prod(1 - risk)",
-    ),
-    Definition("household, average risk", (*HOUSEHOLD, "average"), "share", "over households"),
-    Definition(
-        "households expected to be found", (*HOUSEHOLD, "expected"), "people", "the sum of their risks"
-    ),
-    Definition(
-        "records expected to be found with their household",
-        (*HOUSEHOLD, "expected_records"),
-        "people",
-        "the sum over records of the risk of their household",
-    ),
-    Definition(
-        "people unique in the population, estimated",
-        ("uniqueness", "uniques"),
-        "people",
-        "by Dankar's choice among three models of the population",
-    ),
-    Definition(
-        "unique in the sample who are so in the population",
-        ("uniqueness", "sample_uniques_unique"),
-        "share",
-        "estimated share of the records that are alone in their group",
-    ),
-)
-
-
-def _intruder(model: str) -> tuple[Definition, ...]:
-    path, says = ("reidentification", model), f"intruder {INTRUDERS[model]}"
-    return (
-        Definition(f"{model}, highest risk", (*path, "highest"), "share", says),
-        Definition(f"{model}, average risk", (*path, "average"), "share", says),
-        Definition(f"{model}, records above the threshold", (*path, "above"), "share", says),
-        Definition(f"{model}, expected re-identifications", (*path, "expected"), "people", says),
-    )
 
 
 def risk_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
 ) -> Iterator[FigureRow]:
     """Yield the risks of being found: by groups, by intruder (all where none is named), in the population."""
-    intruders = [row for model in models or INTRUDERS for row in _intruder(model)]
-    yield from figure_rows((*CLASSES, *intruders, *SURVEY), before, after)
+    rows = definitions("classes")
+    for model in models or INTRUDERS:
+        rows += definitions("intruder", model=model, knowledge=INTRUDERS[model])
+    yield from figure_rows([*rows, *definitions("survey")], before, after)
     uniqueness = after.get("uniqueness")
     if not uniqueness:
         return
@@ -173,12 +113,11 @@ def disclosure_rows(
 
     The terminal shows those that decide, the steward's page all, the recipient's page no worst group.
     """
-    enhanced = "" if after["enhanced_beta_holds"] else " (does not hold for any beta)"
-    definitions = [
-        Definition("disclosure, mean over groups", ("disclosure", "mean_over_groups"), "number"),
-        Definition("disclosure, mean over records", ("disclosure", "mean_over_records"), "number"),
-        Definition("disclosure, worst group", ("disclosure", "worst"), "number"),
+    caveat = "" if after["enhanced_beta_holds"] else " (does not hold for any beta)"
+    rows = [
+        *definitions("disclosure"),
         *(
+            # a tolerance may hold a dot, which a path of figures.toml cannot
             Definition(
                 f"best guess {guess['means']} (public {percent(guess['public'])})",
                 ("matching", tolerance, "release"),
@@ -186,20 +125,13 @@ def disclosure_rows(
             )
             for tolerance, guess in (after["matching"] or {}).items()
         ),
-        Definition("fewest different values in a group", ("distinct_l",), "number"),
-        Definition("entropy l-diversity", ("entropy_l",), "number"),
-        Definition("recursive (c,l): c at the distinct l (undefined at l = 1)", ("recursive_c",), "number"),
-        Definition("largest share of one value (alpha)", ("alpha",), "number"),
-        Definition(f"t-closeness, {after['t_distance']} distances", ("t",), "number"),
-        Definition("basic beta-likeness", ("basic_beta",), "number"),
-        Definition(f"enhanced beta-likeness{enhanced}", ("enhanced_beta",), "number"),
-        Definition("delta-disclosure", ("delta",), "number"),
+        *definitions("diversity", distance=after["t_distance"], caveat=caveat),
     ]
     if audience == "recipient":
-        definitions = definitions[:2]
+        rows = rows[:2]
     if audience == "terminal":
-        definitions = [row for row in definitions if row.path[0] not in _PAGE_ONLY]
-    yield from figure_rows(definitions, before, after, keep_missing=True)
+        rows = [row for row in rows if row.path[0] not in _PAGE_ONLY]
+    yield from figure_rows(rows, before, after, keep_missing=True)
 
 
 def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
@@ -207,12 +139,6 @@ def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
     if not special:
         return []
     before, after = special["original"], special["release"]
-    definitions = (
-        Definition("records that few columns single out", ("records",), "number"),
-        Definition("mean SUDA score", ("mean_score",), "number"),
-        Definition("highest SUDA score", ("highest_score",), "number"),
-        Definition("highest DIS-SUDA", ("highest_dis",), "number"),
-    )
     sizes = [
         FigureRow(
             f"minimal uniques of {k} column{'s' if k > 1 else ''}",
@@ -221,31 +147,12 @@ def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
         )
         for k, n in enumerate(after["by_size"], 1)
     ]
-    return [*figure_rows(definitions, before, after), *sizes]
-
-
-SCORES = tuple(
-    Definition(name, (key,), "per cent")
-    for name, key in (
-        ("all records linked by distance, numbers (DLD)", "dld"),
-        ("all records linked by probability, numbers (PLD)", "pld"),
-        ("originals inside their rank interval (ID)", "id"),
-        ("disclosure risk of the numbers (DR)", "dr"),
-        ("information loss of the numbers (IL)", "il"),
-        ("score, half IL and half DR", "score"),
-    )
-)
-LOSSES = (
-    Definition("certainty lost (NCP, 0 none, 1 all)", ("loss", "ncp"), "number"),
-    Definition("cells changed", ("loss", "cells_changed"), "share"),
-    Definition("average group size", ("loss", "average_class_size"), "number"),
-    Definition("error of counting queries (median)", ("queries", "range", "median"), "share"),
-)
+    return [*figure_rows(definitions("special_uniques"), before, after), *sizes]
 
 
 def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """Return the scores of numeric columns: name and text."""
-    return [(row.name, row.release) for row in figure_rows(SCORES, None, scores or {})]
+    return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")

@@ -10,13 +10,13 @@ from ..display import Rows, aligned, face, fitted
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
 from .figures import (
-    LOSSES,
     SHORT,
     THREE,
     TOGETHER,
     FigureRow,
     at,
     attack_rows,
+    definitions,
     disclosure_rows,
     estimate_rows,
     figure_rows,
@@ -300,7 +300,7 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
     if utility["loss"] is None:
         return
     yield from ("", "Utility")
-    for row in figure_rows(LOSSES, None, utility):
+    for row in figure_rows(definitions("losses"), None, utility):
         yield f"{row.name:44}{row.release:>12}"
     for row in utility["learning"]:
         key = "accuracy" if "accuracy" in row["release"] else "r2"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, from_promise, unbounded
@@ -14,20 +13,12 @@ from ..plan import Plan
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """Checks of a method's own that bound a figure."""
 
-@dataclass(frozen=True)
-class Verdict:
-    """One threshold.
 
-    Parameters
-    ----------
-    name : str
-        What is bounded.
-    asked, reached : str
-    meets : bool
-    """
+class Verdict(NamedTuple):
+    """One threshold: what is bounded, the limit, what was reached, and whether that meets it."""
 
     name: str
-    asked: str
+    limit: str
     reached: str
     meets: bool
 
@@ -47,40 +38,34 @@ def verdict(
     loud: Sequence[str],
     **thresholds: Any,
 ) -> dict[str, Any]:
-    """Return the one verdict of terminal, report and studio; `thresholds` as of `verdicts`."""
-    return overall(verdicts(audit, plan, checks, **thresholds), loud)
-
-
-def overall(verdicts: Sequence[Verdict], loud: Sequence[str]) -> dict[str, Any]:
     """Weigh thresholds and what no promise bounds: the one verdict of terminal, report and studio.
+
+    `thresholds` are those of `verdicts`.
 
     Returns
     -------
     dict
-        ``says``: one sentence; ``kept``: whether all thresholds are met and nothing is left to say;
-        ``thresholds``: each with what was asked and reached; ``unbounded``: as they were given.
+        ``says``: one sentence; ``kept``: True where all thresholds are met and nothing is unbounded;
+        ``thresholds``: each with its limit and what was reached; ``unbounded``: the sentences of `loud`.
     """
-    if not all(each.meets for each in verdicts):
+    judged = verdicts(audit, plan, checks, **thresholds)
+    all_met = all(each.meets for each in judged)
+    if not all_met:
         says = "Does not meet what was asked."
-    elif not verdicts:
+    elif not judged:
         says = "No threshold was chosen. Nothing says whether what was measured is enough."
     elif loud:
         says = "Meets what was asked, and gives away or lost what nothing bounds."
     else:
         says = "Meets what was asked."
-    thresholds = [
-        f"{each.name}: asked {each.asked}, reached {each.reached}"
-        + ("" if each.meets else ", does not meet")
-        for each in verdicts
+    texts = [
+        f"{name}: asked {limit}, reached {reached}" + ("" if meets else ", does not meet")
+        for name, limit, reached, meets in judged
     ]
-    if verdicts and thresholds[0][1] != "-":
-        thresholds[0] = thresholds[0][:1].upper() + thresholds[0][1:]
-    return {
-        "says": says,
-        "kept": bool(verdicts) and not loud and all(each.meets for each in verdicts),
-        "thresholds": thresholds,
-        "unbounded": list(loud),
-    }
+    if texts and texts[0][1] != "-":  # k-anonymity and the like begin small
+        texts[0] = texts[0][:1].upper() + texts[0][1:]
+    kept = bool(judged) and not loud and all_met
+    return {"says": says, "kept": kept, "thresholds": texts, "unbounded": list(loud)}
 
 
 def verdicts(
@@ -90,21 +75,12 @@ def verdicts(
     k: int | None = None,
     max_disclosure: float | None = None,
 ) -> list[Verdict]:
-    """Return what was promised, by the checks of it, and the thresholds of whoever measures.
+    """Return the thresholds that were promised, and those of whoever measures.
 
-    Parameters
-    ----------
-    audit : mapping
-        As `Audit.to_dict` has it.
-    plan : Plan, optional
-        Which says what was promised.
-    checks : sequence of Check or mapping
-        As they were found on the table.
-    k : int, optional
-        The fewest records, or people, of a group.
-    max_disclosure : float, optional
-        The most that a group may give away of any sensitive column.
+    `audit`, `plan` and `checks` are those of `lines`; a group must have `k` records (people, where
+    these have several), and may give away `max_disclosure` of any sensitive column.
     """
+    data = _as_data(checks)
     return [
         *(
             Verdict(
@@ -113,9 +89,9 @@ def verdicts(
                 figure(check["reached"]),
                 bool(check["holds"]),
             )
-            for guarantee, check in _promised(plan, checks)
+            for guarantee, check in _promised(plan, data)
         ),
-        *_method_verdicts(_as_data(checks)),
+        *_method_verdicts(data),
         *_measured(audit, k, max_disclosure),
         *_standard(audit.get("profile")),
     ]
@@ -126,10 +102,10 @@ def _as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 
 def _promised(
-    plan: Plan | None, checks: Sequence[Any]
+    plan: Plan | None, checks: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
     """Yield each guarantee of a plan with its check, where it was checked."""
-    by_name = {check["name"]: check for check in _as_data(checks)}
+    by_name = {check["name"]: check for check in checks}
     for promise in plan.promises if plan is not None else ():
         guarantee = from_promise(promise)
         check = by_name.get(getattr(guarantee, "name", "k-anonymity"))
@@ -139,14 +115,13 @@ def _promised(
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
     """Yield what a standard asks; figures that it compares with nothing are neither met nor not."""
-    states = [row["state"] for row in profile["criteria"]] if profile else []
-    judged = [state for state in states if state != "measured"]
-    if not profile or not judged:
-        return
-    met, unmeasured = judged.count("meets"), judged.count("not measured")
-    required = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
-    reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
-    yield Verdict(profile["title"], required, reached, met == len(judged))
+    criteria = profile["criteria"] if profile else ()
+    judged = [row["state"] for row in criteria if row["state"] != "measured"]
+    if profile and judged:
+        met, unmeasured = judged.count("meets"), judged.count("not measured")
+        limit = f"{len(judged)} criteri{'on' if len(judged) == 1 else 'a'}"
+        reached = f"{met} met" + (f", {unmeasured} not measured" if unmeasured else "")
+        yield Verdict(profile["title"], limit, reached, met == len(judged))
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
@@ -154,16 +129,17 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
-            required = "at most 100% of the cap"
-            yield Verdict("largest risk of a record", required, percent(round(reached, 3), 0), holds)
+            limit = "at most 100% of the cap"
+            yield Verdict("largest risk of a record", limit, percent(round(reached, 3), 0), holds)
         elif check["name"] in BOUNDED:
-            required = f"at most {_exactly(check['required'])}"
-            yield Verdict(check["name"], required, figure(reached), holds)
+            limit = f"at most {_exactly(check['required'])}"
+            yield Verdict(check["name"], limit, figure(reached), holds)
 
 
 def _measured(
     audit: Mapping[str, Any], k: int | None, max_disclosure: float | None
 ) -> Iterator[Verdict]:
+    """Yield the thresholds of whoever measures, which say nothing where cells are not equal by group."""
     if audit["table"]["yardstick"] != "classes":
         return
     release = audit["risk"]["release"]
@@ -174,8 +150,7 @@ def _measured(
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
             meets = worst <= max_disclosure + SLACK
-            required = f"at most {number(max_disclosure)}"
-            yield Verdict(f"disclosure of {name}", required, figure(worst), meets)
+            yield Verdict(f"disclosure of {name}", f"at most {number(max_disclosure)}", figure(worst), meets)
 
 
 def _exactly(limit: Any) -> str:
@@ -230,17 +205,19 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     Parameters
     ----------
     audit : mapping
-        As `Audit.to_dict` has it.
+        The figures of `Audit.to_dict`.
     plan : Plan, optional
-        Which says what was promised.
+        The plan with its promises.
     checks : sequence of Check or mapping
-        As they were found on the table.
+        What was checked on the released table.
     """
     data = _as_data(checks)
-    return [*_of_groups(plan, data), *_of_file(data), *_open(audit, plan, data)]
+    unpromised = [(sentence, "open") for sentence in _open(audit, plan, data)]
+    return [*_of_groups(plan, data), *_of_file(data), *unpromised]
 
 
 def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield what was promised of groups, and the checks of the method's own."""
     promised = set()
     for guarantee, check in _promised(plan, checks):
         promised.add(check["name"])
@@ -268,6 +245,7 @@ def _method_line(check: Mapping[str, Any]) -> str:
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+    """Yield every check of the file that does not hold, then the others in one line."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
     sentences, holding = FILE | ({"columns": REPLACED} if replaced else {}), []
     for check in checks:
@@ -286,45 +264,40 @@ def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
 
 def _open(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]
-) -> Iterator[Line]:
+) -> Iterator[str]:
+    """Yield what a reader might take for promised, with what was measured of it."""
     kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
     risk, table = audit["risk"], audit["table"]
     if checks and table["yardstick"] == "classes":
         if "k_anonymity" not in kinds:
             k = risk["release"]["classes"]["k"]
-            yield (
-                f"Not promised: how many records a group has. Measured: {k:,} in the smallest one.",
-                "open",
-            )
+            yield f"Not promised: how many records a group has. Measured: {k:,} in the smallest one."
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
                 yield (
                     f"Not promised: a cap on what a group gives away about {name}. Measured: "
-                    f"{figure(worst, 2)} in the worst group (0 nothing, 1 all).",
-                    "open",
+                    f"{figure(worst, 2)} in the worst group (0 nothing, 1 all)."
                 )
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
-        yield "Not promised: how often a guess through somebody else's record is right.", "open"
+        yield "Not promised: how often a guess through somebody else's record is right."
     if capped:
-        yield f"Not promised: a cap on guessing a group's most frequent value.{_guessed(risk)}", "open"
+        yield f"Not promised: a cap on guessing a group's most frequent value.{_guessed(risk)}"
     if checks and risk.get("linkage"):
         yield (
             "Not promised: a limit on how many people are found by their quasi-identifiers. "
-            f"Measured: {percent(risk['linkage']['highest'])}.",
-            "open",
+            f"Measured: {percent(risk['linkage']['highest'])}."
         )
     other = risk.get("other")
     if other:
         yield (
             f"Not promised: what columns released as they are give away ({', '.join(other['columns'])}). "
             f"Measured: {percent(other['unique'])} of the records are alone by them, "
-            f"{percent(other['together'])} by them and the quasi-identifiers.",
-            "open",
+            f"{percent(other['together'])} by them and the quasi-identifiers."
         )
     for line in audit["not_measured"]:
-        yield f"Not measured: {line}.", "open"
+        yield f"Not measured: {line}."
 
 
 def _guessed(risk: Mapping[str, Any]) -> str:

@@ -132,7 +132,6 @@ SCHEMA = (*rows("schema"), *READING)
 ROLES = ("quasi", "sensitive", "identifiers", "other")
 TABLES = (*COLUMN_TABLES, "hierarchies")
 """Keys of a TOML file that say something for each column they name."""
-FILE, SHEET, JSON, DATE, SAMPLE, FORCE, ESCAPE, KEEP_ORDER, PARTS = rows("shared")
 ENGINE, RESTART = rows("engine"), rows("restart")
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from ..key import Secret
 from ..schema import Schema
 from . import methods
-from .options import ENGINE, FILE, JSON, RESTART, SCHEMA, SHEET, rows
+from .options import ENGINE, RESTART, SCHEMA, rows
 
 REPORT = rows("report")
 OPTIONS = (
     *SCHEMA, *rows("method", methods=", ".join(methods.USUAL)), *methods.OPTIONS, *rows("bound"), *REPORT,
-    *rows("release"), FILE, SHEET, JSON, *ENGINE, *RESTART,
+    *rows("release"), *ENGINE, *RESTART,
 )  # fmt: skip
 """The options of `hedgerow protect`, in the order of its help."""
 
