@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pandas as pd
 
 import hedgerow as hr
 from hedgerow.audit import measure as room
-from hedgerow.audit.table_pair import Pair
 
 PEOPLE = pd.DataFrame({"age": [20, 20, 30, 30] * 5, "pay": range(20)})
 SCHEMA = hr.Schema(quasi=["age"], sensitive=["pay"])
@@ -17,9 +14,8 @@ QUICK = {"attacks": False, "learning": False}
 
 def measured(monkeypatch, *rows, **asked):
     """An audit of an unchanged table by some rows alone."""
-    kept = [f for f in room.OF_PAIRS if f.gives.startswith("risk.") and not f.needs]
-    case = dataclasses.replace(room.CASES[Pair], figures=(*kept, *rows))
-    monkeypatch.setitem(room.CASES, Pair, case)
+    always = [f for f in room.FIGURES if f.gives in ("risk.original", "risk.release", "risk.other")]
+    monkeypatch.setattr(room, "FIGURES", (*always, *rows))
     return hr.audit(PEOPLE, PEOPLE, SCHEMA, **(QUICK | asked))
 
 
@@ -45,6 +41,5 @@ def test_every_row_needs_what_may_be_there(monkeypatch):
     seen = []
     measured(monkeypatch, room.Figure("missing", lambda task: seen.append(task) or []))
     monkeypatch.undo()
-    for case in room.CASES.values():
-        for figure in case.figures:
-            assert set(figure.needs) <= set(seen[0].there)
+    for figure in room.FIGURES:
+        assert set(figure.needs) <= set(seen[0].there)

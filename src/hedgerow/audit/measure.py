@@ -53,7 +53,7 @@ from .profile_result import FAILS, MEETS, TOLD, Judged, check_met, judged, needs
 from .released_values import ReleasedColumn
 from .result import Audit
 from .sample import Sample, sample_of
-from .single_records import per_person, shown
+from .single_records import PerPerson, per_person, shown
 from .single_table import Alone
 from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
@@ -63,7 +63,6 @@ from .utility.loss import loss_summary
 from .utility.models import learning
 from .utility.queries import estimates, query_summary
 
-ASKED = ("attacks", "inference", "learning", "per person")
 ON_SAMPLE = ("attacks", "inference", "learning")
 """What a sample of the records is chosen for."""
 S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
@@ -71,7 +70,7 @@ S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[S]):
-    """Tables that are measured, and what was asked.
+    """Tables that are measured, and what is wanted of them.
 
     Parameters
     ----------
@@ -79,61 +78,60 @@ class Task(Generic[S]):
         The tables.
     what : Subject
         The release.
-    asked : set of str
-        Which of `ASKED` somebody wants.
+    wanted : set of str
+        Those of `ON_SAMPLE` and "per_person" that are measured.
+    options : mapping
+        The options by name, as the audit's JSON has them.
+    learners : sequence of str
     strangers, population : Table, optional
     others : sequence
         Further releases.
-    key, weights, population_size, k, threshold, people, learners, random_state, suda
-        As of `audit`.
     tell : callable
-        Told what is being done.
+        Called with each step.
     sample : Sample, optional
         The records that attacks, learners and inference see; by default all.
     """
 
     sides: S
     what: Subject
-    asked: frozenset[str]
+    wanted: frozenset[str]
+    options: Mapping[str, Any]
+    learners: Sequence[str]
     strangers: Table | None
     population: Table | None
     others: Sequence[Any]
-    key: str | None
-    weights: str | None
-    population_size: int | None
-    k: int | None
-    threshold: float
-    people: int
-    learners: Sequence[str]
-    random_state: int
-    suda: int | None
     tell: Tell
     sample: Sample | None = None
 
     @cached_property
     def there(self) -> dict[str, bool]:
         """Return whether each thing that figures may need is there."""
+        sides = self.sides
+        is_compared = not isinstance(sides, Alone)
         return {
-            **{name: name in self.asked for name in ASKED},
+            **{name: is_compared and name in self.wanted for name in (*ON_SAMPLE, "per_person")},
+            "an original": sides.original is not None,
+            "both tables": is_compared,
+            "pairs": isinstance(sides, Pair),
+            "no pairs": isinstance(sides, UnpairedTables),
+            "one table": not is_compared,
             "sensitive columns": bool(self.what.schema.sensitive),
             "other releases": bool(self.others),
-            "k": self.k is not None,
-            "special uniques": self.suda is not None,
-            "altered values": self.sides.plain.risk_model == "linkage",
-            "an original": self.sides.original is not None,
-            "a fitted method": "attacks" in self.asked and self.what.method is not None,
-            "weights": self.sides.original is not None
-            and self.weights in self.sides.original.names,
+            "k": self.options["k"] is not None,
+            "special uniques": self.options["suda"] is not None,
+            "altered values": sides.plain.risk_model == "linkage",
+            "a fitted method": "attacks" in self.wanted and self.what.method is not None,
+            "weights": sides.original is not None and self.options["weights"] in sides.original.names,
         }
 
     @property
     def sampled(self) -> Sample | None:
-        """Return the sample, where it is not of all records."""
+        """Return the sample, if some records are not in it."""
         return None if self.sample is None or self.sample.whole else self.sample
 
     @cached_property
     def on_sample(self) -> Task[Any]:
-        """Return the same of the records that were chosen, which no method releases again."""
+        """Return the same task for the sampled records, which no method releases again."""
         if self.sample is None:
             return self
         what = replace(self.what, method=None)
@@ -142,47 +140,52 @@ class Task(Generic[S]):
 
     @cached_property
     def journalist(self) -> Population | None:
-        """Return the population behind each class, for who does not know who is in the table."""
-        return journalist(self.sides.plain, self.population, self.weights)
+        """Return the population behind each class, for an intruder who does not know who is in the table."""
+        return journalist(self.sides.plain, self.population, self.options["weights"])
 
     @cached_property
-    def special(self) -> SpecialUniques | None:
+    def special(self) -> SpecialUniques:
         """Return the special uniques of the release."""
-        return None if self.suda is None else self.special_of(self.sides.plain.released_quasi)
+        return self.special_of(self.sides.plain.released_quasi)
 
     def special_of(self, quasi: Sequence[ReleasedColumn]) -> SpecialUniques:
         """Return the special uniques of some columns."""
         return special_uniques(
             [column.codes for column in quasi],
             [column.name for column in quasi],
-            size=self.suda or 1,
+            size=self.options["suda"],
             progress=self.tell,
         )
 
     @cached_property
     def refit(self) -> Refit | None:
-        """Return how the release's method releases a part of the people, where it is at hand."""
+        """Return a function that refits the method on part of the people, if the method is known."""
         method = self.what.method if isinstance(self.sides, Pair) else None
         return None if method is None else refitting(method, self.what.schema)
 
     @cached_property
     def non_members(self) -> list[Outside]:
-        """Return people who took no part: those given, or those left out of releases made again."""
+        """Return people who took no part: the control, or those left out of releases made again."""
         sides = self.sides
-        if isinstance(sides, Alone) or "attacks" not in self.asked:
+        if isinstance(sides, Alone) or "attacks" not in self.wanted:
             return []
         outside = with_strangers(sides)
         if outside or not isinstance(sides, Pair) or self.refit is None or sides.n_rows < FOLDS:
             return outside
         try:
-            return list(left_out(sides, self.refit, random_state=self.random_state, progress=self.tell))
-        except HedgerowError:  # who measures inference says why
+            return list(left_out(sides, self.refit, random_state=self.options["random_state"], progress=self.tell))
+        except HedgerowError:  # the figures of inference say why
             return []
 
     @property
     def attack_options(self) -> dict[str, Any]:
         """Return the options that every attack takes."""
-        return {"people": self.people, "progress": self.tell, "random_state": self.random_state}
+        return {"people": self.options["people"], **self.drawing}
+
+    @property
+    def drawing(self) -> dict[str, Any]:
+        """Return the options of whatever draws people and takes long."""
+        return {"random_state": self.options["random_state"], "progress": self.tell}
 
 
 @dataclass(frozen=True)
@@ -192,14 +195,14 @@ class Figure:
     Parameters
     ----------
     gives : str
-        Where it stands in an audit; several places with commas, for as many values. What is
+        Its place in an audit; several places with commas, for as many values. What is
         given as "attacks" joins those that are there.
     of : callable
         Measures it of a `Task`.
     needs : tuple of str
         What must be there (`Task.there`); else it is left out.
     says : str
-        Told before it.
+        Reported before it.
     parallel : bool
         Whether it is measured at the same time as the next one: numpy leaves the interpreter free most of
         the time.
@@ -212,25 +215,22 @@ class Figure:
     parallel: bool = False
 
     def measured(self, task: Task[Any]) -> Any:
-        """Return the figure of a task, of the records that were chosen where people are asked about."""
+        """Return the figure of a task; what asks about people is measured on the sample."""
         return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
 
 
-def _before(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
-    whole = task.sides.plain.unchanged
-    weighted = task.population is None and task.weights in whole.original.names
-    behind = journalist(whole, None, task.weights) if weighted else None
-    return unprotected_risk(whole, behind, task.threshold, task.population_size)
+def _before(task: Task[Any]) -> dict[str, Any]:
+    sides, behind = task.sides, None
+    whole: Any = sides.before if isinstance(sides, Alone) else sides.plain.unchanged
+    weights = None if isinstance(sides, Alone) else task.options["weights"]
+    if task.population is None and weights in whole.original.names:
+        behind = journalist(whole, None, weights)
+    return unprotected_risk(whole, behind, task.options["threshold"], task.options["population_size"])
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:
-    plain, size = task.sides.plain, task.population_size
-    return released_risk(plain, task.journalist, task.threshold, size)
-
-
-def _before_alone(task: Task[Alone]) -> dict[str, Any]:
-    assert task.sides.before is not None
-    return unprotected_risk(task.sides.before, None, task.threshold, task.population_size)
+    plain, size = task.sides.plain, task.options["population_size"]
+    return released_risk(plain, task.journalist, task.options["threshold"], size)
 
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
@@ -238,30 +238,35 @@ def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, in
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
-        extremes[column.name] = rare_ends(column, task.k or 0, released.labels, ends, released.counts)
+        extremes[column.name] = rare_ends(column, task.options["k"], released.labels, ends, released.counts)
     return {name: extreme for name, extreme in extremes.items() if extreme["cells"]}
 
 
 def _special(task: Task[Any]) -> dict[str, Any]:
     """Return the special uniques of release and original; the sample's share of the population by its weights."""
-    plain, before = task.sides.plain, None
+    plain, weights, before = task.sides.plain, task.options["weights"], None
     fraction = FRACTION
-    if task.weights is not None and isinstance(plain, Pair):
-        stands_for = float(weighted_sizes(plain, task.weights).sum())
+    if weights is not None and isinstance(plain, Pair):
+        stands_for = float(weighted_sizes(plain, weights).sum())
         fraction = min(max(plain.n_rows / stands_for, 1e-6), 1 - 1e-6)
     if not isinstance(task.sides, Alone):
         before = summary(task.special_of(plain.unchanged.released_quasi), fraction)
-    assert task.special is not None
     return {
-        "size": task.suda,
+        "size": task.options["suda"],
         "fraction": fraction,
         "original": before,
         "release": summary(task.special, fraction),
     }
 
 
+def _per_person(task: Task[Pair]) -> PerPerson:
+    special = None if task.options["suda"] is None else task.special
+    return per_person(task.sides, task.journalist, task.options["key"], special)
+
+
 def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    return composition(task.sides, other_releases(task.sides, task.others, task.key), k=task.k)
+    others = other_releases(task.sides, task.others, task.options["key"])
+    return composition(task.sides, others, k=task.options["k"])
 
 
 def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
@@ -269,149 +274,101 @@ def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
         task.sides,
         task.refit,
         learners=task.learners,
-        random_state=task.random_state,
-        progress=task.tell,
         without=task.non_members,
         promises=task.what.plan.promises if task.what.plan else (),
+        **task.drawing,
     ).to_dict()
 
 
-ATTACKED, INFERRED = ("attacks",), ("inference", "sensitive columns")
-LEARNT = ("learning", "sensitive columns")
-OTHER = Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.schema))
-"""What columns without a role tell of every release."""
-SPECIAL = Figure("risk.special_uniques", _special, ("special uniques",))
-"""How few columns are enough to single records out."""
-COMPARED = (
-    Figure("utility.distributions", lambda t: distribution_summary(t.sides.plain), parallel=True),
+def _linkage(task: Task[Pair]) -> dict[str, Any]:
+    return linkage_summary(task.sides, task.what.plan, **task.attack_options)
+
+
+FIGURES = (
+    Figure("per_person", _per_person, ("pairs", "per_person")),
     Figure(
-        "utility.queries",
-        lambda t: query_summary(t.sides.plain, random_state=t.random_state),
+        "risk.original", _before, ("an original",), says="classes, disclosure and utility", parallel=True
+    ),
+    Figure("risk.release", _after, parallel=True),
+    Figure(
+        "utility.loss",
+        lambda t: loss_summary(t.sides.plain, t.options["k"]),
+        ("both tables",),
         parallel=True,
     ),
-)
-"""Of every release and its original."""
-ATTACKS = (
-    Figure("attacks", lambda t: regression(t.sides, learners=t.learners, **t.attack_options), ATTACKED),
-    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.attack_options), ATTACKED),
-)
-MEMBERSHIP = Figure("attacks", lambda t: membership(t.non_members, **t.attack_options), ATTACKED)
-INFERENCE = Figure("risk.inference", _inference, INFERRED)
-"""Of every release and its original, paired or not."""
-SHOWN = (
-    Figure("table.extremes", _extremes, ("k",)),
-    Figure("pictures.histograms", lambda t: histograms(t.sides.plain)),
-)
-
-OF_PAIRS = (
     Figure(
-        "per_person", lambda t: per_person(t.sides, t.journalist, t.key, t.special), ("per person",)
+        "utility.estimates",
+        lambda t: estimates(t.sides, t.options["weights"]),
+        ("pairs", "weights"),
+        parallel=True,
     ),
-    Figure("risk.original", _before, says="classes, disclosure and utility", parallel=True),
-    Figure("risk.release", _after, parallel=True),
-    Figure("utility.loss", lambda t: loss_summary(t.sides, t.k), parallel=True),
-    Figure("utility.estimates", lambda t: estimates(t.sides, t.weights), ("weights",), parallel=True),
-    *COMPARED,
-    OTHER,
-    SPECIAL,
     Figure(
-        "risk.linkage",
-        lambda t: linkage_summary(
-            t.sides, t.what.plan, people=t.people, random_state=t.random_state, progress=t.tell
-        ),
-        ("altered values",),
+        "utility.distributions",
+        lambda t: distribution_summary(t.sides.plain),
+        ("both tables",),
+        parallel=True,
     ),
-    *ATTACKS,
+    Figure(
+        "utility.queries",
+        lambda t: query_summary(t.sides.plain, random_state=t.options["random_state"]),
+        ("both tables",),
+        parallel=True,
+    ),
+    Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.schema)),
+    Figure("risk.special_uniques", _special, ("special uniques",)),
+    Figure("risk.linkage", _linkage, ("pairs", "altered values")),
     Figure(
         "attacks",
-        lambda t: predicate_singling_out(t.sides, t.non_members, random_state=t.random_state),
-        ATTACKED,
+        lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
+        ("attacks",),
+    ),
+    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.attack_options), ("attacks",)),
+    Figure(
+        "attacks",
+        lambda t: predicate_singling_out(
+            t.sides, t.non_members, random_state=t.options["random_state"]
+        ),
+        ("pairs", "attacks"),
         says="predicate singling out",
     ),
-    Figure("attacks", lambda t: downcoding(t.sides, **t.attack_options), ATTACKED),
-    MEMBERSHIP,
+    Figure(
+        "attacks",
+        lambda t: singling_out(
+            t.sides, people=t.options["people"], random_state=t.options["random_state"]
+        ),
+        ("no pairs", "attacks"),
+        says="singling out",
+    ),
+    Figure("attacks", lambda t: downcoding(t.sides, **t.attack_options), ("pairs", "attacks")),
+    Figure("attacks", lambda t: membership(t.non_members, **t.attack_options), ("attacks",)),
     Figure(
         "risk.influence",
         lambda t: influence(t.sides),
-        ATTACKED,
+        ("pairs", "attacks"),
         says="which columns give people away",
     ),
     Figure(
         "risk.knows_method",
-        lambda t: knows_method(
-            t.sides, t.what.method, t.what.plan, random_state=t.random_state, progress=t.tell
-        ),
-        ("a fitted method",),
+        lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
+        ("pairs", "a fitted method"),
         says="what the method refused",
     ),
     Figure(
         "risk.composition, attacks",
         _composition,
-        ("other releases",),
+        ("pairs", "other releases"),
         says="what the releases tell together",
     ),
-    INFERENCE,
+    Figure("risk.inference", _inference, ("inference", "sensitive columns")),
     Figure(
-        "utility.learning",
-        lambda t: learning(t.sides, random_state=t.random_state, progress=t.tell),
-        LEARNT,
+        "utility.learning", lambda t: learning(t.sides, **t.drawing), ("learning", "sensitive columns")
     ),
-    *SHOWN,
-    Figure("shown", lambda t: shown(t.sides)),
+    Figure("table.extremes", _extremes, ("both tables", "k")),
+    Figure("pictures.histograms", lambda t: histograms(t.sides.plain), ("both tables",)),
+    Figure("shown", lambda t: shown(t.sides), ("pairs",)),
+    Figure("missing", lambda t: [t.sides.missing], ("one table",)),
 )
-"""Of a release whose rows are paired with those of its original."""
-
-OF_APART = (
-    Figure("risk.original", _before, says="classes, disclosure and utility", parallel=True),
-    Figure("risk.release", _after, parallel=True),
-    Figure("utility.loss", lambda t: loss_summary(t.sides.plain, t.k), parallel=True),
-    *COMPARED,
-    OTHER,
-    SPECIAL,
-    *ATTACKS,
-    Figure(
-        "attacks",
-        lambda t: singling_out(t.sides, people=t.people, random_state=t.random_state),
-        ATTACKED,
-        says="singling out",
-    ),
-    MEMBERSHIP,
-    INFERENCE,
-    Figure(
-        "utility.learning",
-        lambda t: learning(t.sides, random_state=t.random_state, progress=t.tell),
-        LEARNT,
-    ),
-    *SHOWN,
-)
-"""Of a release and an original whose rows are nobody's, or cannot be paired."""
-
-OF_ONE = (
-    Figure("risk.release", _after),
-    Figure("risk.original", _before_alone, ("an original",)),
-    OTHER,
-    SPECIAL,
-    Figure("missing", lambda t: [t.sides.missing]),
-)
-"""Of a release that is compared with nothing."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """A kind of tables: what is measured of them, and how the audit names them."""
-
-    figures: tuple[Figure, ...]
-    paired: bool
-    alone: bool
-    control: str
-    """Who is asked as control where nobody was given."""
-
-
-CASES: dict[type, Case] = {
-    Pair: Case(OF_PAIRS, True, False, "withheld rows"),
-    UnpairedTables: Case(OF_APART, False, False, "nobody"),
-    Alone: Case(OF_ONE, False, True, "nobody"),
-}
+"""What is measured, in this order, of tables that have what it needs."""
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
@@ -448,7 +405,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
     """Yield each figure with its value; some are measured in parallel."""
-    wanted = [f for f in CASES[type(task.sides)].figures if all(task.there[n] for n in f.needs)]
+    wanted = [f for f in FIGURES if all(task.there[n] for n in f.needs)]
     for parallel, figures in groupby(wanted, lambda figure: figure.parallel):
         if not parallel:
             for figure in figures:
@@ -642,14 +599,14 @@ def audit(
     2
     """
     _check(k, threshold, people, learners, suda, sample)
-    asked_by = None if profile is None else Profile.load(profile)
+    standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
         raise ParameterError(
             "figures of single people (per_person, --per-person) need rows that are paired with "
             "their originals"
         )
-    asked_for = {
+    chosen_options = {
         "attacks": attacks,
         "learning": learning,
         "inference": inference,
@@ -657,57 +614,57 @@ def audit(
         "others": others,
     }
     report = telling(progress)
-    named, here = [name for name, value in asked_for.items() if value], None
-    noted: tuple[str, ...] = ()
+    needing_rows, counted_pairs = [name for name, value in chosen_options.items() if value], None
+    notes: tuple[str, ...] = ()
     if (there := remote_engine(None, engine)) is not None:
-        refuse_whole(named, sample)
-        original, released, plan, noted = put_there(
+        refuse_whole(needing_rows, sample)
+        original, released, plan, notes = put_there(
             there, original, released, schema, plan, memory
         )
     if is_clustered(original) or is_clustered(released):
-        refuse_whole(named, sample)
+        refuse_whole(needing_rows, sample)
         if key is None and paired is not False:
             report("counting what is on a cluster")
-            here = counted(original, released, schema, plan, weights, memory)
-        if here is None:
+            counted_pairs = counted(original, released, schema, plan, weights, memory)
+        if counted_pairs is None:
             report("copying what is on a cluster")
             original, released, schema, plan = copies(
                 original, released, schema, plan, memory, key is not None or paired is False
             )
         engine = "auto" if there is not None else engine  # the copies say what holds them
-    if here is None:
+    if counted_pairs is None:
         holds = holder(original, released, engine, memory)
         if holds.streams:
-            refuse_whole(named, sample)
+            refuse_whole(needing_rows, sample)
         report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
         check_room(original)
     else:
-        original, what = here
-    what = replace(what, notes=(*what.notes, *noted))
+        original, what = counted_pairs
+    what = replace(what, notes=(*what.notes, *notes))
     strangers = None if control is None else read(control, schema=what.schema)
-    given = {
+    needing_original = {
         "key": key,
         "paired": by_person or paired,
         "control": strangers is not None,
         "population": population is not None,
     }
-    if original is None and any(given.values()):
-        names = ", ".join(name for name, value in given.items() if value)
+    if original is None and any(needing_original.values()):
+        names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
     sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
     wanted = {
         "attacks": attacks,
         "inference": attacks if inference is None else inference,
         "learning": learning,
-        "per person": per_person,
+        "per_person": per_person,
     }
+    is_tried = any(wanted[name] for name in ON_SAMPLE)
     if isinstance(sides, Alone):  # nothing is compared with other people either
         strangers = population = None
-    if strangers is not None and isinstance(sides, Pair) and _tried(wanted):
+    if strangers is not None and isinstance(sides, Pair) and is_tried:
         sides = replace(sides, strangers=sides.people_of(strangers))
-    k = what.k if k is None else k
     if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
         weights = what.schema.weight
         weights = weights if weights in (*sides.released.names, *sides.plain.original.names) else None
@@ -715,48 +672,42 @@ def audit(
         raise ParameterError(
             f"population_size is {population_size:,}, fewer than the {sides.n_rows:,} released records"
         )
-    chosen = _sample(sides, sample, random_state) if _tried(wanted) else None
-    task = Task(
-        sides=sides,
-        what=what,
-        asked=frozenset(name for name, names in wanted.items() if names),
-        strangers=strangers,
-        population=None if population is None else read(population, schema=what.schema),
-        others=others,
-        key=key,
-        weights=weights,
-        population_size=population_size,
-        k=k,
-        threshold=threshold,
-        people=people,
-        learners=learners or LEARNERS,
-        random_state=random_state,
-        suda=suda,
-        tell=report,
-        sample=chosen,
-    )
+    without_control = "withheld rows" if isinstance(sides, Pair) else "nobody"
     parameters = {
         "key": key,
         "threshold": threshold,
         "people": people,
         "random_state": random_state,
-        "k": k,
+        "k": what.k if k is None else k,
         "paired": paired,
-        "control": CASES[type(sides)].control if strangers is None else "other people",
+        "control": without_control if strangers is None else "other people",
         "others": len(others),
-        "population": given["population"],
+        "population": needing_original["population"],
         "weights": weights,
         "population_size": population_size,
         "suda": suda,
         "sample": sample,
         "allow_outside": allow_outside,
-        "profile": None if asked_by is None else asked_by.name,
+        "profile": None if standard is None else standard.name,
     }
     parameters |= {} if date is None else {"date": date}
-    result = _audit(task, parameters)
-    if asked_by is None:
+    result = _audit(
+        Task(
+            sides=sides,
+            what=what,
+            wanted=frozenset(name for name, is_wanted in wanted.items() if is_wanted),
+            options=parameters,
+            learners=learners or LEARNERS,
+            strangers=strangers,
+            population=None if population is None else read(population, schema=what.schema),
+            others=others,
+            tell=report,
+            sample=_sample(sides, sample, random_state) if is_tried else None,
+        )
+    )
+    if standard is None:
         return result
-    return replace(result, profile=judged(result.to_dict(), sides.released, asked_by))
+    return replace(result, profile=judged(result.to_dict(), sides.released, standard))
 
 
 # the function stands in front of its room, `hedgerow.audit`
@@ -794,10 +745,6 @@ def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
         )
 
 
-def _tried(wanted: Mapping[str, bool]) -> bool:
-    return any(wanted[name] for name in ON_SAMPLE)
-
-
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
     """Return the records that attacks are tried on; None where these are all, and in memory."""
     streams = sides.original is not None and not sides.original.is_loaded
@@ -819,11 +766,22 @@ def _sides(
     strangers: Table | None,
     allow_outside: bool,
 ) -> Pair | UnpairedTables | Alone:
-    """Return both tables side by side, or the release alone where nothing can be compared."""
+    """Pair the rows if something shows which belong together; the release alone if nothing can be compared."""
     if original is None:
         return Alone.of(what)
+    if paired is False and key is not None:
+        raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
+    sides: Pair | UnpairedTables
     try:
-        sides = _side_by_side(original, what, key, paired, strangers, allow_outside)
+        try:
+            if paired is False:
+                sides = read_unpaired(original, what, strangers)
+            else:
+                sides = pair_up(original, what, key=key, allow_outside=allow_outside)
+        except Unpaired as error:
+            if paired:
+                raise
+            sides = read_unpaired(original, what, strangers, why=error.message)
     except UnreadCells as error:
         return Alone.of(what, read(original, schema=what.schema), error)
     check_extent(sides.original, what.schema)
@@ -832,30 +790,9 @@ def _sides(
     return sides
 
 
-def _side_by_side(
-    original: Any,
-    what: Subject,
-    key: str | None,
-    paired: bool | None,
-    strangers: Table | None,
-    allow_outside: bool,
-) -> Pair | UnpairedTables:
-    """Return pair the rows where something says which belong together; otherwise leave them unpaired."""
-    if paired is False:
-        if key is not None:
-            raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
-        return read_unpaired(original, what, strangers)
-    try:
-        return pair_up(original, what, key=key, allow_outside=allow_outside)
-    except Unpaired as error:
-        if paired:
-            raise
-        return read_unpaired(original, what, strangers, why=error.message)
-
-
-def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
-    """Return the audit of a task."""
-    sides, schema, case = task.sides, task.what.schema, CASES[type(task.sides)]
+def _audit(task: Task[Any]) -> Audit:
+    """Measure a task."""
+    sides, schema = task.sides, task.what.schema
     values = figures_of(task)
     scatters = _scatters(values["risk.release"])
     if values["risk.original"] is not None:
@@ -867,8 +804,8 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
             "rows": sides.n_rows,
             "original_rows": None if sides.original is None else sides.original.n_rows,
             "strangers": 0 if task.strangers is None else task.strangers.n_rows,
-            "paired": case.paired,
-            "alone": case.alone,
+            "paired": isinstance(sides, Pair),
+            "alone": isinstance(sides, Alone),
             "suppressed": sides.suppressed,
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
@@ -881,14 +818,14 @@ def _audit(task: Task[Any], parameters: dict[str, Any]) -> Audit:
                 *task.what.notes,
                 *sides.plain.notes,
                 *([task.sampled.note()] if task.sampled else []),
-                *(extremes_in_words(n, task.k or 0, e) for n, e in extremes.items()),
+                *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],
         },
         risk=_section("risk", values),
         attacks=values["attacks"],
         utility=_section("utility", values),
         pictures=_section("pictures", values) | {"scatters": scatters},
-        parameters=parameters,
+        parameters=task.options,
         versions=versions(),
         per_person=values["per_person"],
         shown=values["shown"],
