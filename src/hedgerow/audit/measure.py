@@ -31,7 +31,6 @@ from .attacks.class_risk import (
     journalist,
     other_columns,
     released_risk,
-    unprotected_risk,
     weighted_sizes,
 )
 from .attacks.composition import composition, other_releases
@@ -50,7 +49,7 @@ from .inference import infer
 from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
 from .profile_result import FAILS, MEETS, TOLD, Judged, check_met, judged, needs_attacks, unmet
-from .released_values import ReleasedColumn
+from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, sample_of
 from .single_records import PerPerson, per_person, shown
@@ -222,10 +221,12 @@ class Figure:
 def _before(task: Task[Any]) -> dict[str, Any]:
     sides, behind = task.sides, None
     whole: Any = sides.before if isinstance(sides, Alone) else sides.plain.unchanged
+    if isinstance(sides, Alone):  # texts of an original mean what they say, whatever they mean in a release
+        whole = replace(whole, released_quasi=tuple(map(unchanged, whole.quasi)))
     weights = None if isinstance(sides, Alone) else task.options["weights"]
     if task.population is None and weights in whole.original.names:
         behind = journalist(whole, None, weights)
-    return unprotected_risk(whole, behind, task.options["threshold"], task.options["population_size"])
+    return released_risk(whole, behind, task.options["threshold"], task.options["population_size"])
 
 
 def _after(task: Task[Any]) -> dict[str, Any]:

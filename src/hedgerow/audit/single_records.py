@@ -116,7 +116,7 @@ def per_person(
         columns["journalist"] = journalist.risk[label]
     homes = household_risks(pair, (1.0 / people if journalist is None else journalist.risk)[label])
     if homes is not None:
-        columns["household risk"] = homes.of_rows
+        columns["household risk"] = homes[1]
     if special is not None:
         columns["suda"] = special.scores
     classes = Classes.from_groups(pair.value_groups, pair.released_sensitive)

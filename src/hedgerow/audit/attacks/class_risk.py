@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -32,87 +34,63 @@ from ...measures import (
 )
 from ...schema import Schema
 from ..column_comparison import BINS, scatter
-from ..design_matrix import Known, known_table
-from ..success import AttackTarget, Tolerance
+from ..design_matrix import known_table
+from ..success import AttackTarget, Tolerance, relative
 from ..table_pair import Pair, TablePair
 
 
 def released_risk(
     sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
-    """Measure the release's classes; its suppressed cells match anything for the wildcard k."""
-    cells = [(e.codes, e.wild[e.codes]) for e in sides.released_quasi]
-    sensitive = sides.released_sensitive
-    return _risk(sides, sides.classes, cells, sides.value_groups, sensitive, journalist, threshold, size)
+    """Measure the released classes, and what their groups give away.
 
-
-def unprotected_risk(
-    sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
-) -> dict[str, Any]:
-    """Measure the classes of the whole original."""
-    cells, classes = [(c.codes, c.codes == c.n_values) for c in sides.quasi], sides.classes
-    return _risk(sides, classes, cells, classes, sides.sensitive, journalist, threshold, size)
-
-
-def _risk(
-    sides: TablePair,
-    groups: Groups,
-    cells: Sequence[tuple[Any, Any]],
-    value_groups: Groups,
-    sensitive: Sequence[Column],
-    journalist: Population | None,
-    threshold: float,
-    size: int | None,
-) -> dict[str, Any]:
-    """Measure the classes of one table, and what its groups give away.
-
-    `size` is how many people the population has, where no weights and no table tell it.
+    Suppressed cells match anything for the wildcard k. `size` is how many people the population
+    has, where no weights and no table tell it.
     """
-    counted, hierarchies = Classes.from_groups(value_groups, sensitive), sides.schema.hierarchies
-    wildcard = sizes.wildcard_k(groups, [c for c, _ in cells], [wild for _, wild in cells])
-    persons = sides.persons
+    groups, persons, columns = sides.classes, sides.persons, sides.released_sensitive
+    counted, hierarchies = Classes.from_groups(sides.value_groups, columns), sides.schema.hierarchies
+    quasi = sides.released_quasi
     people = None if persons is None or persons.unit is None else persons.people(groups)
     homes = None if persons is None else persons.by_class(groups).households
-    people_found = groups.sizes if people is None else people
-    behind = None if journalist is None else journalist.risk
-    everybody = size if size is not None or journalist is None else journalist.total
+    people_or_records = groups.sizes if people is None else people
+    risk, population = None, None
+    everybody: float | None = size
+    if journalist is not None:
+        risk, everybody = journalist.risk, journalist.total if size is None else size
+        population = {
+            "smallest": float(journalist.sizes.min()),
+            "average": float(journalist.sizes.mean()),
+            "total": journalist.total,
+        }
+    homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     return {
         "classes": _sizes(groups)
         | {
             "people": None if people is None else int(people.min()),
             "households": None if homes is None else int(homes.min()),
-            "wildcard_k": wildcard,
-            "population": None if journalist is None else _behind(journalist),
+            "wildcard_k": sizes.wildcard_k(
+                groups, [c.codes for c in quasi], [c.wild[c.codes] for c in quasi]
+            ),
+            "population": population,
         },
-        "reidentification": sizes.attackers(groups.sizes, behind, threshold, people)
+        "reidentification": sizes.attackers(groups.sizes, risk, threshold, people)
         | {
             "threshold": threshold,
-            "household": household_summary(
-                sides, (1.0 / people_found if behind is None else behind)[groups.labels]
-            ),
+            "household": None if homes_at_risk is None else _household_summary(*homes_at_risk),
         },
         "uniqueness": None
         if everybody is None
-        else sizes.population_uniques(people_found, float(everybody)).to_json(),
+        else sizes.population_uniques(people_or_records, float(everybody)).to_json(),
         "sensitive": {
             column.name: sensitive_summary(
                 counted.sensitive[column.name],
                 sides.targets[column.name],
                 hierarchies.get(column.name),
-                smallest_cell(value_groups, column, persons),
+                smallest_cell(sides.value_groups, column, persons),
             )
-            for column in sensitive
+            for column in columns
         },
-        "covariance": _covariance(value_groups, [c.numbers for c in sensitive if c.is_number]),
-    }
-
-
-def _behind(population: Population) -> dict[str, float]:
-    """Count the people of the population behind the classes."""
-    return {
-        "smallest": float(population.sizes.min()),
-        "average": float(population.sizes.mean()),
-        "total": population.total,
+        "covariance": _covariance(sides.value_groups, [c.numbers for c in columns if c.is_number]),
     }
 
 
@@ -175,16 +153,19 @@ def sensitive_summary(
         What `smallest_cell` counted.
     """
     disclosed, sizes = column.scores.worst, column.counts.sizes
-    matched = None
-    if column.is_number:
-        matched = matching(column.counts, column.by_code, target.tolerances)
+    is_ordered = column.kind == "ordinal" or target.is_number
+    # the distance that fits the column: numbers that are attacked as categories have equal distances
+    distance = "hierarchical" if hierarchy is not None else "ordered" if is_ordered else "equal"
     diversity = diversity_summary(column, hierarchy)
     return {
         "kind": column.kind,
         "attacked_as": target.attacked_as,
         **diversity,
-        **fitting_closeness(column.kind, target, diversity),
-        "matching": matched,
+        "t": diversity[f"t_{distance}"],
+        "t_distance": distance,
+        "matching": matching(column.counts, column.by_code, target.tolerances)
+        if column.is_number
+        else None,
         "rsd": total(disclosure.rsd(column)) / len(sizes),
         "disclosure": disclosure_summary(disclosed, sizes, column.scores.by_score),
         "exposed": disclosure.exposed(column, sizes),
@@ -206,21 +187,6 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
     if persons is None or persons.unit is None:
         return int(cells.sizes.min())
     return int(replace(persons, homes=None).by_class(cells).different.min())
-
-
-def fitting_closeness(kind: str, target: AttackTarget, diversity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return t-closeness by the distance that fits a column, and that distance.
-
-    Hierarchical where a hierarchy is given; ordered for numbers, dates and orders; equal for
-    categories, and for numbers that are attacked as such.
-    """
-    if diversity["t_hierarchical"] is not None:
-        distance = "hierarchical"
-    elif kind == "ordinal" or target.is_number:
-        distance = "ordered"
-    else:
-        distance = "equal"
-    return {"t": diversity[f"t_{distance}"], "t_distance": distance}
 
 
 def diversity_summary(
@@ -375,50 +341,25 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
         One entry a tolerance, by its key, with ``means``, ``release``, ``public`` and
         ``gain``: (release - public) / (1 - public).
     """
-    is_known = np.isfinite(values[counts.values])
-    total = int(counts.counts[is_known].sum())
+    total = int(counts.counts[np.isfinite(values[counts.values])].sum())
     public = Counts.dense(np.bincount(counts.values, counts.counts, counts.n_values)[None])
     out = {}
     for tolerance in tolerances:
         hits, base = (int(best_hits(c, values, tolerance).sum()) for c in (counts, public))
-        release, open_ = hits / max(total, 1), base / max(total, 1)
+        release, in_public = hits / max(total, 1), base / max(total, 1)
         out[tolerance.key] = {
             "means": tolerance.words,
             "release": release,
-            "public": open_,
-            "gain": (release - open_) / (1 - open_) if open_ < 1 else 0.0,
+            "public": in_public,
+            "gain": relative(release, in_public),
         }
     return out
 
 
-@dataclass(frozen=True, eq=False)
-class HouseholdRisks:
-    """The risk of every household, and of the household behind every record.
+def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+    """Return the risk of each household, and of the household behind each record, from those of records.
 
-    Parameters
-    ----------
-    risk : float array, shape (n_households,)
-        1 - prod(1 - risk of its members).
-    of_rows : float array, shape (n_rows,)
-        That of each record's household.
-    """
-
-    risk: FloatArray
-    of_rows: FloatArray
-
-    def to_json(self) -> dict[str, float]:
-        """Return a few numbers as plain data."""
-        return {
-            "households": len(self.risk),
-            "highest": float(self.risk.max()),
-            "average": float(self.risk.mean()),
-            "expected": float(self.risk.sum()),
-            "expected_records": float(self.of_rows.sum()),
-        }
-
-
-def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None:
-    """Return the risks of households from those of records; None where nobody says who lives together.
+    A household's risk is 1 - prod(1 - risk of its members). None where nobody says who lives together.
 
     Members are taken to be found independently of each other; a person of several records is
     found by the record that risks most.
@@ -448,13 +389,18 @@ def household_risks(sides: TablePair, risk: FloatArray) -> HouseholdRisks | None
     with np.errstate(divide="ignore"):
         nobody = np.bincount(homes_of_members, np.log1p(-np.minimum(members, 1.0)), n)
     at_risk = -np.expm1(nobody)
-    return HouseholdRisks(at_risk[np.bincount(homes, minlength=n) > 0], at_risk[homes])
+    return at_risk[np.bincount(homes, minlength=n) > 0], at_risk[homes]
 
 
-def household_summary(sides: TablePair, risk: FloatArray) -> dict[str, Any] | None:
-    """Return `household_risks` in a few numbers; None where there are none."""
-    risks = household_risks(sides, risk)
-    return None if risks is None else risks.to_json()
+def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, float]:
+    """Return `household_risks` in a few numbers."""
+    return {
+        "households": len(risk),
+        "highest": float(risk.max()),
+        "average": float(risk.mean()),
+        "expected": float(risk.sum()),
+        "expected_records": float(of_records.sum()),
+    }
 
 
 def population_sizes(pair: TablePair, population: Table) -> FloatArray:
@@ -485,26 +431,22 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
             hint="the release must be drawn from it",
         )
     people = known_table(pair.released_quasi, population)
-    masks: list[dict[int, npt.NDArray[np.uint8]]] = [{} for _ in pair.released_quasi]
-    # 1 bit a person and cell: an intersection of cells is a bitwise and, counted by a table of bytes
-    first = pair.classes.first
-    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).sum(axis=1)
+    n = population.n_rows
+
+    @cache
+    def mask(j: int, cell: int) -> npt.NDArray[np.uint8]:
+        """Return a bit a person: whether the cell may stand for them."""
+        column = pair.released_quasi[j]
+        covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
+        return np.packbits(covers(people.columns[j], np.full(n, cell)))
+
     out = np.zeros(pair.classes.n_groups)
-    for g, row in enumerate(first):
-        fits: npt.NDArray[np.uint8] | None = None
-        for j, column in enumerate(pair.released_quasi):
-            cell = int(column.codes[row])
-            if cell not in masks[j]:
-                masks[j][cell] = _mask(pair, people, j, cell)
-            fits = masks[j][cell] if fits is None else fits & masks[j][cell]
-        out[g] = int(bits[fits].sum()) if fits is not None else population.n_rows
+    for g, row in enumerate(pair.classes.first):
+        cells = (int(column.codes[row]) for column in pair.released_quasi)
+        # 1 bit a person and cell: whom all cells of a class fit is a bitwise and
+        fits = reduce(and_, (mask(j, cell) for j, cell in enumerate(cells)))
+        out[g] = np.count_nonzero(np.unpackbits(fits, count=n))
     return np.maximum(out, pair.classes.sizes)
-
-
-def _mask(pair: TablePair, people: Known, j: int, cell: int) -> npt.NDArray[np.uint8]:
-    column, values = pair.released_quasi[j], people.columns[j]
-    covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
-    return np.packbits(covers(values, np.full(len(values), cell)))
 
 
 @dataclass(frozen=True, eq=False)

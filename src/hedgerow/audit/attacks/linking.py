@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...measures.masking_scores import Scores, score_arrays
 from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
-from ...progress import Tell
+from ...progress import Tell, telling
 from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
@@ -28,7 +27,7 @@ from .class_risk import best_hits, twentieths
 
 
 def linking_attacks(
-    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
+    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
     """Link records by distance and by probability on the quasi-identifiers.
 
@@ -54,28 +53,24 @@ def linking_attacks(
     """
     chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
-    n = pair.n_rows
     picked = spread(pair.canonical, people, random_state)
     own_class = groups.labels[picked].astype(np.int64)
     before = group([e.whole.codes for e in chosen], pair.original.n_rows)
     unprotected = 1.0 / before.sizes[before.labels[pair.rows[picked]]]
-    if progress:
-        progress("linking attack: distance and probability")
-    people_known = known_rows(chosen, picked)
-    nearest, likeliest, agree = _linked(chosen, people_known, groups.first, groups.sizes, own_class)
-    out = []
-    for name, chance in (("distance", nearest), ("probabilistic", likeliest)):
-        out.append(
-            attack_record(
-                "linking",
-                learner=name,
-                target="own record",
-                means="the person's own record is named",
-                rates=Rates(rate_of(chance), rate_of(agree), rate_of(unprotected), controlled=False),
-                public=PublicGuess(1 / n),
-            )
+    progress("linking attack: distance and probability")
+    known_people = known_rows(chosen, picked)
+    nearest, likeliest, agree = _linked(chosen, known_people, groups.first, groups.sizes, own_class)
+    return [
+        attack_record(
+            "linking",
+            learner=name,
+            target="own record",
+            means="the person's own record is named",
+            rates=Rates(rate_of(chance), rate_of(agree), rate_of(unprotected), controlled=False),
+            public=PublicGuess(1 / pair.n_rows),
         )
-    return out
+        for name, chance in (("distance", nearest), ("probabilistic", likeliest))
+    ]
 
 
 def _linked(
@@ -124,28 +119,6 @@ def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
     return float((best == own_class).any() / sizes[best].sum())
 
 
-@dataclass(frozen=True, eq=False)
-class Matches:
-    """The released records that match some people.
-
-    Parameters
-    ----------
-    nearest : float array, shape (n_people,)
-        Distance of the nearest record over the quasi-identifiers, 0 where one may be theirs.
-    same_values : float array, shape (n_people,)
-        The share of the nearest records that have the person's sensitive values as well.
-    chance : float array, shape (n_people,)
-        The share of all records that have the person's sensitive values.
-    joined : float array, shape (n_people,)
-        1/t where t records are nearest by one half of the columns and by the other; else 0.
-    """
-
-    nearest: FloatArray
-    same_values: FloatArray
-    chance: FloatArray
-    joined: FloatArray
-
-
 def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
     """Split the quasi-identifiers into two files that tell about as much; by the released values."""
 
@@ -160,12 +133,20 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
     )
 
 
-def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
+def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
     """Match some people with all released records.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
     but of those that may be the person's the most likely come first.
-    At hand are 8 bytes a record and column, and 24 a record for each person who is asked about.
+    Memory is 8 bytes a record and column, and 24 a record for each person who is matched.
+
+    Returns
+    -------
+    float array, shape (4, n_people)
+        The distance of the nearest record over the quasi-identifiers, 0 where one may be theirs; the
+        share of the nearest records that have the person's sensitive values as well; the share of all
+        records that have these; and 1/t where t records are nearest by one half of the columns and
+        by the other, else 0.
     """
     first, sizes = tables.records.first, tables.records.sizes
     parts = halves(tables)
@@ -175,9 +156,9 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
     cells = by_name(tables.sensitive_cells)
     sensitive, values = Reach(cells, first) if cells else None, people.known(cells, rows)
     exactly, n = dict.fromkeys(range(len(cells)), 0.0), len(rows)
-    nearest, same_values, chance, joined = (np.zeros(n) for _ in range(4))
+    nearest, same_values, chance, joined = out = np.zeros((4, n))
 
-    def ask(part: slice) -> None:
+    def match_some(part: slice) -> None:
         for i in range(part.start, part.stop):
             distances = [file.sums(k, i) for file, k in zip(files, by_file, strict=True)]
             if len(distances) == 2:
@@ -194,8 +175,8 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> Matches:
             same_values[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
             chance[i] = sizes[same].sum() / tables.n_rows
 
-    in_parts(ask, n, n * len(first))
-    return Matches(nearest, same_values, chance, joined)
+    in_parts(match_some, n, n * len(first))
+    return out
 
 
 WARNING = (
@@ -206,9 +187,15 @@ WARNING = (
 
 
 def linking(
-    sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Any = None
+    sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Link people with released records: with their own by `linking_attacks`, without pairs by matches.
+
+    Two attacks match people with records that are nobody's. "best match": the intruder takes the
+    released record nearest to what is known of a person, ties shared, and succeeds when it has the
+    person's sensitive values too. "two files": half of the known columns stand in one file and half
+    in another; a person whose two halves are nearest to the same t released records is linked with
+    a chance of 1/t. Both are tried on strangers as well.
 
     Parameters
     ----------
@@ -234,83 +221,55 @@ def linking(
         )
         return linked, None
     assert isinstance(sides, UnpairedTables)
-    if progress:
-        progress("linking attack: best match and two files")
-    return matching_attacks(sides, people, random_state)
-
-
-def matching_attacks(
-    tables: UnpairedTables, people: int, random_state: int
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Match people with released records that are nobody's: the attacks, and how near the records lie.
-
-    "best match": the intruder takes the released record nearest to what is known of a person,
-    ties shared, and succeeds when it has the person's sensitive values too. "two files": half
-    of the known columns stand in one file and half in another; a person whose two halves are
-    nearest to the same t released records is linked with a chance of 1/t. Both are asked of
-    strangers as well.
-    """
-    picked = [each.some(people, random_state) for each in tables.people]
-    rows = picked[0]
-    mine, *others = (
-        match(tables, each, some) for each, some in zip(tables.people, picked, strict=True)
+    progress("linking attack: best match and two files")
+    picked = [each.some(people, random_state) for each in sides.people]
+    nearest, same_values, chance, joined = zip(
+        *(match(sides, each, rows) for each, rows in zip(sides.people, picked, strict=True)), strict=True
     )
-    theirs = others[0] if others else None
-    out = []
-    if tables.sensitive_cells:
-        out.append(_best(tables, mine, theirs, rows))
-    if halves(tables)[1]:
-        success, control = rate_of(mine.joined), None if theirs is None else rate_of(theirs.joined)
-        same_quasi = tables.unchanged.classes
+    by_quasi, rows, out = sides.unchanged.classes, picked[0], []
+    sizes = by_quasi.sizes[by_quasi.labels[rows]]
+    if sides.sensitive_cells:
+        records = group([by_quasi.labels, *(c.codes for c in sides.members.sensitive)])
+        commonest = group([c.codes for c in sides.sensitive_cells]).sizes.max()
+        out.append(
+            attack_record(
+                "linking",
+                learner="best match",
+                target="own record",
+                means="the nearest released record has all sensitive values of the person",
+                rates=_rates(same_values, records.sizes[records.labels[rows]] / sizes),
+                public=PublicGuess(float(commonest) / sides.n_rows, random_row=float(chance[0].mean())),
+            )
+        )
+    if halves(sides)[1]:
         out.append(
             attack_record(
                 "linking",
                 learner="two files",
                 target="both halves",
                 means="the person's two halves lead to one released record, ties shared",
-                rates=Rates(success, control, rate_of(1 / same_quasi.sizes[same_quasi.labels[rows]])),
-                public=PublicGuess(1 / tables.n_rows),
+                rates=_rates(joined, 1 / sizes),
+                public=PublicGuess(1 / sides.n_rows),
             )
         )
-    return out, _near(mine, theirs)
+    return out, _nearness(nearest)
 
 
-def _best(tables: UnpairedTables, mine: Matches, theirs: Matches | None, rows: IntArray) -> dict[str, Any]:
-    """Attack by the nearest record, which should have the person's sensitive values."""
-    people = tables.members
-    same_quasi = tables.unchanged.classes
-    same = group([same_quasi.labels, *(c.codes for c in people.sensitive)])
-    original = same.sizes[same.labels[rows]] / same_quasi.sizes[same_quasi.labels[rows]]
-    released_values = group([c.codes for c in tables.sensitive_cells])
-    commonest = float(released_values.sizes.max()) / tables.n_rows
-    return attack_record(
-        "linking",
-        learner="best match",
-        target="own record",
-        means="the nearest released record has all sensitive values of the person",
-        rates=Rates(
-            rate_of(mine.same_values),
-            None if theirs is None else rate_of(theirs.same_values),
-            rate_of(original),
-        ),
-        public=PublicGuess(commonest, random_row=float(mine.chance.mean())),
-    )
+def _rates(success: Sequence[FloatArray], original: FloatArray) -> Rates:
+    """Return the rates of members, of strangers where there are some, and on the original."""
+    control = rate_of(success[1]) if len(success) > 1 else None
+    return Rates(rate_of(success[0]), control, rate_of(original))
 
 
-def _near(mine: Matches, theirs: Matches | None) -> dict[str, Any]:
-    """Return distances of the nearest record, and how often a member's is the smaller one."""
-    closer, interval = None, None
-    if theirs is not None:
-        near, far = (-np.round(d / NEAR) for d in (mine.nearest, theirs.nearest))
-        nearer = area([(near, far)])
-        closer, interval = nearer.value, nearer.interval
-    return {
-        "members": _quantiles(mine.nearest),
-        "strangers": None if theirs is None else _quantiles(theirs.nearest),
-        "closer": closer,
-        "interval": interval,
-        "warning": WARNING,
-    }
+def _nearness(nearest: Sequence[FloatArray]) -> dict[str, Any]:
+    """Return distances of the nearest record, and how often a member's is smaller than a stranger's."""
+    out: dict[str, Any] = dict.fromkeys(("members", "strangers", "closer", "interval"))
+    out["members"] = _quantiles(nearest[0])
+    if len(nearest) > 1:
+        near, far = (-np.round(distances / NEAR) for distances in nearest)
+        closer = area([(near, far)])
+        out |= {"strangers": _quantiles(nearest[1]), "closer": closer.value, "interval": closer.interval}
+    return out | {"warning": WARNING}
 
 
 def _quantiles(distances: FloatArray) -> dict[str, float]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...measures import FloatArray, Groups, IntArray, group
+from ...progress import Tell, telling
 from ..design_matrix import Known
 from ..non_members import Outside
 from ..pairing import same
@@ -36,7 +36,7 @@ def membership(
     *,
     people: int = 500,
     random_state: int = 0,
-    progress: Any = None,
+    progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
     """Tell people of the table from people who are not in it, by the release alone.
 
@@ -84,15 +84,21 @@ def membership(
     before: dict[Attack, list[MemberScores]] = {}
     altered = {name for each in outside for name in _altered(each.sides)}
     for each in outside:
-        if progress:
-            progress("membership by the quasi-identifiers and by the whole record")
+        progress("membership by the quasi-identifiers and by the whole record")
         whole = each.sides.unchanged, each.sides.original_rows(each.members)
         for scores, sides, members in ((after, each.sides, each.members), (before, *whole)):
             picked = _people_asked(sides, members, each.people, people, random_state)
-            if picked is not None:
+            if all(map(len, picked)):
                 for attack, one in _scores(sides, *picked, altered).items():
                     scores.setdefault(attack, []).append(one)
-    return membership_records(after, before)
+    out = []
+    for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
+        out += [_record(a, scores, before[a]) for a, scores in after.items() if a[0] == knows]
+        usable = [attack for attack in after if knows in (attack[0], KNOWS[1])]
+        best, original = (_strongest({a: each[a] for a in usable}) for each in (after, before))
+        if knows in KNOWS and best:
+            out.append(_record((knows, STRONGEST), best, original))
+    return out
 
 
 def _altered(sides: TablePair) -> Iterator[str]:
@@ -102,22 +108,17 @@ def _altered(sides: TablePair) -> Iterator[str]:
             yield original.name
 
 
-@dataclass(frozen=True, eq=False)
-class MemberScores:
+class MemberScores(NamedTuple):
     """The evidence for each member and each stranger; more is likelier a member."""
 
     members: FloatArray
     strangers: FloatArray
 
-    def half(self, which: int) -> MemberScores:
-        """Return every second of the people."""
-        return MemberScores(self.members[which::2], self.strangers[which::2])
-
 
 def _people_asked(
     sides: TablePair, members: IntArray, strangers: People, most: int, random_state: int
-) -> tuple[Known, Known, Known] | None:
-    """Pick members, strangers, and the half of the strangers that both are compared with; None of nobody.
+) -> tuple[Known, Known, Known]:
+    """Pick members, strangers, and the half of the strangers that both are compared with.
 
     The quasi-identifiers stand before the sensitive columns.
     """
@@ -134,12 +135,8 @@ def _people_asked(
     )
     order = np.lexsort(coded.columns)
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
-    strangers_asked, others = (
-        coded.part(spread(order[side], most, random_state)) for side in (half, ~half)
-    )
-    if not (len(picked) and len(strangers_asked) and len(others)):
-        return None
-    return sides.members.known(columns, picked), strangers_asked, others
+    asked_about, others = (coded.part(spread(order[side], most, random_state)) for side in (half, ~half))
+    return sides.members.known(columns, picked), asked_about, others
 
 
 def _scores(
@@ -148,13 +145,12 @@ def _scores(
     """Score members and strangers by every intruder; rows next to a person's value count where it was altered."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
-    releases = {KNOWS[0]: _Release(quasi, sensitive, [*agreements.values()], sides.groups)}
+    releases = {KNOWS[0]: _Release(quasi, others, sensitive, [*agreements.values()], sides.groups)}
     if sensitive:
-        releases[KNOWS[1]] = _Release([*quasi, *sensitive])
+        releases[KNOWS[1]] = _Release([*quasi, *sensitive], others)
     out: dict[Attack, MemberScores] = {}
     for knows, release in releases.items():
-        compared = release.compared(others)
-        scores = zip(*(compared.of(people) for people in (mine, strangers)), strict=True)
+        scores = zip(*(release.scores(people) for people in (mine, strangers)), strict=True)
         means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
         out |= {attack: MemberScores(*each) for attack, each in zip(means, scores, strict=False)}
     return out
@@ -177,30 +173,44 @@ def _agreements(
 
 
 class _Release:
-    """The distinct released records, for asking who fits which.
+    """The distinct released records beside other people, who took no part.
 
     Parameters
     ----------
-    shown : sequence of ReleasedColumn
+    columns : sequence of ReleasedColumn
         The columns by which distances are measured.
+    others : Known
+        People who are compared with, by these columns first.
     sensitive, agreements, groups
-        In which other columns rows are asked to agree, and the groups of which a second table tells
+        In which other columns rows should agree, and the groups of which a second table tells
         these together.
     """
 
     def __init__(
         self,
         columns: Sequence[ReleasedColumn],
+        others: Known,
         sensitive: Sequence[ReleasedColumn] = (),
         agreements: Sequence[Mapping[int, float]] = (),
         groups: Groups | None = None,
     ) -> None:
-        self.shown, self.agreements, self.groups = columns, agreements, groups
+        self.columns, self.agreements, self.groups = columns, agreements, groups
         records = group([c.codes for c in columns])
         self.sizes, self.labels = records.sizes.astype(np.float64), records.labels
         self.reach = Reach(columns, records.first)
         if sensitive:
             self.rows = Reach(sensitive, np.arange(len(records.labels)))
+        self.others = Known(others.columns[: len(columns)])
+        # how many of the others would be in each record, and in none
+        self.expected, self.in_none = np.zeros(len(self.sizes)), 0
+        for person in range(len(others)):
+            fits = self.reach.sums(self.others, person) <= 0
+            n = self.sizes[fits].sum()
+            if n:
+                # who fits several records is dealt among them
+                self.expected[fits] += self.sizes[fits] / n
+            else:
+                self.in_none += 1
 
     def agreeing(self, people: Known, person: int) -> Iterator[IntArray]:
         """Yield the rows that agree with a person; with groups those of the groups that may."""
@@ -212,46 +222,22 @@ class _Release:
                 rows = np.flatnonzero(is_possible[self.groups.labels])
             yield rows
 
-    def compared(self, others: Known) -> _Compared:
-        """Count how many of some people who are not in the table would be in each record."""
-        others = Known(others.columns[: len(self.shown)])
-        expected, none = np.zeros(len(self.sizes)), 0
-        for person in range(len(others)):
-            fits = self.reach.sums(others, person) <= 0
-            records = self.sizes[fits].sum()
-            if records:
-                # who fits several records is dealt among them
-                expected[fits] += self.sizes[fits] / records
-            else:
-                none += 1
-        return _Compared(self, others, expected, none)
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """A release beside other people: how many of them would be in each of its records."""
-
-    release: _Release
-    others: Known
-    expected: FloatArray
-    none: int
-
-    def of(self, people: Known) -> list[FloatArray]:
-        """Return all scores of some people."""
-        release, width = self.release, len(self.release.shown)
+    def scores(self, people: Known) -> list[FloatArray]:
+        """Return all scores of some people, each of shape (n_people,)."""
+        width = len(self.columns)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
-        sizes, n, m = release.sizes, float(release.sizes.sum()), len(self.others)
-        out = np.zeros((2 + len(release.agreements), len(quasi)))
+        sizes, n, m = self.sizes, float(self.sizes.sum()), len(self.others)
+        out = np.zeros((2 + len(self.agreements), len(quasi)))
         for person in range(len(quasi)):
-            distance = release.reach.sums(quasi, person)
+            distance = self.reach.sums(quasi, person)
             fits = distance <= 0
             records = float(sizes[fits].sum())
-            expected = float(self.expected[fits].sum()) if records else self.none
+            expected = float(self.expected[fits].sum()) if records else self.in_none
             # half a record more on both sides keeps the ratio finite where nobody fits
             out[1, person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
             nearest, other = float(distance.min()), self._nearest_other(quasi, person)
             out[0, person] = -nearest / (nearest + other) if nearest else 0.0
-            for i, rows in enumerate(release.agreeing(sensitive, person), 2):
+            for i, rows in enumerate(self.agreeing(sensitive, person), 2):
                 out[i, person] = self._among(distance, nearest, rows)
         # equal scores must stay ties on every machine
         return [*out[:2].round(9), *out[2:]]
@@ -259,18 +245,18 @@ class _Compared:
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
         """Return how much the nearest of the rows that agree speaks for a person."""
         if not len(rows):
-            return -1.0 - len(self.release.shown)
-        near = float(distance[self.release.labels[rows]].min())
-        as_near = float(self.release.sizes[distance <= bound(near)].sum())
+            return -1.0 - len(self.columns)
+        near = float(distance[self.labels[rows]].min())
+        as_near = float(self.sizes[distance <= bound(near)].sum())
         # rows that would agree and be as near by chance: they decide between equal distances
-        luck = len(rows) * as_near / self.release.sizes.sum()
+        luck = len(rows) * as_near / self.sizes.sum()
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
     def _nearest_other(self, people: Known, person: int) -> float:
         """Return how far the nearest of the other people is."""
         total = np.zeros(len(self.others))
         for column, values, values_of_people in zip(
-            self.release.shown, self.others.columns, people.columns, strict=True
+            self.columns, self.others.columns, people.columns, strict=True
         ):
             x = values_of_people[person]
             if column.is_number:
@@ -282,44 +268,26 @@ class _Compared:
         return float(total.min())
 
 
-def membership_records(
-    after: Mapping[Attack, Sequence[MemberScores]], before: Mapping[Attack, Sequence[MemberScores]]
-) -> list[dict[str, Any]]:
-    """Return all attacks as plain data, by what the intruder knows, the strongest last.
-
-    Parameters
-    ----------
-    after, before : mapping of Attack to sequence of MemberScores
-        The scores on the releases and on their originals.
-    """
-    out = []
-    for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
-        out += [_record(a, scores, before[a]) for a, scores in after.items() if a[0] == knows]
-        usable = [attack for attack in after if knows in (attack[0], KNOWS[1])]
-        best, original = (_strongest({a: each[a] for a in usable}) for each in (after, before))
-        if knows in KNOWS and best:
-            out.append(_record((knows, STRONGEST), best, original))
-    return out
-
-
 def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberScores]:
     """Return the scores of whoever does best on one half of the people, on the other half."""
-    halves = [{a: [s.half(i) for s in each] for a, each in scores.items()} for i in (0, 1)]
+    halves = [
+        {a: [MemberScores(s.members[i::2], s.strangers[i::2]) for s in each] for a, each in scores.items()}
+        for i in (0, 1)
+    ]
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
     # chosen on one half and measured on the other: choosing gains nothing by chance
-    best = [max(half, key=lambda a: round(_area_of(half[a]).value, 9)) for half in halves]
+    best = [max(half, key=lambda a: round(area(half[a]).value, 9)) for half in halves]
     return [*halves[0][best[1]], *halves[1][best[0]]]
 
 
 def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
     """Return the attack as plain data, from the scores on releases and on their originals."""
     knows, learner = attack
-    members = sum(len(s.members) for s in scores)
-    strangers = sum(len(s.strangers) for s in scores)
-    success = _area_of(scores)
-    variance = fmean(_by_chance(s) for s in scores) / len(scores)
-    # as many coin tosses have the variance of the area where nothing leaks
+    success, sizes = area(scores), [(len(s.members), len(s.strangers)) for s in scores]
+    members, strangers = (sum(each) for each in zip(*sizes, strict=True))
+    variance = fmean((n + m + 1) / (12 * n * m) for n, m in sizes) / len(scores)
+    # as many coin tosses have the variance of the area where nothing tells members and strangers apart
     chance = 0.25 / variance
     null = wilson(chance / 2, chance)  # type: ignore[arg-type]
     return attack_record(
@@ -327,7 +295,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
         learner=learner,
         target=knows,
         means="somebody in the table scores above somebody who is not",
-        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), _area_of(before)),
+        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), area(before)),
         public=PublicGuess(0.5),
     ) | {
         "people": members,
@@ -338,16 +306,6 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
             if alarms * strangers >= FEWEST
         },
     }
-
-
-def _by_chance(scores: MemberScores) -> float:
-    """Return the variance of the area where nothing tells members and strangers apart."""
-    n, m = len(scores.members), len(scores.strangers)
-    return (n + m + 1) / (12 * n * m)
-
-
-def _area_of(scores: Sequence[MemberScores]) -> Rate:
-    return area([(s.members, s.strangers) for s in scores])
 
 
 def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ what it reaches on the original table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ...columns.column import Column
-from ...measures import BoolArray, Counts, FloatArray, IntArray
-from ..design_matrix import (
-    OUTSIDE,
-    shown_values,
-    true_values,
-)
+from ...measures import Counts, FloatArray, IntArray
+from ...progress import Tell, telling
+from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..non_members import FOLDS
 from ..success import AttackTarget, PublicGuess, Rates, attack_record, bootstrap, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
@@ -35,7 +32,7 @@ def regression(
     learners: Sequence[str] = LEARNERS,
     people: int = 500,
     random_state: int = 0,
-    progress: Any = None,
+    progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
     """Attack every sensitive column with every learner.
 
@@ -66,47 +63,65 @@ def regression(
     """
     out = []
     for j in range(len(sides.sensitive)):
-        attack = _prepared(sides, j, people, random_state)
-        if attack is not None:
-            out += attack.by(learners, random_state, progress)
+        out += _on_column(sides, j, learners, people, random_state, progress)
     return out
 
 
-def _prepared(sides: TablePair, j: int, most: int, random_state: int) -> ColumnAttack | None:
-    """Prepare the attack on one column; None where nobody's value is known and shown."""
+def _on_column(
+    sides: TablePair, j: int, learners: Sequence[str], most: int, random_state: int, progress: Tell
+) -> list[dict[str, Any]]:
+    """Attack one column with every learner; nothing where nobody's value is known and shown."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
     aim = sides.targets[column.name]
-    people_asked, orders, near = [], [], []
+    people, orders, near = [], [], []
     for who in sides.people:
-        truth = truth_of(who.sensitive[j], column, aim)
+        values = who.sensitive[j]
+        truth = true_values(values) if aim.is_number else values.codes_in(column, unknown=column.n_values + 1)
+        has_value = np.isfinite(truth) if aim.is_number else truth != column.n_values
         order = sides.order_of(who, truth)
-        orders.append(order[known_in(truth, column, aim)[order]])
+        orders.append(order[has_value[order]])
         picked = spread(orders[-1], most, random_state)
-        people_asked.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
-        if sides.is_paired and who is sides.members:
-            near.append(picked)
-        else:
-            near.append(nearest_of(quasi, sides.classes, people_asked[-1].known))
-    if sides.is_paired and not len(orders[0]):
-        return None
+        people.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
+        is_member = sides.is_paired and who is sides.members
+        near.append(picked if is_member else nearest_of(quasi, sides.classes, people[-1].known))
     members = spread(orders[0], most, random_state)
-    # the same attack on the table as it was: what protection took away is the difference
-    before = sides.unchanged
+    if not len(members):
+        return []
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     release = _training(sides, j, target, nearby)
-    if not release.counts.n_groups:
-        return None
+    if release.cells is None or not release.counts.n_groups:
+        return []
     withheld = None
     if sides.is_paired and sides.strangers is None:
         fold = np.full(sides.n_rows, -1)
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
         parts = (np.flatnonzero(fold != f) for f in range(FOLDS))
         withheld = [_training(sides, j, target, nearby, rows) for rows in parts], fold[members]
-    original = _training(
-        before, j, shown_as(before.sensitive[j], before.sensitive[j], aim), sides.original_rows(members)
-    )
-    return ColumnAttack(column, aim, people_asked, release, original, sides.classes.n_groups, withheld)
+    # the same attack on the table as it was: what protection took away is the difference
+    before = sides.unchanged
+    exact = shown_as(before.sensitive[j], before.sensitive[j], aim)
+    original = _training(before, j, exact, sides.original_rows(members))
+    by_public, public = baselines(release.cells.totals, release.values, people[0].values[0], aim)
+    # the nearest record names what a group says of its members
+    usable = (*TRAINED, "group counts") if release.cells.separate else TRAINED
+    out = []
+    for learner in [name for name in learners if name in usable]:
+        progress(f"regression attack on {column.name}: {learner}")
+        guesses = [
+            release.attack(learner, who.known, aim.tolerances, random_state, who.released) for who in people
+        ]
+        mine, *theirs = (score(g, who.values[0], aim) for g, who in zip(guesses, people, strict=True))
+        unprotected = original.attack(learner, people[0].known, aim.tolerances, random_state)
+        before_score = score(unprotected, people[0].values[0], aim)
+        scores = {"release": mine, "public": by_public, "original": before_score}
+        if withheld is not None:
+            scores["control"] = _withheld(*withheld, learner, people[0], aim, random_state)
+        elif theirs and len(theirs[0].errors):
+            scores["control"] = theirs[0]
+        row = _row(column, aim, learner, scores, public, random_state)
+        out.append(row | {"trained": guesses[0].trained, "classes": sides.classes.n_groups})
+    return out
 
 
 def _training(
@@ -122,97 +137,28 @@ def _training(
     return TrainingSet.from_tables(tables, quasi, j, target, number, near, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class ColumnAttack:
-    """The attack on one sensitive column.
-
-    Parameters
-    ----------
-    column : Column
-    aim : AttackTarget
-    people : sequence of Asked
-        The members, with their values of this column alone; behind them people who took no part.
-    release, before : TrainingSet
-        What the release teaches, and the original.
-    classes : int
-        Different released rows.
-    withheld : (sequence of TrainingSet, int array), optional
-        Lessons without one part of the rows each, and the part of each member: the control where
-        there is nobody else.
-    """
-
-    column: Column
-    aim: AttackTarget
-    people: Sequence[Asked]
-    release: TrainingSet
-    before: TrainingSet
-    classes: int
-    withheld: tuple[Sequence[TrainingSet], IntArray] | None = None
-
-    def by(
-        self, learners: Sequence[str], random_state: int, progress: Any = None
-    ) -> list[dict[str, Any]]:
-        """Return what each learner reaches, as plain data; nothing where nobody has a value."""
-        aim, training, quasi = self.aim, self.release, self.people[0].known
-        truth = self.people[0].values[0]
-        if not len(truth) or training.cells is None:
-            return []
-        base, out = baselines(training.cells.totals, training.values, truth, aim), []
-        # the nearest record names what a group says of its members
-        tried = (*TRAINED, "group counts") if training.cells.separate else TRAINED
-        for learner in [name for name in learners if name in tried]:
-            if progress:
-                progress(f"regression attack on {self.column.name}: {learner}")
-            guessed = [
-                training.attack(learner, who.known, aim.tolerances, random_state, who.released)
-                for who in self.people
-            ]
-            members, *others = (
-                score(guesses, who.values[0], aim)
-                for guesses, who in zip(guessed, self.people, strict=True)
-            )
-            guessed_before = self.before.attack(learner, quasi, aim.tolerances, random_state)
-            control = self._score_withheld(learner, random_state)
-            if others and len(others[0].errors):
-                control = others[0]
-            original = score(guessed_before, truth, aim)
-            row = _row(self.column, aim, learner, members, control, original, base, random_state)
-            out.append(row | {"trained": guessed[0].trained, "classes": self.classes})
-        return out
-
-    def _score_withheld(self, learner: str, random_state: int) -> Score | None:
-        """Attack people whose rows the learner did not see; None where there is another control, or none."""
-        if self.withheld is None:
-            return None
-        (trainings, part), aim = self.withheld, self.aim
-        quasi, truth = self.people[0].known, self.people[0].values[0]
-        none = 0.0 if aim.is_number else -1.0  # where nobody is left to learn from
-        values = np.full(len(truth), none)
-        named = {t.key: values.copy() for t in aim.tolerances}
-        for f, training in enumerate(trainings):
-            mine = part == f
-            if not mine.any() or not training.counts.n_groups:
-                continue
-            outside = np.full(int(mine.sum()), OUTSIDE)
-            guesses = training.attack(learner, quasi.part(mine), aim.tolerances, random_state, outside)
-            values[mine] = guesses.values
-            for key, guess in guesses.named.items():
-                named[key][mine] = guess
-        return score(Guesses(values, named, 0), truth, aim)
-
-
-def truth_of(column: Column, original: Column, aim: AttackTarget) -> npt.NDArray[Any]:
-    """Return people's values: numbers, or the codes of `original`, with one more for a value that it lacks."""
-    if aim.is_number:
-        return true_values(column)
-    if column.values is original.values:
-        return column.codes.astype(np.int64)
-    return column.codes_in(original, unknown=original.n_values + 1)
-
-
-def known_in(truth: npt.NDArray[Any], original: Column, aim: AttackTarget) -> BoolArray:
-    """Return whose value is known: nobody is asked for one that is missing."""
-    return np.isfinite(truth) if aim.is_number else truth != original.n_values
+def _withheld(
+    trainings: Sequence[TrainingSet],
+    part: IntArray,
+    learner: str,
+    people: Asked,
+    aim: AttackTarget,
+    random_state: int,
+) -> Score:
+    """Attack each part of the people with a learner that saw the rows of the other parts alone."""
+    no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
+    values = np.full(len(part), no_guess)
+    named = {t.key: values.copy() for t in aim.tolerances}
+    for f, training in enumerate(trainings):
+        mine = part == f
+        if not mine.any() or not training.counts.n_groups:
+            continue
+        outside = np.full(int(mine.sum()), OUTSIDE)
+        guesses = training.attack(learner, people.known.part(mine), aim.tolerances, random_state, outside)
+        values[mine] = guesses.values
+        for key, guess in guesses.named.items():
+            named[key][mine] = guess
+    return score(Guesses(values, named, 0), people.values[0], aim)
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
@@ -227,95 +173,82 @@ def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt
 
 @dataclass(frozen=True)
 class Score:
-    """Hits and errors of guesses, person by person."""
+    """Hits of guesses by tolerance, and their errors, person by person."""
 
     hits: dict[str, FloatArray]
     errors: FloatArray
-    squares: FloatArray
 
 
 def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
     """Compare guesses with the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
     errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
-    return Score(hits, errors, errors**2)
+    return Score(hits, errors)
 
 
-def baselines(public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget) -> dict[str, Any]:
-    """Return what needs no attack: the public mean or majority, and a random released row."""
-    shares, key = public.shares, aim.headline.key
+def baselines(
+    public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget
+) -> tuple[Score, PublicGuess]:
+    """Return what needs no attack: the public mean or majority, the best number, a random released row."""
+    shares, near = public.shares, aim.headline
+    levels = values[public.values]
+    usual = float(levels @ shares) if aim.is_number else public.values[int(shares.argmax())]
+    guess = score(Guesses.same(np.full(len(y), usual), aim.tolerances, 0), y, aim)
+    success = float(guess.hits[near.key].mean())
     if not aim.is_number:
-        majority = public.values[int(shares.argmax())]
         share = np.zeros(len(values))
         share[public.values] = shares
-        same = Guesses.same(np.full(len(y), majority), aim.tolerances, 0)
-        guess = score(same, y, aim)
-        return {
-            "guess": guess,
-            "best": float(guess.hits[key].mean()),
-            "random_row": float(share[y.astype(np.int64)].mean()),
-        }
-    levels, near = values[public.values], aim.headline
-    mean = Guesses.same(np.full(len(y), float(levels @ shares)), aim.tolerances, 0)
+        return guess, PublicGuess(success, random_row=float(share[y.astype(np.int64)].mean()))
     best = near.best(np.array([0, len(levels)]), levels, public.counts)[0][0]
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
     reach = near.share * np.abs(y) + near.width
     lo = np.searchsorted(levels, y - reach, "left")
     hi = np.searchsorted(levels, y + reach, "right")
-    return {
-        "guess": score(mean, y, aim),
-        "best": float(best) / int(public.counts.sum()),
-        "random_row": float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean()),
-    }
+    random_row = float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean())
+    return guess, PublicGuess(success, float(best) / int(public.counts.sum()), random_row)
 
 
 def _row(
     column: Column,
     aim: AttackTarget,
     learner: str,
-    members: Score,
-    control_score: Score | None,
-    original: Score,
-    base: dict[str, Any],
+    scores: Mapping[str, Score],
+    public: PublicGuess,
     random_state: int,
 ) -> dict[str, Any]:
-    """Return the attack on a column as plain data; without `control_score` there was no control."""
-    key = aim.headline.key
-    success, before = (rate_of(s.hits[key]) for s in (members, original))
-    control = None if control_score is None else rate_of(control_score.hits[key])
+    """Return the attack on a column as plain data; what there is no score of stands there as None."""
+
+    def by_score(figure: Callable[[Score], Any]) -> dict[str, Any]:
+        sources = ("release", "control", "public", "original")
+        return {name: figure(scores[name]) if name in scores else None for name in sources}
+
+    def matching(key: str) -> dict[str, Any]:
+        return by_score(lambda s: float(s.hits[key].mean()))
+
+    rates = by_score(lambda s: rate_of(s.hits[aim.headline.key]))
     row = attack_record(
         "regression",
         learner=learner,
         target=column.name,
         means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
-        rates=Rates(success, control, before),
-        public=PublicGuess(
-            float(base["guess"].hits[key].mean()),
-            best=base["best"],
-            random_row=base["random_row"],
-        ),
+        rates=Rates(rates["release"], rates["control"], rates["original"]),
+        public=public,
     )
     row["attacked_as"] = aim.attacked_as
-    if aim.is_number:
-        public = float(base["guess"].errors.mean()) or 1.0
-        error = bootstrap(members.errors, random_state=random_state)
-        spread = float(base["guess"].squares.mean()) or 1.0
-        row |= {
-            "matching": {
-                t: {
-                    "release": float(v.mean()),
-                    "control": None if control_score is None else float(control_score.hits[t].mean()),
-                    "public": float(base["guess"].hits[t].mean()),
-                    "original": float(original.hits[t].mean()),
-                }
-                for t, v in members.hits.items()
-            },
-            "relative_error": error.value / public,
-            "relative_error_interval": [error.low / public, error.high / public],
-            "relative_error_control": None if control_score is None else float(control_score.errors.mean()) / public,
-            "relative_error_original": float(original.errors.mean()) / public,
-            "explained": 1 - float(members.squares.mean()) / spread,
-            "explained_control": None if control_score is None else 1 - float(control_score.squares.mean()) / spread,
-            "explained_original": 1 - float(original.squares.mean()) / spread,
-        }
-    return row
+    if not aim.is_number:
+        return row
+    public_error = float(scores["public"].errors.mean()) or 1.0
+    public_square = float((scores["public"].errors ** 2).mean()) or 1.0
+    error = bootstrap(scores["release"].errors, random_state=random_state)
+    relative = by_score(lambda s: float(s.errors.mean()) / public_error)
+    explained = by_score(lambda s: 1 - float((s.errors**2).mean()) / public_square)
+    return row | {
+        "matching": {t.key: matching(t.key) for t in aim.tolerances},
+        "relative_error": error.value / public_error,
+        "relative_error_interval": [error.low / public_error, error.high / public_error],
+        "relative_error_control": relative["control"],
+        "relative_error_original": relative["original"],
+        "explained": explained["release"],
+        "explained_control": explained["control"],
+        "explained_original": explained["original"],
+    }
