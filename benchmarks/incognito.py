@@ -87,16 +87,7 @@ def main() -> None:
         greedy = Datafly(K, hierarchies=hierarchies, suppression=share).fit_table(fresh, schema)
         print(f"  Datafly: {time.perf_counter() - start:.3f} s, loss {greedy.loss_:.6f}")
         if wanted:
-            domain = build(fresh, schema, hierarchies, diverse=False)
-            lattice = Lattice(
-                domain.axes,
-                domain.codes,
-                domain.size,
-                domain.hist,
-                K,
-                lambda s, h: np.ones(len(s), bool),
-                int(share * fresh.n_rows),
-            )
+            lattice = build(fresh, schema, hierarchies, K, limit=int(share * fresh.n_rows))
             start = time.perf_counter()
             best = exhaustive(lattice)
             same = best[2] == tuple(method.node_.values())

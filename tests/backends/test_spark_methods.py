@@ -244,4 +244,4 @@ def test_the_contract(title: str, tmp_path: Path) -> None:
 
 
 def test_every_method_of_the_contract_runs_here() -> None:
-    assert all("spark" in make().runs_on for make in METHODS.values())
+    assert all("spark" in make().engines for make in METHODS.values())

@@ -271,7 +271,7 @@ def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence
     if table.num_rows and is_readable:
         _check_columns(name, folder / "people.parquet", equal)
     for method, make in METHODS.items():
-        if method not in methods or name not in make().runs_on:
+        if method not in methods or name not in make().engines:
             continue
         # one method is enough to test a table in several files
         for source in (folder / "people.parquet", folder / "parts")[: 2 if method == "MART" else 1]:

@@ -232,22 +232,14 @@ def test_adult_optimum_equals_all_12960_nodes(share):
         name: Hierarchy.from_csv(folder / "hierarchies" / "adult" / f"{file}.csv")
         for name, file in files.items()
     }
-    domain = build(read(people), Schema(quasi=ADULT), hierarchies, diverse=False)
-    lattice = Lattice(
-        domain.axes,
-        domain.codes,
-        domain.size,
-        domain.hist,
-        5,
-        lambda s, h: np.ones(len(s), bool),
-        int(share * people.num_rows),
-    )
+    limit = int(share * people.num_rows)
+    lattice = build(read(people), Schema(quasi=ADULT), hierarchies, 5, limit=limit)
     assert np.prod(lattice.heights) == 12_960
     best = lattice.optimal()
     want = None
-    n, codes, size = lattice.n, domain.codes.astype(np.int64), domain.size
-    labels = [[level[codes[:, i]] for level in axis.levels] for i, axis in enumerate(domain.axes)]
-    shares = [[level[codes[:, i]] for level in axis.share] for i, axis in enumerate(domain.axes)]
+    n, codes, size = lattice.n, lattice.codes.astype(np.int64), lattice.size
+    labels = [[level[codes[:, i]] for level in axis.levels] for i, axis in enumerate(lattice.axes)]
+    shares = [[level[codes[:, i]] for level in axis.share] for i, axis in enumerate(lattice.axes)]
     per_level = [[float(size @ level) for level in column] for column in shares]
     for node in product(*map(range, lattice.heights)):
         least = sum(per_level[i][level] for i, level in enumerate(node)) / (9 * n)

@@ -77,7 +77,7 @@ def plain_median(quasi: Quasi, k: int) -> set[tuple[int, ...]]:
         if len(rows) >= 2 * k:
             extents = []
             for j in range(len(quasi.columns)):
-                one = Quasi((quasi.columns[j],), (quasi.cuts[j],))
+                one = Quasi((quasi.columns[j],), (quasi.cuts[j],), quasi.table)
                 extents.append(plain_loss(one, rows) / len(rows))
             for j in sorted(range(len(extents)), key=lambda j: (-round(extents[j], 11), j)):
                 if extents[j] <= 0:

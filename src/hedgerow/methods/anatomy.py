@@ -16,7 +16,7 @@ from ..backends import Transformed
 from ..backends.randomize import Rows, sequence, words_of
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError, UnsupportedError
+from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..key import Key
 from ..measures import Classes
 from ..measures import group as by_codes
@@ -25,8 +25,8 @@ from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..validation import is_number
-from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table
-from .base import Method, NoTransform, RecipientNotes, check_finite, values_by_code
+from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, whole_numbers
+from .base import Method, NoTransform, RecipientNotes, values_by_code
 
 
 @dataclass(eq=False, repr=False)
@@ -112,11 +112,14 @@ class Anatomy(Method):
                 f"the sensitive table has a column {name!r} of its own",
                 hint="give the sensitive column another name",
             )
-        for each in (*schema.quasi, name):
-            kind = table.declared_kind(schema, each)
-            check_finite(table, each, kind)
-            table.column(each, kind=kind, categories=schema.categories.get(each))  # no nested ones
-        column = table.declared_column(schema, name)
+        # The quasi-identifiers are encoded only to refuse those that cannot be, such as lists.
+        columns = [table.declared_column(schema, each) for each in (*schema.quasi, name)]
+        for column in columns:
+            if column.infinite:
+                raise SchemaError(
+                    f"column {column.name!r} holds infinite values", hint="repair those rows"
+                )
+        column = columns[-1]
         codes = column.codes.astype(np.int64)
         counts = np.bincount(codes)
         if counts.max() * self.l > table.n_rows:
@@ -128,7 +131,8 @@ class Anatomy(Method):
         rows = Rows.of(table, self._key)
         key = rows.release_key({"method": "Anatomy", "l": int(self.l), "sensitive": name})
         buckets = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
-        # Groups come into being from the fullest buckets on: their order must not tell.
+        # Groups are formed from the fullest buckets on: numbers in that order would tell which
+        # groups hold the frequent values.
         number = np.argsort(np.argsort(sequence(key, "group numbers", int(buckets.max()) + 1)))
         group = number[buckets]
         self.group_ = group + 1
@@ -173,14 +177,13 @@ class Anatomy(Method):
 
     def buckets(self, original: Table, released: Table) -> Classes:
         """Return the groups of the first table with their values in the second."""
-        groups = by_codes([_groups(released, self._sensitive)])
+        groups = by_codes([whole_numbers(released, self._sensitive)])
         return Classes.from_groups(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
         """Check that every group of the first table has the values that the second lists."""
-        wrong = faults(
-            self._original(original), _groups(released, self._sensitive), second, self._sensitive
-        )
+        name = self._sensitive
+        wrong = faults(self._original(original), whole_numbers(released, name), second, name)
         words = "groups whose values or counts are not those of their records"
         return [Check.none("sensitive table", wrong, words)]
 
@@ -193,7 +196,7 @@ class Anatomy(Method):
         return self.st_
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return how both tables are read together."""
+        """Return notes on how to read both tables together."""
         name = self._sensitive
         return RecipientNotes(
             about=f"The column `{name}` holds the number of a group instead of the value; "
@@ -224,12 +227,6 @@ class Anatomy(Method):
                 f"depends on the other columns can be right more often than 1/{self.l}.",
             ],
         )
-
-
-def _groups(released: Table, name: str) -> Ints:
-    """Return the released group of every row."""
-    numbers = released.column(name, kind="numeric").numbers
-    return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
 def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -11,13 +10,19 @@ from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
-from ..errors import ParameterError
 from ..io.read import read
+from ..measures import group as by_codes
 
 Ints = NDArray[np.int64]
 
 GROUP = "group"
 COUNT = "count"
+
+
+def whole_numbers(table: Table, name: str) -> Ints:
+    """Return a column of group numbers or counts; 0 where a cell holds no number."""
+    numbers = table.column(name, kind="numeric").numbers
+    return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
 def codes_of(original: Column, second: Table) -> Ints:
@@ -42,22 +47,18 @@ def faults(original: Column, group: Ints, second: Table, name: str) -> int:
     """
     if second.names != [GROUP, name, COUNT]:
         return len(np.unique(group))
-    group_numbers = second.column(GROUP, kind="numeric").numbers
-    numbers = np.where(np.isfinite(group_numbers), group_numbers, 0).astype(np.int64)  # groups begin with 1
-    counts = second.column(COUNT, kind="numeric").numbers
     codes = codes_of(original, second)
-    width = original.n_values + 2
-    codes = np.where(codes < 0, width - 1, codes)
-    everyone = np.concatenate([group, numbers])
-    place = np.unique(everyone, return_inverse=True)[1]
-    pairs, at = np.unique(
-        place * width + np.concatenate([original.codes.astype(np.int64), codes]), return_inverse=True
-    )
-    n = len(group)
-    expected_counts = np.bincount(at[:n], minlength=len(pairs))
-    second_counts = np.bincount(at[n:], np.nan_to_num(counts, nan=-1), minlength=len(pairs))
-    rows = np.bincount(at[n:], minlength=len(pairs))
-    return len(np.unique(pairs[(expected_counts != second_counts) | (rows != 1)] // width))
+    values = np.concatenate([original.codes, np.where(codes < 0, original.n_values + 1, codes)])
+    # A file may hold any numbers for its groups: their ranks are small and not negative.
+    ranks = np.unique(np.concatenate([group, whole_numbers(second, GROUP)]), return_inverse=True)[1]
+    pairs = by_codes([ranks, values])
+    in_first, in_second = pairs.labels[: len(group)], pairs.labels[len(group) :]
+    expected_counts = np.bincount(in_first, minlength=pairs.n_groups)
+    counts = np.nan_to_num(second.column(COUNT, kind="numeric").numbers, nan=-1)
+    second_counts = np.bincount(in_second, counts, minlength=pairs.n_groups)
+    rows = np.bincount(in_second, minlength=pairs.n_groups)
+    wrong = (expected_counts != second_counts) | (rows != 1)
+    return len(np.unique(ranks[pairs.first[wrong]]))
 
 
 def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
@@ -81,7 +82,7 @@ def expected(
     st_codes: Ints,
     d: int,
 ) -> NDArray[np.float64]:
-    """Return the recipient's join: expected counts (cells x values).
+    """Return how many records of each cell have each value, as both tables let a reader expect.
 
     Parameters
     ----------
@@ -92,12 +93,14 @@ def expected(
         Group and value of every record behind the ST.
     d : int
         Sensitive values.
+
+    Returns
+    -------
+    float64 array of shape (cells, d)
     """
     width = max(int(group.max()), int(st_group.max())) + 1
-    share = (
-        np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d).astype(float)
-    )
-    share /= np.maximum(share.sum(axis=1, keepdims=True), 1)
+    counts = np.bincount(st_group * d + st_codes, minlength=width * d).reshape(width, d)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     out = np.zeros((cells, d))
     pairs, n = np.unique(cell * width + group, return_counts=True)
     np.add.at(out, pairs // width, n[:, None] * share[pairs % width])
@@ -105,7 +108,7 @@ def expected(
 
 
 def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
-    """Return the recipient's estimate: counts of columns of the QIT with the sensitive values.
+    """Estimate from both released tables how often values of some columns occur with sensitive ones.
 
     Parameters
     ----------
@@ -119,31 +122,22 @@ def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
     Returns
     -------
     pyarrow.Table
-        The columns, the sensitive column, ``count`` (expected, not whole numbers).
+        The columns, the sensitive column, ``count`` (an expectation, so no whole number).
     """
     first, second = read(qit), read(st)
     for name, table in ((sensitive, first), (sensitive, second), (GROUP, second), (COUNT, second)):
         table.kind(name)
     coded = [first.column(n, kind="categorical") for n in columns]
-    dims = [c.n_values + int(c.has_missing) for c in coded]
-    if math.prod(dims) > 2**26:
-        raise ParameterError(f"these columns span {math.prod(dims):,} cells", hint="count by fewer")
-    cell = np.zeros(first.n_rows, dtype=np.int64)
-    for column, d in zip(coded, dims, strict=True):
-        cell = cell * d + column.codes
+    cells = by_codes([c.codes for c in coded], first.n_rows)
     group = first.arrow.column(sensitive).to_numpy().astype(np.int64)
     value = second.column(sensitive, kind="categorical")
-    d = value.n_values + int(value.has_missing)
     repeated = second.arrow.column(COUNT).to_numpy().astype(np.int64)
     groups = np.repeat(second.arrow.column(GROUP).to_numpy().astype(np.int64), repeated)
     codes = np.repeat(value.codes.astype(np.int64), repeated)
-    counts = expected(cell, math.prod(dims), group, groups, codes, d)
+    labels, d = cells.labels.astype(np.int64), value.n_values + int(value.has_missing)
+    counts = expected(labels, cells.n_groups, group, groups, codes, d)
     at, u = np.nonzero(counts)
-    places = np.unravel_index(at, dims) if columns else []
-    cells = {
-        n: pa.array([*c.values, None]).take(pa.array(np.asarray(p)))
-        for n, c, p in zip(columns, coded, places, strict=True)
-    }
-    return pa.table(
-        {**cells, sensitive: pa.array([*value.values, None]).take(pa.array(u)), COUNT: counts[at, u]}
-    )
+    rows = cells.first[at]
+    counted = {c.name: pa.array([*c.values, None]).take(pa.array(c.codes[rows])) for c in coded}
+    values = pa.array([*value.values, None]).take(pa.array(u))
+    return pa.table({**counted, sensitive: values, COUNT: counts[at, u]})

@@ -1,4 +1,4 @@
-"""What every method shares: X and y as frames, parameter checks, and the way from a table to a plan."""
+"""The base of every method: X and y as frames, parameter checks, and the steps from a table to a plan."""
 
 from __future__ import annotations
 
@@ -31,21 +31,22 @@ from .estimator import Estimator, rungs
 from .refusals import Refused
 
 _SHOWN = 5
+"""Names that a message lists, as in scikit-learn's own."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """A frame or array that was given as X.
+    """A frame or array that was passed as X.
 
     Parameters
     ----------
     source : frame or array
     table : Table
-        It, as read.
+        The same, read.
     named : bool
-        Whether its columns have names of their own; those of arrays are numbered.
+        Whether its columns have names; those of arrays are numbered.
     names : sequence of str
-        The columns under the names that were fitted, in order.
+        The fitted names of its columns, in order.
     """
 
     source: Any
@@ -85,21 +86,21 @@ class Features:
         return cls(X, table, named, table.names)
 
     def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
-        """Return the same under the names that were fitted.
+        """Return X under the names that were fitted.
 
         Parameters
         ----------
         names : sequence of str
             The columns that were fitted, in order.
         named : bool
-            Whether they had names of their own; otherwise columns are told by their place.
+            Whether X had names when it was fitted; otherwise columns are matched by position.
         method : str
-            Its class, for messages.
+            The class of the method, for messages.
 
         Raises
         ------
         PlanError
-            These are other columns, or they stand in another order.
+            X has other columns, or the same in another order.
         """
         mine = self.table.names
         if self.named and named and mine != list(names):
@@ -129,13 +130,13 @@ class Features:
         return Table(self.table.arrow.rename_columns(list(self.names)))
 
     def restore(self, columns: Mapping[str, Any]) -> Any:
-        """Return the kind of frame that was given, with columns replaced by their fitted names."""
+        """Return X with some columns replaced, as the kind of frame that it was."""
         original = dict(zip(self.names, self.table.names, strict=True))
         return self.table.restore({original[name]: values for name, values in columns.items()})
 
 
 def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
-    """Return a released frame or array as the kind of frame that `set_output` asked for.
+    """Convert a released frame or array to the kind of frame chosen by `set_output`.
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
 
 
 def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
-    """Return a frame with other names for its columns."""
+    """Rename the columns of a frame."""
     if hasattr(frame, "set_axis"):  # pandas, whose names need not be text
         return frame.set_axis(list(names.values()), axis=1)
     import narwhals
@@ -171,7 +172,7 @@ def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
 
 
 def as_array(X: Any) -> Any:
-    """Return X or y as a numpy array when it is one, holds one, or is a list; else None."""
+    """Return X or y as a numpy array if it is one, holds one, or is a list; else None."""
     if isinstance(X, np.ndarray):
         array = X
     elif isinstance(X, (list, tuple)):
@@ -188,6 +189,7 @@ def as_array(X: Any) -> Any:
 
 
 def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
+    # scikit-learn's tests of estimators ask for these very words.
     lines = ["The feature names should match those that were passed during fit."]
     for words, here, there in (
         ("Feature names unseen at fit time:", mine, fitted),
@@ -220,18 +222,18 @@ class Files:
 
 @dataclass(frozen=True)
 class RecipientNotes:
-    """Notes of a method for the recipient, in RECIPIENT.md, besides those of its plan.
+    """Notes for the recipient that a method adds to those of its plan, in RECIPIENT.md.
 
     Parameters
     ----------
     about : str
         What was done to the table.
     cells : mapping of str to str
-        By column: what stands in it, where "recoded" or "unchanged" does not say it.
+        By column what its cells are, where "recoded" or "unchanged" does not say it.
     lines : sequence of str
-        Sections of its own, as Markdown lines.
+        Further sections, as Markdown lines.
     promised, not_measured : sequences of str
-        Further sentences of those sections.
+        Further sentences of these two sections.
     """
 
     about: str = "Some columns were recoded to protect them."
@@ -244,66 +246,61 @@ class RecipientNotes:
 class Method(Estimator):
     """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
 
-    A method writes `_fit(table, schema) -> Plan`; parameters are checked there,
-    never changed. The parameter `schema`, which every method has, gives kinds,
+    A method implements `_fit(table, schema) -> Plan`; it checks its parameters there,
+    and never changes them. The parameter `schema`, which every method has, declares kinds,
     category orders and hierarchies where the columns' own types do not.
-    Everything else that a release needs of a method has a default here: the released
+    Whatever else a release asks of a method has a default here: the released
     table (`release_table`), further checks (`release_checks`), files (`release_files`)
-    and words for the recipient (`recipient_notes`). A method that `draws` has the
+    and notes for the recipient (`recipient_notes`). A method that `draws` has the
     parameters `key` and `random_state` as well.
     """
 
     needs_sensitive: ClassVar[bool] = True
     """Whether the method cannot work without a sensitive column."""
     risk_model: ClassVar[Literal["classes", "linkage"]] = "classes"
-    """How the risk of its release is judged: by classes of equal cells, or by linkage of records."""
+    """How the risk of a release is measured: in classes of equal cells, or by linkage of records."""
     draws: ClassVar[bool] = False
     """Whether a secret `Key` decides what is released."""
     pairs: ClassVar[bool] = False
-    """Whether its own checks compare a released row with the original one at the same place."""
+    """Whether `release_checks` compare each released row with the original one at the same place."""
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     """Engines that the method runs on."""
     supported_fields: ClassVar[tuple[str, ...]] = ()
-    """Those of `unit`, `household`, `together` and `grid` of a schema that it supports; others are refused."""
+    """Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are refused."""
     hidden_parameters: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
-    """Parameters that are not in the plan: secrets, and what other fields of the plan say."""
+    """Parameters that the plan leaves out: secrets, and what other fields of the plan say."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {}
-    """Types of its parameters, besides their defaults; ranges are checked by `_fit`."""
+    """Types of the parameters, where they are not the defaults; `_fit` checks the ranges."""
 
     schema: Schema | None = None
     key: Key | str | Path | None
     random_state: int | None
 
     @property
-    def runs_on(self) -> tuple[str, ...]:
-        """Return the `engines` that the method runs on with its parameters."""
-        return self.engines
-
-    @property
     def by_position(self) -> bool:
-        """Return whether what was fitted promises something of records by where they stand."""
+        """Return whether the promises depend on the position of records in the table."""
         return False
 
     @property
     def title(self) -> str:
-        """Return its name in comparisons of methods."""
+        """Return the name that comparisons of methods show."""
         return type(self).__name__
 
     def stricter(self) -> Iterator[Self]:
-        """Unfitted copies that protect more and more: larger k, lower cap, more noise; a few steps.
+        """Yield a few unfitted copies, each stricter than the last: larger k, lower cap, more noise.
 
-        A method without a parameter to tighten has none.
+        A method without a parameter to tighten yields none.
         """
         for parameters in rungs(self.get_params(deep=False)):
             yield self.copy().set_params(**parameters)
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return columns whose codes `fit` asks for record by record; a cluster brings these together."""
+        """Return the columns that `fit` reads record by record; a cluster brings their codes here."""
         return (*schema.quasi, *schema.sensitive)
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return bytes of memory that so many records take beside their codes, roughly."""
+        """Return roughly how many bytes `fit` needs for so many records, beside their codes."""
         return 0
 
     def release_table(self, table: Table) -> Transformed:
@@ -311,42 +308,42 @@ class Method(Estimator):
         return transform(self.plan_, table)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Return checks beyond the plan's promises, derived again from a released table."""
+        """Check what a released table must keep beyond the promises of its plan."""
         return []
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return released columns that `release_checks` asks for record by record."""
+        """Return the released columns that `release_checks` reads record by record."""
         return ()
 
     def release_files(self, release: Any) -> Files:
-        """Return files beside the released table."""
+        """Return the files that the method adds to the folder of a release."""
         return Files()
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups that it refused to make because they break a promise; none here."""
+        """Return the finer groups that were refused because they break a promise; none by default."""
         return []
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return how much detail this release loses, and the least that any release with its k loses.
+        """Return the loss of detail, and a bound that no release with the same k goes below.
 
-        Shares of the public sum of squares; None where no such bound is known.
+        Both are shares of the total sum of squares; None where no such bound is known.
         """
         return None
 
     def second_table(self) -> pa.Table | None:
-        """Return the second table of methods that release two; None for the others."""
+        """Return the second released table; None for methods that release one."""
         return None
 
     def buckets(self, original: Table, released: Table) -> Classes | None:
-        """Return the groups of a second table that holds the sensitive values; None where there is none."""
+        """Return the groups whose sensitive values are in a second table; None where there is none."""
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Return checks that need both released tables, the second as its recipient reads it."""
+        """Check both released tables against each other, the second as its recipient reads it."""
         return []
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return what the recipient must know to read the released table, whose name is `file`."""
+        """Return notes on how to read the released table, whose name is `file`."""
         return RecipientNotes()
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -382,12 +379,11 @@ class Method(Estimator):
                 raise ParameterError(f"X has {people.n_rows:,} rows and y has {len(values):,}")
         schema = self.schema or Schema()
         for part, name in (("unit", schema.person), ("household", schema.household)):
-            if name is None:
-                continue
-            raise UnsupportedError(
-                f"fit(X, y) does not see the {part} {name!r}, which is no column to recode",
-                hint="protect the whole table: hr.protect(people, schema, method)",
-            )
+            if name is not None:
+                raise UnsupportedError(
+                    f"fit(X, y) does not see the {part} {name!r}, which is no column to recode",
+                    hint="protect the whole table: hr.protect(people, schema, method)",
+                )
         declared = {n: people.declared(n) for n in people.names if people.declared(n)}
         self.fit_table(
             people.replaced(answers),
@@ -412,11 +408,14 @@ class Method(Estimator):
                 f"{type(self).__name__} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        fields = ["grid"] if schema.grid else []
-        fields += ["unit"] if schema.person is not None else []
-        fields += ["household"] if schema.household is not None else []
-        fields += ["together"] if schema.together else []
-        if ignored := [name for name in fields if name not in self.supported_fields]:
+        fields = {
+            "grid": bool(schema.grid),
+            "unit": schema.person is not None,
+            "household": schema.household is not None,
+            "together": schema.together,
+        }
+        unsupported = [name for name in fields if name not in self.supported_fields]
+        if ignored := [name for name in unsupported if fields[name]]:
             raise UnsupportedError(
                 f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
                 hint="choose a method that does, such as MART"
@@ -434,7 +433,7 @@ class Method(Estimator):
         return self
 
     def check_kinds(self) -> None:
-        """Refuse a parameter of a wrong type; `protect` asks before it looks at any of them."""
+        """Raise ParameterError for a parameter of a wrong type; `protect` calls this first of all."""
         parameters = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
             value = getattr(self, name)
@@ -449,7 +448,7 @@ class Method(Estimator):
         return {"quasi": tuple(columns), "sensitive": tuple(answers)}
 
     def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, Any]:
-        """Return the columns of y as Arrow arrays, under names that X does not use."""
+        """Return the columns of y as Arrow arrays, renamed where X has their names."""
         array = as_array(y)
         table = read(y if array is None else array, prefix="y").arrow
         answers = {}
@@ -461,7 +460,7 @@ class Method(Estimator):
         return answers
 
     def _know(self, names: Sequence[str], named: bool) -> None:
-        """Remember the columns that `transform` will ask for."""
+        """Store the names of the columns that `transform` expects."""
         self._fitted_names, self._names_given = tuple(names), named
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
@@ -470,15 +469,15 @@ class Method(Estimator):
 
     @property
     def _own_key(self) -> Key:
-        """Return the key of the draws; one that a pickle left out is made again where that is possible."""
+        """Return the key of the draws, made again from the parameters if a pickle left it out."""
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
             return Key.of(self.key, self.random_state)
         return self._key
 
     def transform(self, X: Any) -> Any:
-        """Recode quasi-identifiers by the fitted plan; the order of the rows and the index stay.
+        """Recode quasi-identifiers by the fitted plan; the rows keep their order and index.
 
-        What is handed out should come from `hedgerow.protect`, whose order tells nothing.
+        Release what `hedgerow.protect` returns instead: its rows are in an order that tells nothing.
 
         Parameters
         ----------
@@ -537,7 +536,7 @@ class Method(Estimator):
     def _planned(
         self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()
     ) -> Plan:
-        """Return the plan of what was fitted."""
+        """Return the plan of this method for a table, with a recoding and promises."""
         return Plan(
             type(self).__name__,
             self.plan_parameters(),
@@ -550,15 +549,15 @@ class Method(Estimator):
         )
 
     def plan_parameters(self) -> dict[str, Any]:
-        """Return the parameters as plain JSON values for the plan, what hides something left out."""
+        """Return the parameters as plain JSON values for the plan, without the hidden ones."""
         parameters = self.get_params(deep=False)
         return {k: plain(v, other=_in_words) for k, v in parameters.items() if k not in self.hidden_parameters}
 
 
 class NoTransform(UnsupportedError, AttributeError):
-    """`transform` of a method whose release no single table can hold.
+    """Error of `transform` where no single table can hold the release.
 
-    As scikit-learn has it, the method is then no transformer: `hasattr` says so.
+    It is an AttributeError, so for scikit-learn's `hasattr` the method is no transformer.
     """
 
 
@@ -572,28 +571,26 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
     empty : bool
         Accept quasi-identifiers without values.
     """
-    faults = []
-    encoded = side_by_side(  # the table keeps them, for whoever asks next
-        lambda n: table.declared_column(schema, n),
-        (*schema.quasi, *schema.sensitive),
-        table.n_rows * (len(schema.quasi) + len(schema.sensitive)),
+    faults, n_quasi = [], len(schema.quasi)
+    names = (*schema.quasi, *schema.sensitive)
+    # Encoding is the slow part of reading: columns in parallel, and the table stores them.
+    columns = side_by_side(
+        lambda name: table.declared_column(schema, name), names, table.n_rows * len(names)
     )
-    by_name = {column.name: column for column in encoded}
-    for role, names in (("quasi-identifier", schema.quasi), ("sensitive column", schema.sensitive)):
-        for name in names:
-            column = by_name[name]
-            if column.infinite:
-                faults.append(f"{role} {name!r} holds infinite values")
-            elif not (column.n_values or empty) and role == "quasi-identifier":
-                faults.append(f"{role} {name!r} is wholly missing")
+    for i, column in enumerate(columns):
+        role = "quasi-identifier" if i < n_quasi else "sensitive column"
+        if column.infinite:
+            faults.append(f"{role} {column.name!r} holds infinite values")
+        elif i < n_quasi and not (column.n_values or empty):
+            faults.append(f"{role} {column.name!r} is wholly missing")
     if faults:
         raise ParameterError("; ".join(faults), hint="repair the column or leave it out")
-    if strange := [name for name in schema.quasi if not _has_texts(by_name[name])]:
+    if strange := [column.name for column in columns[:n_quasi] if not _has_texts(column)]:
         raise beyond_years(strange)
 
 
 def _has_texts(column: Column) -> bool:
-    """Check whether the first and the last of its dates can be written down."""
+    """Return whether the first and the last date of a column can be written as text."""
     if column.kind == "date" and column.n_values:
         try:
             values = column.exact or column.values
@@ -605,7 +602,7 @@ def _has_texts(column: Column) -> bool:
 
 
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
-    """Return every column of a table with its role and kind, as the plan keeps it."""
+    """Return every column of a table with its role and kind, for its plan."""
     columns = []
     for name in table.names:
         kind = table.declared_kind(schema, name)
@@ -627,27 +624,22 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 
 def _in_words(value: Any) -> Any:
-    """Return a parameter that is an object: a guarantee as its promise, others as they show themselves."""
+    """Return an object as plain data: a guarantee as its promise, anything else as its repr."""
     return value.promise() if hasattr(value, "promise") else repr(value)
 
 
-def check_k(k: Any, table: Table, least: int = 2) -> int:
-    """Return the size of a group, a whole number that the table has rows for, else ParameterError."""
+def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
+    """Check that the table has at least k rows and people; return the people, if k counts them."""
     if check_whole("k", k, least) > table.n_rows:
         raise ParameterError(
             f"k is {k:,}, but the table has only {table.n_rows:,} rows",
             hint="ask for smaller groups",
         )
-    return int(k)
-
-
-def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
-    """Check k; return the people whom k counts, or None where it counts records."""
-    return Persons.from_schema(table, schema, check_k(k, table, least))
+    return Persons.from_schema(table, schema, int(k))
 
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
-    """Refuse what is said of columns that are not recoded."""
+    """Raise ParameterError where a parameter names columns that are not recoded."""
     unknown = [name for name in names if name not in schema.quasi]
     if unknown:
         raise ParameterError(
@@ -655,17 +647,11 @@ def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
         )
 
 
-def check_finite(table: Table, name: str, kind: str) -> None:
-    """Raise SchemaError when a column does not fit its kind or holds infinities."""
-    if kind in ("numeric", "date") and table.column(name, kind=kind).infinite:
-        raise SchemaError(f"column {name!r} holds infinite values", hint="repair those rows")
-
-
 def values_by_code(table: Table, column: Column) -> pa.Array:
-    """Return the table's value behind each code of an encoded column, in the column's own type.
+    """Return the original value of each code of a column, in the type of the table.
 
-    Shape (n_values + 1,), the last is missing. Of texts that are one number the first in their
-    order counts; zeros have no sign.
+    Shape (n_values + 1,); the last one is missing. Of several texts for one number, such as "1" and
+    "1.0", the first in their order counts. Zeros have no sign.
     """
     array = table.arrow.column(column.name)
     order = np.arange(table.n_rows)

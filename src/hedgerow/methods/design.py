@@ -1,8 +1,8 @@
-"""Quasi-identifiers as trees take them: encoded, and cut at quantiles or public points."""
+"""Quasi-identifiers in the form in which trees use them: encoded, cut at quantiles or public points."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -19,26 +19,17 @@ from ..measures import Persons, group
 from ..notation import DAY
 from ..schema import Schema
 from ..trees.grow import DistributedRows
-from ..trees.node_rows import Allocate, NodeRows, Predictors
+from ..trees.node_rows import NodeRows, Predictors
 from ..trees.responses import Responses
-
-
-def _nothing() -> None:
-    pass
 
 
 @dataclass(frozen=True)
 class Quasi:
-    """The encoded quasi-identifiers of a table."""
+    """The encoded quasi-identifiers of a table, and the bins that trees cut between."""
 
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
-    allocate: Allocate = np.empty
-    """Allocates arrays that grow with the rows, in memory or in files."""
-    release_memory: Callable[[], None] = _nothing
-    """Called while codes are read, so that files may leave memory."""
-    distributed: Callable[..., DistributedRows] | None = None
-    """Makes the rows of a table on a cluster; None where its rows are in memory."""
+    table: Table
 
     @classmethod
     def from_table(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
@@ -49,7 +40,7 @@ class Quasi:
         ParameterError
             The table has no rows.
         InfeasibleError
-            Households shall stay together, and share no column.
+            Households must stay together, and share no column.
         """
         if not table.n_rows:
             raise ParameterError("the table has no rows")
@@ -61,10 +52,10 @@ class Quasi:
         )
         if schema.together:
             cuts = _shared(Persons.from_table(table, None, schema.household), columns, cuts)
-        return cls(columns, cuts, table.allocate, table.spill, table.record_source)
+        return cls(columns, cuts, table)
 
     def without(self, names: Sequence[str]) -> Quasi:
-        """Return the others."""
+        """Return the quasi-identifiers without some columns."""
         others = [i for i, column in enumerate(self.columns) if column.name not in names]
         return replace(
             self,
@@ -84,26 +75,29 @@ class Quasi:
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
     ) -> NodeRows | DistributedRows:
-        """Return the records of the table, as the grower moves them."""
-        if self.distributed is not None:
-            lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
-            return self.distributed(self.predictors, self.columns, lookups, sensitive)
+        """Return the records of the table in the form that the grower moves."""
+        lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
+        if self.table.record_source is not None:  # a cluster, whose records do not come here
+            distributed: DistributedRows = self.table.record_source(
+                self.predictors, self.columns, lookups, sensitive
+            )
+            return distributed
         return NodeRows.of(
             self.predictors,
             [c.codes for c in self.columns],
             responses,
             [c.codes for c in sensitive],
-            lookups=[cut.lookup if cut.changes else None for cut in self.cuts],
+            lookups=lookups,
             persons=None if persons is None else persons.shares(),
-            allocate=self.allocate,
-            rest=self.release_memory,
+            allocate=self.table.allocate,
+            rest=self.table.spill,
         )
 
 
 def _shared(
     homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
 ) -> tuple[Bins, ...]:
-    """Return the cuts of the columns that every household shares; the others are one bin, never cut."""
+    """Return the cuts with one bin for columns that differ inside households, so none is split."""
     assert homes is not None
     result, shared = [], False
     for column, cut in zip(columns, cuts, strict=True):
@@ -129,11 +123,12 @@ def _shared(
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
-    """Return the cut points of a column in its unit; SchemaError when they are none for its kind."""
+    """Return the grid of a column as numbers in its unit; SchemaError where it does not fit its kind."""
     if points is None:
         return None
     text = isinstance(points[0], str)
     per = DAY if column.unit == "day" else 1
+    # Where doubles do not hold the values, a cut could lie on the wrong side of one.
     fits = text == (column.kind == "date") and column.is_number and not column.exact
     if fits and text:
         if not column.zone and datetime.fromisoformat(points[0]).tzinfo is not None:

@@ -1,9 +1,8 @@
 """scikit-learn's public conventions for estimators, without importing it.
 
 Importing scikit-learn takes longer than protecting a small table. `clone`,
-pipelines and cross-validation ask for `get_params`, `set_params` and
-`__sklearn_tags__`; these are here, and scikit-learn is imported when it is the
-one that asks.
+pipelines and cross-validation call `get_params`, `set_params` and
+`__sklearn_tags__`; these are here, and only the last one imports scikit-learn.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from ..display import face
 from ..errors import ParameterError
@@ -24,7 +23,7 @@ C = TypeVar("C", bound=type[Any])
 
 
 def renamed(**names: str) -> Callable[[C], C]:
-    """Class decorator: a parameter's old name, which documents showed, still works.
+    """Let `__init__` accept parameters by their old names as well; a class decorator.
 
     Parameters
     ----------
@@ -52,9 +51,6 @@ def renamed(**names: str) -> Callable[[C], C]:
 
 class Estimator:
     """An estimator whose parameters are the arguments of its `__init__`, made by `dataclass`."""
-
-    non_deterministic: ClassVar[bool] = False
-    """Whether two fits with the same parameters differ."""
 
     @property
     def allows_missing(self) -> bool:
@@ -100,12 +96,13 @@ class Estimator:
         return self
 
     def copy(self) -> Self:
-        """Return an unfitted method with the same parameters; estimators among them stay as they are."""
+        """Return an unfitted method with the same parameters, which are not copied themselves."""
         return type(self)(**self.get_params(deep=False))
 
     def _changed(self) -> dict[str, str]:
-        """Return the parameters that are not their defaults, as text."""
+        """Return the parameters that differ from their defaults, as text."""
         defaults = inspect.signature(type(self).__init__).parameters
+        # As text, because arrays and frames have no plain ==.
         texts = {name: repr(getattr(self, name)) for name in self._parameter_names()}
         return {name: text for name, text in texts.items() if text != repr(defaults[name].default)}
 
@@ -142,13 +139,13 @@ class Estimator:
 
     @property
     def _own_output(self) -> str | None:
-        """Return the kind of frame that `set_output` asked for."""
+        """Return the kind of frame that `set_output` chose for this object."""
         config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
         return config.get("transform")
 
     @property
     def _output(self) -> str:
-        """Return the kind of frame asked for, here or by scikit-learn's own configuration."""
+        """Return the kind of frame chosen for this object, else in scikit-learn's configuration."""
         sklearn = sys.modules.get("sklearn")
         everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]
         return self._own_output or everywhere
@@ -161,7 +158,6 @@ class Estimator:
             target_tags=TargetTags(required=False),
             transformer_tags=TransformerTags(preserves_dtype=[]),
             input_tags=InputTags(string=True, categorical=True, allow_nan=self.allows_missing),
-            non_deterministic=self.non_deterministic,
         )
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -188,9 +184,9 @@ TRIED: Mapping[str, tuple[float, ...]] = {
     "stay": (0.8, 0.6, 0.3),
     "top_share": (0.01, 0.05, 0.1),
 }
-"""The values that a frontier tries of each parameter, unless told which."""
+"""The values of each parameter that a frontier tries by default."""
 
-_TELLS_LESS: Mapping[str, Callable[[Any, int], Any]] = {
+_STRICTER: Mapping[str, Callable[[Any, int], Any]] = {
     "k": lambda k, rung: int(k) * 2**rung,
     "max_disclosure": lambda cap, rung: min(cap if cap is not None else 1.0, CAPS[rung - 1]),
     "l": lambda most, rung: most * 2**rung,
@@ -198,16 +194,21 @@ _TELLS_LESS: Mapping[str, Callable[[Any, int], Any]] = {
     "proportion": lambda share, rung: min(share * 2**rung, 1.0),
     "stay": lambda stay, rung: stay / 2**rung,
 }
-"""How a parameter moves so that a release tells less, from what was asked and the rung."""
+"""By parameter, the stricter value at a rung, from the first value and the number of the rung."""
 
 
 def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parameters that a ladder moves: those that stand at a number, and a cap that is off."""
-    return tuple(n for n in _TELLS_LESS if n in parameters and _moves(n, parameters[n]))
+    """Return the parameters that a ladder makes stricter: those that are numbers, and a cap that is off."""
+    return tuple(
+        name
+        for name in _STRICTER
+        if is_number(parameters.get(name))
+        or (name == "max_disclosure" and parameters.get(name, 1) is None)
+    )
 
 
 def rungs(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the parameters to try one after another; none where nothing can be moved.
+    """Yield stricter and stricter values of the parameters; nothing if none of them can move.
 
     Examples
     --------
@@ -216,10 +217,4 @@ def rungs(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """
     names = moved(parameters)
     for rung in range(1, RUNGS + 1 if names else 1):
-        yield {name: _TELLS_LESS[name](parameters[name], rung) for name in names}
-
-
-def _moves(name: str, value: Any) -> bool:
-    if value is None:
-        return name == "max_disclosure"
-    return is_number(value)
+        yield {name: _STRICTER[name](parameters[name], rung) for name in names}

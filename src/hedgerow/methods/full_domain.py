@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
 from typing import ClassVar, Literal, get_args
@@ -24,27 +24,24 @@ from ..measures.guarantees import (
     LDiversity,
     TCloseness,
 )
-from ..measures.persons import PeopleByClass
 from ..notation import quote
 from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
 from ..validation import MAPPING, NUMBER, Kind, check_one_of
-from .base import Method, check_columns, check_finite, check_named, check_people
+from .base import Method, check_columns, check_named, check_people
 from .estimator import renamed
-from .lattice import LOSSES, Axis, Lattice, Levels, NodeClasses, Outcome
+from .lattice import LOSSES, Accept, Axis, Lattice, Outcome
 
 Ints = NDArray[np.int64]
 
 _MOST_COUNTS = 1 << 26
-
+"""Cells of the table of counts, eight bytes each, that are held at once."""
 
 CountedColumn = tuple[SensitiveCounts, slice]
 """A sensitive column with its counts in the whole table, and its columns of `hist`."""
 
 
-def accept(
-    sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]
-) -> Callable[[Ints, Ints], NDArray[np.bool_]]:
+def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
     """Return the test of classes for a `Lattice`: every guarantee holds in every sensitive column."""
 
     def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
@@ -59,76 +56,29 @@ def accept(
     return test
 
 
-@dataclass(frozen=True)
-class Domain:
-    """A coded table: distinct combinations, their counts, labels per level.
-
-    Parameters
-    ----------
-    columns : tuple of Column
-        The quasi-identifiers, encoded as categories.
-    kinds : tuple of str
-        Their kinds in the schema.
-    axes : tuple of Axis
-    labels : per column and level the labels, in code order; a missing value is None
-        until the top level.
-    codes, size, hist : arrays
-        As in `Lattice`.
-    sensitive : tuple of CountedColumn
-        What stands where in `hist`.
-    units : PeopleByClass, optional
-        Whose records each combination holds, where k counts people.
-    """
-
-    columns: tuple[Column, ...]
-    kinds: tuple[str, ...]
-    axes: tuple[Axis, ...]
-    labels: tuple[tuple[tuple[str | None, ...], ...], ...]
-    codes: NDArray[np.uint32]
-    size: Ints
-    hist: Ints
-    sensitive: tuple[CountedColumn, ...]
-    units: PeopleByClass | None = None
-
-    def recoding(
-        self, node: Levels, lattice: Lattice, classes: NodeClasses, out: NDArray[np.bool_]
-    ) -> Maps:
-        """Return the plan's record of releasing one node."""
-        maps = []
-        for i, (column, level) in enumerate(zip(self.columns, node, strict=True)):
-            axis, labels = self.axes[i], self.labels[i][level]
-            released = [labels[axis.levels[level][code]] for code in range(column.n_values)]
-            missing = TOP if level == len(axis.levels) - 1 else None
-            values, cells = tuple(column.values), tuple(released)
-            maps.append(
-                ColumnMap(
-                    column.name, "quasi", self.kinds[i], categories=values, labels=cells, missing=missing
-                )
-            )
-        at_level = [labels[level] for labels, level in zip(self.labels, node, strict=True)]
-        keys = lattice.labels(node, classes.row[out]).tolist()
-        hidden = [tuple(at[label] for at, label in zip(at_level, key, strict=True)) for key in keys]
-        hidden.sort(key=lambda key: tuple((label is None, label or "") for label in key))
-        return Maps(tuple(maps), tuple(hidden))
-
-
 def build(
     table: Table,
     schema: Schema,
     hierarchies: Mapping[str, Hierarchy],
-    diverse: bool,
+    k: int,
+    guarantees: Sequence[ColumnGuarantee] = (),
+    *,
+    limit: int = 0,
+    loss: str = "loss",
     persons: Persons | None = None,
-) -> Domain:
-    """Encode the quasi-identifiers with their hierarchies and count the sensitive values.
+) -> Lattice:
+    """Return the lattice of a table: its quasi-identifiers with their hierarchies, and its counts.
 
     Parameters
     ----------
     table, schema
         The table and its roles.
     hierarchies : mapping of str to Hierarchy
-        Where none is given one is built from the data.
-    diverse : bool
-        Whether the sensitive columns are counted.
+        By quasi-identifier; one is built from the data for the others.
+    k, limit, loss
+        See `Lattice`.
+    guarantees : sequence of ColumnGuarantee
+        Promises beyond k; the sensitive columns are counted where there are any.
     persons : Persons, optional
         Who the records are about, where k counts people.
 
@@ -137,53 +87,38 @@ def build(
     SchemaError
         A hierarchy lacks values of its column.
     """
-    columns, kinds, axes, labels = [], [], [], []
+    columns, axes = [], []
     for name in schema.quasi:
-        kind = table.declared_kind(schema, name)
-        check_finite(table, name, kind)
+        is_number = table.declared_kind(schema, name) == "numeric"
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
-        if kind == "numeric":
+        if is_number:
             column = _by_size(column)
         hierarchy, values = hierarchies.get(name), column.values
         if hierarchy is None:
             values = list(map(_label, values))
             hierarchy = Hierarchy.from_values(
-                values, column.counts()[: column.n_values].tolist(), numbers=kind == "numeric"
+                values, column.counts()[: column.n_values].tolist(), numbers=is_number
             )
         hierarchy.check(values, name)
         try:
             topped = hierarchy.topped()
         except SchemaError as error:
             raise SchemaError(f"column {name!r}: {error.message}", hint=error.hint) from None
-        axis, names = _axis(column, values, topped)
         columns.append(column)
-        kinds.append(kind)
-        axes.append(axis)
-        labels.append(names)
-    for name in schema.sensitive:
-        check_finite(table, name, table.declared_kind(schema, name))
+        axes.append(_axis(column, values, topped))
     groups = group([c.codes for c in columns], table.n_rows)
     codes = np.stack([c.codes[groups.first].astype(np.uint32) for c in columns], axis=1)
-    hist, sensitive = (
-        _counts(table, schema, groups)
-        if diverse
-        else (np.zeros((groups.n_groups, 0), np.int64), ())
-    )
-    return Domain(
-        tuple(columns),
-        tuple(kinds),
-        tuple(axes),
-        tuple(labels),
-        np.ascontiguousarray(codes),
-        groups.sizes,
-        hist,
-        sensitive,
-        None if persons is None else persons.by_class(groups),
-    )
+    counted = schema.sensitive if guarantees else ()
+    hist, sensitive = _counts(table, schema, counted, groups)
+    # Where rows may be suppressed, what is left need not keep its promise higher up.
+    monotone = not (limit and (guarantees or persons))
+    units = None if persons is None else persons.by_class(groups)
+    test = accept(sensitive, guarantees)
+    return Lattice(axes, codes, groups.sizes, hist, k, test, limit, loss, monotone, units)
 
 
 def _by_size(column: Column) -> Column:
-    """Return categories that are numbers in the order of their exact values."""
+    """Return a column of numbers as texts, sorted by the exact values of the numbers."""
     order = sorted(range(column.n_values), key=lambda i: Decimal(column.values[i]))
     place = np.empty(column.n_values + 1, dtype=column.codes.dtype)
     place[order] = np.arange(column.n_values)
@@ -193,16 +128,12 @@ def _by_size(column: Column) -> Column:
 
 
 def _label(value: str) -> str:
-    """Return a value in a built hierarchy: in quotes where it reads as a sign of its notation."""
+    """Return a value as a built hierarchy writes it: in quotes where it would read as a sign."""
     return quote(value, risky=value in ("", TOP) or value.startswith('"') or ".." in value)
 
 
-def _axis(
-    column: Column, values: Sequence[str], hierarchy: Hierarchy
-) -> tuple[Axis, tuple[tuple[str | None, ...], ...]]:
-    """Return a column's levels and their labels; `values` are its values as the hierarchy has them."""
-    if not column.n_values:  # missing values only: one class, whatever the level
-        return Axis([np.zeros(1, dtype=np.int64)], [np.zeros(1)]), ((None,),)
+def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
+    """Return a column's levels; `values` are its values as the hierarchy has them."""
     levels, shares, names = [], [], []
     leaves = len(hierarchy.paths)
     for level in range(hierarchy.n_levels):
@@ -221,28 +152,30 @@ def _axis(
         levels.append(np.array([place[label] for label in released], dtype=np.int64))
         shares.append(np.array(share))
         names.append(tuple(distinct))
-    return Axis(levels, shares), tuple(names)
+    return Axis(levels, shares, names, column.values)
 
 
-def _counts(table: Table, schema: Schema, groups: Groups) -> tuple[Ints, tuple[CountedColumn, ...]]:
-    parts, sensitive, start, n = [], [], 0, groups.n_groups
-    for name in schema.sensitive:
+def _counts(
+    table: Table, schema: Schema, names: Sequence[str], groups: Groups
+) -> tuple[Ints, list[CountedColumn]]:
+    """Return the counts of the sensitive values by group, side by side, and which columns are whose."""
+    sensitive, start, n = [], 0, groups.n_groups
+    parts = [np.zeros((n, 0), np.int64)]
+    for name in names:
         column = table.declared_column(schema, name)
-        codes, d = column.codes.astype(np.int64), column.n_values
-        d += int(column.has_missing)
+        d = column.n_values + int(column.has_missing)
         if n * d > _MOST_COUNTS:
             raise ParameterError(
                 f"column {name!r} has {d:,} values over {n:,} combinations of quasi-identifiers, "
                 "more than can be counted",
                 hint="group its values, for example into bins",
             )
-        labels = groups.labels.astype(np.int64)
-        counts = np.bincount(labels * d + codes, minlength=n * d).reshape(n, d)
-        parts.append(counts)
+        cells = groups.labels.astype(np.int64) * d + column.codes
+        parts.append(np.bincount(cells, minlength=n * d).reshape(n, d))
         whole = SensitiveCounts.from_groups(group([], table.n_rows), column)
         sensitive.append((whole, slice(start, start + d)))
         start += d
-    return np.concatenate(parts, axis=1).astype(np.int64), tuple(sensitive)
+    return np.concatenate(parts, axis=1), sensitive
 
 
 Diversity = Literal["entropy", "distinct", "recursive"]
@@ -256,6 +189,7 @@ class _FullDomain(Method):
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
     suppression: float
+    objective: str = "loss"
     needs_sensitive = False
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
@@ -266,67 +200,74 @@ class _FullDomain(Method):
         """Return the promises beyond the size of a class."""
         return []
 
+    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
+        """Return the chosen node; None where none can be released."""
+        raise NotImplementedError
+
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return quasi-identifiers, and sensitive columns where something is promised of them."""
+        """Return the quasi-identifiers, and the sensitive columns if something is promised of them."""
         return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
-        # ties go by the table's columns, and not by who wrote the schema
-        return self._search(
-            table, schema.replace(quasi=[name for name in table.names if name in schema.quasi])
-        )
-
-    def _search(self, table: Table, schema: Schema) -> Plan:
-        """Return the plan of the chosen node."""
-        raise NotImplementedError
-
-    def _lattice(self, table: Table, schema: Schema, loss: str) -> tuple[Domain, Lattice]:
-        persons = self._check_k(table, schema)
-        check_columns(table, schema)
-        guarantees = self._guarantees()
-        diverse = bool(guarantees)
-        if diverse and not schema.sensitive:
-            raise ParameterError("l and t are about sensitive columns, and the schema has none")
-        check_named("hierarchies", self.hierarchies or (), schema)
-        hierarchies = {**schema.hierarchies, **(self.hierarchies or {})}
-        domain = build(table, schema, hierarchies, diverse, persons)
-        limit = math.floor(self.suppression * table.n_rows + 1e-9)
-        # where rows may be suppressed, what is left need not keep its promise higher up
-        monotone = not (limit and (diverse or persons))
-        combinations = domain.codes, domain.size, domain.hist
-        test = accept(domain.sensitive, guarantees)
-        lattice = Lattice(
-            domain.axes, *combinations, self.k, test, limit, loss, monotone, domain.units
-        )
-        return domain, lattice
-
-    def _check_k(self, table: Table, schema: Schema) -> Persons | None:
+        # Ties go by the table's columns, and not by who wrote the schema.
+        schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
         persons = check_people(self.k, table, schema, 1)
         if not 0 <= self.suppression < 1:
             raise ParameterError(f"suppression must be a share in [0, 1), not {self.suppression!r}")
-        return persons
-
-    def _plan(
-        self, table: Table, schema: Schema, domain: Domain, lattice: Lattice, best: Outcome | None
-    ) -> Plan:
+        check_columns(table, schema)
+        guarantees = self._guarantees()
+        if guarantees and not schema.sensitive:
+            raise ParameterError("l and t are about sensitive columns, and the schema has none")
+        check_named("hierarchies", self.hierarchies or (), schema)
+        lattice = build(
+            table,
+            schema,
+            {**schema.hierarchies, **(self.hierarchies or {})},
+            self.k,
+            guarantees,
+            limit=self._limit(table),
+            loss=self.objective,
+            persons=persons,
+        )
+        best = self._search(lattice, schema)
         if best is None:
             raise InfeasibleError(
                 "no full-domain generalisation of this table keeps what was asked, not even the "
                 "top of every hierarchy",
                 hint="lower k, l or raise t, or allow more suppression",
             )
-        classes = lattice.classes(best.node)
-        out = lattice.suppressed_classes(classes)
-        assert out is not None
         self.node_ = dict(zip(schema.quasi, best.node, strict=True))
         self.loss_, self.suppressed_ = best.loss, best.suppressed
-        promises = [KAnonymity.from_schema(self.k, schema), *self._guarantees()]
-        recoding = domain.recoding(best.node, lattice, classes, out)
-        return self._planned(table, schema, recoding, promises)
+        promises = [KAnonymity.from_schema(self.k, schema), *guarantees]
+        return self._planned(table, schema, self._maps(table, schema, lattice), promises)
+
+    def _maps(self, table: Table, schema: Schema, lattice: Lattice) -> Maps:
+        """Return the maps of the chosen node, and the labels of its suppressed classes."""
+        node = tuple(self.node_.values())
+        maps, at_level = [], []
+        for name, axis, level in zip(schema.quasi, lattice.axes, node, strict=True):
+            labels, values = axis.labels[level], tuple(axis.values)
+            released = tuple(labels[axis.levels[level][code]] for code in range(len(values)))
+            missing = TOP if level == len(axis.levels) - 1 else None
+            kind = table.declared_kind(schema, name)
+            maps.append(
+                ColumnMap(name, "quasi", kind, categories=values, labels=released, missing=missing)
+            )
+            at_level.append(labels)
+        classes = lattice.classes(node)
+        out = lattice.suppressed_classes(classes)
+        keys = zip(at_level, lattice.labels(node, classes.row[out]), strict=True)
+        hidden = zip(*([at[label] for label in column] for at, column in keys), strict=True)
+        in_order = sorted(hidden, key=lambda key: [(label is None, label or "") for label in key])
+        return Maps(tuple(maps), tuple(in_order))
+
+    def _limit(self, table: Table) -> int:
+        """Return the most rows that may be suppressed."""
+        return math.floor(self.suppression * table.n_rows + 1e-9)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Check that no more rows are suppressed than was allowed."""
-        limit = math.floor(self.suppression * original.n_rows + 1e-9)
+        limit = self._limit(original)
         return [Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
 
 
@@ -377,21 +318,19 @@ class Datafly(_FullDomain):
     suppression: float = 0.0
     schema: Schema | None = None
 
-    def _search(self, table: Table, schema: Schema) -> Plan:
-        domain, lattice = self._lattice(table, schema, "loss")
-        node = [0] * len(domain.axes)
+    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
+        node = [0] * len(lattice.axes)
         best = lattice.outcome(tuple(node))
         while best is None:
             rows = lattice.classes(tuple(node)).row
-            labels = lattice.labels(tuple(node), rows)
-            distinct = [len(np.unique(labels[:, i])) for i in range(len(node))]
+            distinct = [len(np.unique(column)) for column in lattice.labels(tuple(node), rows)]
             open_axes = [i for i in range(len(node)) if node[i] + 1 < lattice.heights[i]]
             if not open_axes:
                 break
             # The first column of the table among those with the most values left.
             node[max(open_axes, key=lambda i: (distinct[i], -i))] += 1
             best = lattice.outcome(tuple(node))
-        return self._plan(table, schema, domain, lattice, best)
+        return best
 
 
 @renamed(loss="objective")
@@ -485,24 +424,20 @@ class Incognito(_FullDomain):
         """Return its name with its objective."""
         return f"{type(self).__name__} ({self.objective})"
 
-    def _search(self, table: Table, schema: Schema) -> Plan:
-        self._check()
-        domain, lattice = self._lattice(table, schema, self.objective)
-        if self.search == "minimal":
-            outcomes = lattice.minimal()
-            self.minimal_ = [
-                {
-                    "node": dict(zip(schema.quasi, o.node, strict=True)),
-                    "loss": o.loss,
-                    "suppressed": o.suppressed,
-                    "classes": o.classes,
-                }
-                for o in outcomes
-            ]
-            best = outcomes[0] if outcomes else None
-        else:
-            best = lattice.optimal()
-        return self._plan(table, schema, domain, lattice, best)
+    def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
+        if self.search == "optimal":
+            return lattice.optimal()
+        outcomes = lattice.minimal()
+        self.minimal_ = [
+            {
+                "node": dict(zip(schema.quasi, o.node, strict=True)),
+                "loss": o.loss,
+                "suppressed": o.suppressed,
+                "classes": o.classes,
+            }
+            for o in outcomes
+        ]
+        return outcomes[0] if outcomes else None
 
     def _guarantees(self) -> list[ColumnGuarantee]:
         guarantees: list[ColumnGuarantee] = []
@@ -511,11 +446,12 @@ class Incognito(_FullDomain):
             guarantees.append(LDiversity(self.l, self.diversity, c))
         if self.t is not None:
             guarantees.append(TCloseness(self.t))
-        if self.max_disclosure is not None and self.max_disclosure < 1:
-            guarantees.append(Disclosure(float(self.max_disclosure)))
+        if self.max_disclosure is not None:
+            cap = Disclosure(float(self.max_disclosure))
+            guarantees += [cap] if self.max_disclosure < 1 else []
         return guarantees
 
-    def _check(self) -> None:
+    def _fit(self, table: Table, schema: Schema) -> Plan:
         check_one_of("search", self.search, get_args(Search))
         check_one_of("objective", self.objective, LOSSES)
         check_one_of("diversity", self.diversity, get_args(Diversity))
@@ -523,9 +459,6 @@ class Incognito(_FullDomain):
             raise ParameterError(f"l must be at least 1, not {self.l!r}")
         if self.l is not None and self.diversity != "entropy" and self.l != int(self.l):
             raise ParameterError(f"l is a whole number for {self.diversity} diversity")
-        if self.t is not None and not 0 <= self.t <= 1:
-            raise ParameterError(f"t must lie in [0, 1], not {self.t!r}")
-        if self.max_disclosure is not None:
-            Disclosure(self.max_disclosure)  # says what is out of range
         if not (math.isfinite(self.c) and self.c > 0):
             raise ParameterError(f"c must be above 0, not {self.c!r}")
+        return super()._fit(table, schema)

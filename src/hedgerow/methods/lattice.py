@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ Bools = NDArray[np.bool_]
 Levels = tuple[int, ...]
 
 _SNAPSHOT_GROUPS = 4_000_000
+"""Classes that all stored nodes hold together, some 32 bytes each."""
 _SNAPSHOTS = 1000
 MOST_NODES = 1 << 24
 """Nodes that are searched; a table of few rows and many columns has no end of them."""
@@ -28,7 +29,7 @@ LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
 
 @dataclass(frozen=True)
 class Axis:
-    """One quasi-identifier.
+    """The generalisations of one quasi-identifier.
 
     Parameters
     ----------
@@ -37,10 +38,16 @@ class Axis:
     share : list of float arrays of shape (codes,)
         Per level the loss of every original code in [0, 1]: the part of the domain
         that its label covers, (leaves - 1)/(domain - 1).
+    labels : list of tuple
+        Per level the texts of the labels; a missing value is None until the top level.
+    values : sequence of str
+        The original categories, in the order of their codes.
     """
 
     levels: list[Ints]
     share: list[Floats]
+    labels: Sequence[tuple[str | None, ...]] = ()
+    values: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -73,11 +80,13 @@ class NodeClasses:
         return self.size if self.units is None else self.units.people
 
     def few(self, k: int) -> Bools:
-        """Return classes of fewer than k people; a union of classes with others never is."""
+        """Return which classes have fewer than k different people."""
+        # `people` falls to 1 where one person has most records, so it may grow in a union and
+        # cannot prune; different people never become fewer.
         return (self.size if self.units is None else self.units.different) < k
 
     def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
-        """Return the classes under other labels, those that are not chosen left out."""
+        """Merge the classes with equal labels; those that are not chosen are left out."""
         some = slice(None) if chosen is None else chosen
         n, at = len(rows), labels[some]
         size, *hist = (np.bincount(at, each[some], n) for each in (self.size, *self.hist.T))
@@ -88,7 +97,7 @@ class NodeClasses:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A node with what releasing it means.
+    """A node that can be released, and its cost.
 
     Parameters
     ----------
@@ -110,6 +119,7 @@ class Outcome:
     @property
     def rank(self) -> tuple[float, int, Levels]:
         """Return the sort key: least loss, then lowest, then by level."""
+        # Sums in another order differ in the last digits: such losses tie.
         return round(self.loss, 12), sum(self.node), self.node
 
 
@@ -159,48 +169,41 @@ class Lattice:
     def __post_init__(self) -> None:
         self.n = int(self.size.sum())
         self.heights = tuple(len(axis.levels) for axis in self.axes)
-        self._worst = len(self.size) + 1
         self._snapshots: list[NodeClasses] = []
+        # Beside the snapshots as arrays, so that one comparison finds all finer nodes.
         self._nodes = np.zeros((_SNAPSHOTS, len(self.axes)), dtype=np.int64)
         self._groups = np.zeros(_SNAPSHOTS, dtype=np.int64)
-        self._kept = 0
         base = NodeClasses(np.arange(len(self.size)), self.size, self.hist, self.units)
-        self._nodes[0], self._groups[0], self._kept = 0, len(base), 1
-        self._snapshots.append(base)
-        self._order_keys = _order_keys(self.codes)
+        self._store((0,) * len(self.axes), base)
 
     # --- classes of a node
 
     def classes(self, node: Levels) -> NodeClasses:
         """Return the classes of a node, rolled up from the nearest finer node stored."""
         # Rolling up from a coarser start is cheaper: it has fewer classes to merge.
-        finer = np.all(self._nodes[: self._kept] <= np.asarray(node), axis=1)
-        at = int(np.where(finer, self._groups[: self._kept], self._worst).argmin())
+        n = len(self._snapshots)
+        finer = np.flatnonzero((self._nodes[:n] <= np.asarray(node)).all(axis=1))
+        at = int(finer[self._groups[finer].argmin()])
         start = self._snapshots[at]
         if tuple(self._nodes[at].tolist()) == node:
             return start
-        groups = group(self._columns(node, start.row))
+        groups = group(self.labels(node, start.row))
         classes = start.merged(start.row[groups.first], groups.labels.astype(np.int64))
         # Storing a node pays where it has clearly fewer classes than the one it was made of.
-        if len(classes) * 3 <= len(start) * 2:
-            self._keep(node, classes)
+        has_room = n < _SNAPSHOTS and self._groups.sum() + len(classes) <= _SNAPSHOT_GROUPS
+        if len(classes) * 3 <= len(start) * 2 and has_room:
+            self._store(node, classes)
         return classes
 
-    def _keep(self, node: Levels, classes: NodeClasses) -> None:
-        stored = int(self._groups[: self._kept].sum())
-        if self._kept < len(self._nodes) and stored + len(classes) <= _SNAPSHOT_GROUPS:
-            self._nodes[self._kept] = node
-            self._groups[self._kept] = len(classes)
-            self._snapshots.append(classes)
-            self._kept += 1
+    def _store(self, node: Levels, classes: NodeClasses) -> None:
+        at = len(self._snapshots)
+        self._nodes[at], self._groups[at] = node, len(classes)
+        self._snapshots.append(classes)
 
-    def _columns(self, node: Levels, rows: Ints) -> list[Ints]:
+    def labels(self, node: Levels, rows: Ints) -> list[Ints]:
+        """Return the labels of base groups at a node, one array a column."""
         levels = zip(self.axes, node, strict=True)
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
-
-    def labels(self, node: Levels, rows: Ints) -> Ints:
-        """Return labels (rows x columns) of base groups at a node."""
-        return np.stack(self._columns(node, rows), axis=1)
 
     # --- a node's worth
 
@@ -216,12 +219,9 @@ class Lattice:
             return None
         if total == 0 or self._together(classes, out):
             return out
-        keys = self._order_keys[:, classes.row]
-        order = np.lexsort((*keys, classes.size))
-        # Suppressed records are a class of their own, which needs k and every promise as well.
-        for at in order:
-            if out[at]:
-                continue
+        # Of equally small classes the one whose codes come first: rows in any order suppress alike.
+        order = np.lexsort((*self.codes[classes.row].T[::-1], classes.size))
+        for at in order[~out[order]]:
             total += int(classes.size[at])
             if total > self.limit:
                 return None
@@ -245,17 +245,15 @@ class Lattice:
             return None
         total = int(classes.size[out].sum())
         released = int(np.count_nonzero(~out))
-        return Outcome(node, self._loss(node, classes, out, total, released), total, released)
+        return Outcome(node, self._loss(node, classes, ~out, total), total, released)
 
-    def _loss(
-        self, node: Levels, classes: NodeClasses, out: Bools, total: int, released: int
-    ) -> float:
-        m, released_classes = len(self.axes), ~out
-        size = classes.size[released_classes].astype(float)
+    def _loss(self, node: Levels, classes: NodeClasses, released: Bools, total: int) -> float:
+        """Return the loss of a node in which some classes are released and `total` records are not."""
+        m, size = len(self.axes), classes.size[released].astype(float)
         if self.loss == "loss":
             share = np.zeros(len(size))
             for i, (axis, level) in enumerate(zip(self.axes, node, strict=True)):
-                share += axis.share[level][self.codes[classes.row[released_classes], i]]
+                share += axis.share[level][self.codes[classes.row[released], i]]
             return (float(size @ share) + total * m) / (self.n * m)
         if self.loss == "precision":
             tops = [
@@ -267,26 +265,23 @@ class Lattice:
             return float(sum(node))
         if self.loss == "discernibility":
             return float(size @ size) + float(total) * self.n
-        return self.n / max(released + (total > 0), 1) / self.k
+        return self.n / max(len(size) + (total > 0), 1) / self.k
 
     def bounds(self) -> Floats:
-        """Return a loss that each node cannot undercut (records all kept), by broadcasting."""
-        m = len(self.axes)
-        bound = np.zeros(self.heights)
+        """Return the loss of every node if nothing were suppressed; its loss is never below."""
         if self.loss not in ("loss", "precision", "height"):
-            return bound
+            return np.zeros(self.heights)
+        m, parts = len(self.axes), []
         for i, axis in enumerate(self.axes):
             counts = np.bincount(self.codes[:, i], weights=self.size, minlength=len(axis.levels[0]))
             if self.loss == "loss":
-                per = np.array([counts @ share for share in axis.share]) / (self.n * m)
+                parts.append(np.array([counts @ share for share in axis.share]) / (self.n * m))
             elif self.loss == "precision":
-                per = np.arange(len(axis.levels)) / max(len(axis.levels) - 1, 1) / m
+                parts.append(np.arange(len(axis.levels)) / max(len(axis.levels) - 1, 1) / m)
             else:
-                per = np.arange(len(axis.levels)).astype(float)
-            shape = [1] * m
-            shape[i] = len(per)
-            bound = bound + per.reshape(shape)
-        return bound
+                parts.append(np.arange(len(axis.levels)).astype(float))
+        # These losses are sums over the columns, so one array a column gives all nodes.
+        return reduce(np.add.outer, parts)
 
     # --- the search
 
@@ -311,18 +306,15 @@ class Lattice:
 
     def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
         """Yield nodes by height: those that are `alive` when their height begins."""
-        height = np.zeros(self.heights, dtype=np.int16)
-        for i, levels in enumerate(self.heights):
-            height += np.arange(levels, dtype=np.int16).reshape(
-                -1, *[1] * (len(self.heights) - i - 1)
-            )
+        levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
+        height: NDArray[np.int16] = reduce(np.add.outer, levels)
         top = int(height.max())
         for level in range(top, -1, -1) if falling else range(top + 1):
             for at in np.flatnonzero(((height == level) & alive()).ravel()):
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
     def _passes(self, node: Levels) -> bool:
-        """Return the predicate that stays true upwards."""
+        """Check what stays true upwards: too few records are in bad or in small classes."""
         classes = self.classes(node)
         out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
@@ -349,24 +341,20 @@ class Lattice:
                 low = middle + 1
         return chain[low] if low < len(chain) else None
 
-    def tag(self) -> Bools:
-        """Return which nodes satisfy the monotone predicate: upward chains, halved (Kohlmayer 2012)."""
+    def minimal(self) -> list[Outcome]:
+        """Return the releasable nodes that have no releasable node below them, best first.
+
+        Nodes are tested along upward chains, by halving (Kohlmayer 2012).
+        """
         for start in self._by_height(lambda: self._status == 0):
             if self._status[start]:
                 continue
             chain = [start]
             # Chains go up through nodes that are still open, so that each test decides many.
-            while True:
-                above = [n for n in _above(chain[-1], self.heights) if not self._status[n]]
-                if not above:
-                    break
+            while above := [n for n in _above(chain[-1], self.heights) if not self._status[n]]:
                 chain.append(above[-1])
             self._lowest(chain)
-        return self._status > 0
-
-    def minimal(self) -> list[Outcome]:
-        """Return releasable nodes with no releasable node among their specialisations."""
-        passing = self.tag()
+        passing = self._status > 0
         outcomes = []
         for node in self._by_height(lambda: passing):
             outcome = self.outcome(node)
@@ -406,10 +394,6 @@ class Lattice:
             chain.append(min(above, key=lambda node: (bound[node], node)))
         node = self._lowest(chain)
         return None if node is None else self.outcome(node)
-
-
-def _order_keys(codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    return np.ascontiguousarray(codes.T[::-1])
 
 
 def _above(node: Levels, heights: Sequence[int]) -> list[Levels]:

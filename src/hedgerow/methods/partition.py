@@ -347,7 +347,7 @@ class PartitionMethod(Method):
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         weights = ("persons",) if persons is not None else ()
         # listed classes are read off the rows, which are not here; the tree is the same
-        listed_from = None if pruned and quasi.distributed is not None else COUNTED
+        listed_from = None if pruned and quasi.table.record_source is not None else COUNTED
         layout = StatisticsLayout.of(
             responses, gain, limit < 1, weights, floored=scored, counted=listed_from
         )

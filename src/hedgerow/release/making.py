@@ -43,7 +43,7 @@ def make_release(
         ``name``, ``memory`` and ``resume``, as `backends.select.opened` takes them.
     """
     telling(progress)("reading")
-    table = opened(people, method.runs_on, type(method).__name__, schema=schema, **opening)
+    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
     schema.check(table.names)
     schema.check_quasi()
     _check_capable(table.engine, schema, secret)

@@ -222,7 +222,7 @@ class Session:
         InputError
             There is no such file, or it cannot be read as a table.
         """
-        runs_on = tuple(ENGINES) if method is None else method.runs_on
+        runs_on = tuple(ENGINES) if method is None else method.engines
         what = "a session" if method is None else type(method).__name__
         name = chosen(source, runs_on, what, name=engine, memory=memory)
         if schema is not None and not base.engine(name).capabilities.streams:
