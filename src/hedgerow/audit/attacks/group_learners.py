@@ -110,13 +110,13 @@ class GroupRows:
 
         That is the join of two tables whose values are published by group.
         """
-        cells, entries = entries_of(self.known_counts, self.group_of)
-        key = self.class_of[cells] * self.known_counts.n_values + self.known_counts.values[entries]
-        weight = self.known_counts.counts[entries] / self.groups.sizes[self.group_of[cells]]
-        keys, place = np.unique(key, return_inverse=True)
-        counts: Any = np.bincount(place, self.sizes[cells] * weight, len(keys))
-        n, width = int(self.class_of.max(initial=-1)) + 1, self.known_counts.n_values
-        return Counts(keys // width, keys % width, counts, n, width)
+        counts, n = self.known_counts, len(self.sizes)
+        weights = counts.counts / self.groups.sizes[counts.groups]
+        by_group = csr_array((weights, counts.values, counts.starts), (counts.n_groups, counts.n_values))
+        inside = csr_array((self.sizes, (self.class_of, np.arange(n))))
+        cells = (inside @ by_group[self.group_of]).sorted_indices().tocoo()
+        classes, values = cells.row.astype(np.int64), cells.col.astype(np.int64)
+        return Counts(classes, values, cells.data, *cells.shape)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
         """Return the cells that each person may stand in, with their chances; none for a stranger to buckets.
@@ -142,11 +142,9 @@ class GroupRows:
 
     def shares(self) -> Any:
         """Return the shares of the known values in the group of each cell, shape (n_cells, n_values)."""
-        cells, entries = entries_of(self.known_counts, self.group_of)
-        return csr_array(
-            (self.known_counts.shares[entries], (cells, self.known_counts.values[entries])),
-            shape=(len(self.sizes), self.known_counts.n_values),
-        )
+        counts = self.known_counts
+        shape = counts.n_groups, counts.n_values
+        return csr_array((counts.shares, counts.values, counts.starts), shape)[self.group_of]
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:

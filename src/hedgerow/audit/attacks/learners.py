@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +80,7 @@ def applicable(
 def estimator(
     learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5
 ) -> Any:
-    """Return a scikit-learn estimator for a target of numbers or of categories.
+    """Return the scikit-learn estimator of one of `TRAINED` for a target of numbers or of categories.
 
     `leaf` is the fewest training rows in a leaf of gradient boosting.
     """
@@ -104,12 +104,10 @@ def estimator(
         return HistGradientBoostingClassifier(
             max_iter=rounds, learning_rate=min(5 / rounds, 0.5), **common
         )
-    if learner == "linear":
-        from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.linear_model import LogisticRegression, Ridge
 
-        # a ridge keeps indicators that a release never shows apart from pulling against each other
-        return Ridge(alpha=1.0) if number else LogisticRegression(max_iter=100)
-    raise ValueError(f"no learner {learner!r}")
+    # a ridge keeps indicators that a release never shows apart from pulling against each other
+    return Ridge(alpha=1.0) if number else LogisticRegression(max_iter=100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,13 +219,11 @@ class TrainingSet:
             return self._by_nearest(people, tolerances)
         if learner not in TRAINED:
             forecast = self.forecast(learner, people, random_state, rows)
-            guess = forecast if self.number else forecast.argmax(axis=1)
-            return Guesses.same(guess, tolerances, self._taught_counts.n_groups)
-        classes = len(np.unique(self._taught_counts.values))
-        if not self.number and classes == 1:
-            guesses = np.full(len(people), self._taught_counts.values[0])
+            guesses = forecast if self.number else forecast.argmax(axis=1)
+        elif not self.number and len(self._kinds) == 1:
+            guesses = np.full(len(people), self._kinds[0])
         else:
-            model = self._trained(estimator(learner, self.number, classes, random_state))
+            model = self._trained(estimator(learner, self.number, len(self._kinds), random_state))
             with quiet():
                 guesses = np.asarray(model.predict(design_known(self.released, people)))
         return Guesses.same(guesses, tolerances, self._taught_counts.n_groups)
@@ -392,12 +388,10 @@ class TrainingSet:
         """The counts of the classes that are taught."""
         if self.taught is None:
             return self.counts
-        place = np.full(self.counts.n_groups, -1)
-        place[self.taught] = np.arange(len(self.taught))
-        at = place[self.counts.groups]
-        taught, n = at >= 0, len(self.taught)
-        c = self.counts
-        return Counts(at[taught], c.values[taught], c.counts[taught], n, c.n_values)
+        counts = self.counts
+        place, entries = entries_of(counts, self.taught)
+        values = counts.values[entries]
+        return Counts(place, values, counts.counts[entries], len(self.taught), counts.n_values)
 
     @property
     def _rows(self) -> IntArray:
@@ -427,33 +421,29 @@ class TrainingSet:
         of these records.
         """
         reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
-        means, named = np.zeros(n), np.zeros((len(tolerances), n))
 
-        def ask(part: slice) -> None:
-            for i in range(part.start, part.stop):
-                distance = reach.sums(people, i)
-                near = np.flatnonzero(distance <= bound(distance.min()))
-                cells, weight = _weighted(counts, near, None if distance[near[0]] else reach)
-                codes, inverse = np.unique(counts.values[cells], return_inverse=True)
-                amounts = np.zeros(len(codes))
-                np.add.at(amounts, inverse, weight)
-                if not self.number:
-                    means[i] = codes[amounts.argmax()]
-                    continue
-                values = self.values[codes]
-                means[i] = values @ amounts / amounts.sum()
-                for t, tolerance in enumerate(tolerances):
-                    whole = np.rint(amounts).astype(np.int64)
-                    named[t, i] = tolerance.best(np.array([0, len(values)]), values, whole)[1][0]
+        def guess(person: int) -> list[float]:
+            distance = reach.sums(people, person)
+            near = np.flatnonzero(distance <= bound(distance.min()))
+            cells, weight = _weighted(counts, near, None if distance[near[0]] else reach)
+            codes, place = np.unique(counts.values[cells], return_inverse=True)
+            amounts = np.bincount(place, weight)
+            if not self.number:
+                return [codes[amounts.argmax()]]
+            values, records = self.values[codes], np.rint(amounts).astype(np.int64)
+            ends = np.array([0, len(values)])
+            best = [tolerance.best(ends, values, records)[1][0] for tolerance in tolerances]
+            return [values @ amounts / amounts.sum(), *best]
 
-        in_parts(ask, n, n * len(self.first))
+        width = 1 + len(tolerances) * self.number
+        guesses = np.array(by_person(guess, n, n * len(self.first))).reshape(n, width).T
         if not self.number:
-            return Guesses.same(means.astype(np.int64), tolerances, counts.n_groups)
-        by_key = {t.key: named[k] for k, t in enumerate(tolerances)}
-        return Guesses(means, by_key, counts.n_groups)
+            return Guesses.same(guesses[0].astype(np.int64), tolerances, counts.n_groups)
+        by_key = {t.key: named for t, named in zip(tolerances, guesses[1:], strict=True)}
+        return Guesses(guesses[0], by_key, counts.n_groups)
 
     @cached_property
-    def _reached(self) -> dict[int, tuple[Known, Any, Any]]:
+    def _reached(self) -> dict[Known, tuple[Any, Any]]:
         return {}
 
     def _groups_near(self, people: Known) -> Any:
@@ -490,26 +480,21 @@ class TrainingSet:
         sparse array, shape (n_people, n_classes)
             The chances of the classes nearest of all; those that fit a person, the likeliest of them.
         """
-        if id(people) in self._reached:
-            return self._reached[id(people)][1:]
+        if people in self._reached:
+            return self._reached[people]
         reach, sizes = Reach(self.released, self._rows), self._taught_counts.sizes
-        tenth: list[Any] = [None] * len(people)
-        first: list[Any] = [None] * len(people)
 
-        def ask(part: slice) -> None:
-            for i in range(part.start, part.stop):
-                distance = reach.sums(people, i)
-                near = np.flatnonzero(distance <= _tenth(distance, sizes) + NEAR)
-                weight = np.ones(len(near)) if distance[near].any() else reach.likely(near)
-                tenth[i] = near, weight / (weight @ sizes[near])
-                near = reach.nearest(distance)
-                first[i] = near, sizes[near] / sizes[near].sum()
+        def near(person: int) -> tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]:
+            distance = reach.sums(people, person)
+            tenth = np.flatnonzero(distance <= _tenth(distance, sizes) + NEAR)
+            weight = np.ones(len(tenth)) if distance[tenth].any() else reach.likely(tenth)
+            first = reach.nearest(distance)
+            return (tenth, weight / (weight @ sizes[tenth])), (first, sizes[first] / sizes[first].sum())
 
-        in_parts(ask, len(people), len(people) * len(self._rows))
-        matrices = tuple(self._by_person(each) for each in (tenth, first))
-        # kept with the people, so that their number stays theirs
-        self._reached[id(people)] = people, *matrices
-        return matrices
+        each = by_person(near, len(people), len(people) * len(self._rows))
+        tenth, first = (self._by_person([classes[i] for classes in each]) for i in (0, 1))
+        self._reached[people] = tenth, first
+        return tenth, first
 
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
         """Return the classes and weights of each person as a sparse matrix."""
@@ -550,15 +535,18 @@ def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Know
     """Return a row of each person's nearest class, where learners are trained on some classes alone."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
-    rows = classes.first
-    reach, out = Reach(released, rows), np.zeros(len(people), np.int64)
+    reach, n = Reach(released, classes.first), len(people)
+    nearest = by_person(lambda person: reach.sums(people, person).argmin(), n, n * classes.n_groups)
+    return classes.first[np.array(nearest, np.int64)]
 
-    def ask(part: slice) -> None:
-        for i in range(part.start, part.stop):
-            out[i] = rows[reach.sums(people, i).argmin()]
 
-    in_parts(ask, len(people), len(people) * len(rows))
-    return out
+T = TypeVar("T")
+
+
+def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
+    """Return what `work` gives of each of n people, by several threads where all takes many steps (`cost`)."""
+    parts = in_parts(lambda part: [work(i) for i in range(part.start, part.stop)], n, cost)
+    return [result for part in parts for result in part]
 
 
 def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from ...backends.randomize import original_codes
 from ...columns.column import Column
 from ...kernels.neighbours import count_patterns
-from ...kernels.threads import in_parts
 from ...measures import Counts, FloatArray, Groups, IntArray, class_measures, group
 from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
 from ...measures.masking_scores import Scores, score_arrays
@@ -24,6 +23,7 @@ from ..released_values import ReleasedColumn
 from ..success import AttackTarget, PublicGuess, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
 from .class_risk import best_hits, twentieths
+from .learners import by_person
 
 
 def linking_attacks(
@@ -156,27 +156,23 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
     cells = by_name(tables.sensitive_cells)
     sensitive, values = Reach(cells, first) if cells else None, people.known(cells, rows)
     exactly, n = dict.fromkeys(range(len(cells)), 0.0), len(rows)
-    nearest, same_values, chance, joined = out = np.zeros((4, n))
 
-    def match_some(part: slice) -> None:
-        for i in range(part.start, part.stop):
-            distances = [file.sums(k, i) for file, k in zip(files, by_file, strict=True)]
-            if len(distances) == 2:
-                one, other = (file.nearest(s) for file, s in zip(files, distances, strict=True))
-                # who holds two files joins them where their nearest records meet
-                both = np.intersect1d(one, other, assume_unique=True)
-                joined[i] = 1 / sizes[both].sum() if len(both) else 0.0
-                distances[0] += distances[1]
-            nearest[i] = distances[0].min()
-            best = whole.nearest(distances[0])
-            same = np.full(len(first), sensitive is None)
-            if sensitive is not None:
-                same[sensitive.agreeing(values, i, exactly)] = True
-            same_values[i] = sizes[best[same[best]]].sum() / sizes[best].sum()
-            chance[i] = sizes[same].sum() / tables.n_rows
+    def match_one(i: int) -> tuple[float, float, float, float]:
+        joined, distances = 0.0, [file.sums(k, i) for file, k in zip(files, by_file, strict=True)]
+        if len(distances) == 2:
+            one, other = (file.nearest(s) for file, s in zip(files, distances, strict=True))
+            # who holds two files joins them where their nearest records meet
+            both = np.intersect1d(one, other, assume_unique=True)
+            joined = 1 / sizes[both].sum() if len(both) else 0.0
+            distances[0] += distances[1]
+        best = whole.nearest(distances[0])
+        same = np.full(len(first), sensitive is None)
+        if sensitive is not None:
+            same[sensitive.agreeing(values, i, exactly)] = True
+        same_values = sizes[best[same[best]]].sum() / sizes[best].sum()
+        return distances[0].min(), same_values, sizes[same].sum() / tables.n_rows, joined
 
-    in_parts(match_some, n, n * len(first))
-    return out
+    return np.array(by_person(match_one, n, n * len(first))).reshape(n, 4).T
 
 
 WARNING = (
