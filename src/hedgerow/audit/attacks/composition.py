@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from math import fsum
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from ...columns.column import Column
@@ -181,14 +182,17 @@ def _column(
     chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
     public = pair.original.declared_column(pair.schema, column.name)
     blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
-    per_release: list[list[_People]] = [[] for _ in range(len(releases) + 1)]
+    per_release: list[list[dict[str, Any]]] = [[] for _ in range(len(releases) + 1)]
     for people in blocks:
         truth = column.codes[people].astype(np.int64)
         each = [g.remaining(people) for g in groups]
         for several, remaining in zip(per_release, (*each, reduce(_Remaining.and_by, each)), strict=True):
-            several.append(_People.of(remaining, public, truth))
-    *singly, together = (_People.joined(several) for several in per_release)
-    alone = [{"release": t.name, **p.summary(k)} for t, p in zip(releases, singly, strict=True)]
+            several.append(_by_person(remaining, public, truth))
+    *singly, together = (
+        {name: np.concatenate([part[name] for part in several]) for name in several[0]}
+        for several in per_release
+    )
+    alone = [{"release": t.name, **_summary(one, k)} for t, one in zip(releases, singly, strict=True)]
     before = pair.unchanged.classes
     same = before.labels[pair.rows[chosen]]
     distinct = Counts.from_codes(before, public.codes, public.n_values + 1)
@@ -198,8 +202,8 @@ def _column(
         target=column.name,
         means="one value is left, and it is the person's",
         rates=Rates(
-            rate_of(together.certain),
-            rate_of(together.withheld),
+            rate_of(together["certain"]),
+            rate_of(together["withheld"]),
             rate_of(np.diff(distinct.starts)[same] == 1),
         ),
         public=PublicGuess(
@@ -208,7 +212,7 @@ def _column(
             random_row=float(column.n_values == 1),
         ),
     )
-    return {"people": len(chosen), "together": together.summary(k), "alone": alone}, attack
+    return {"people": len(chosen), "together": _summary(together, k), "alone": alone}, attack
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,78 +286,63 @@ class _Remaining:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """Figures of what is left of each person: arrays of shape (n_people,).
+def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """Measure what is left of some people with their true codes.
 
     Parameters
     ----------
-    is_member : bool array
-        Who is in the release.
-    records, values : float arrays
-        How many are left.
-    named : float array
-        The chance that the most frequent of them is the person's; ties share.
-    certain, withheld : bool arrays
-        Whether one is left and is the person's; without the person's own record.
-    disclosure : float array
-        What is left, scored as a group; NaN where nothing of the column is.
+    remaining : _Remaining
+    public : Column
+        The original's whole column.
+    truth : int array, shape (n_people,)
+
+    Returns
+    -------
+    dict of arrays, each of shape (n_people,)
+        ``is_member``: who is in the release. ``records``, ``values``: how many are left. ``named``:
+        the chance that the most frequent of them is the person's; ties share. ``certain``,
+        ``withheld``: whether one is left and is the person's; without the person's own record.
+        ``disclosure``: what is left, scored as a group; NaN where nothing of the column is.
     """
+    n, cells = len(truth), remaining.counts.tocoo()
+    who, values, counts = cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data
+    right = values == truth[who]
 
-    is_member: BoolArray
-    records: FloatArray
-    values: FloatArray
-    named: FloatArray
-    certain: BoolArray
-    withheld: BoolArray
-    disclosure: FloatArray
+    def per_person(amounts: Any) -> FloatArray:
+        return np.bincount(who, amounts, n).astype(np.float64)
 
-    @classmethod
-    def of(cls, remaining: _Remaining, public: Column, truth: IntArray) -> _People:
-        """Measure some people with their true codes; `public` is the original's whole column."""
-        n, cells = len(truth), remaining.counts.tocoo()
-        who, values, counts = cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data
-        right = values == truth[who]
+    def certain(records: csr_array) -> BoolArray:
+        first = np.append(records.indices, -1)[records.indptr[:-1]]
+        return np.asarray((np.diff(records.indptr) == 1) & (first == truth))
 
-        def per_person(amounts: Any) -> FloatArray:
-            return np.bincount(who, amounts, n).astype(np.float64)
+    top = np.zeros(n, np.int64)
+    np.maximum.at(top, who, counts)
+    first = counts == top[who]
+    ties = per_person(first)
+    return {
+        "is_member": remaining.is_member,
+        "records": per_person(counts),
+        "values": np.diff(remaining.counts.indptr).astype(np.float64),
+        "named": np.divide(per_person(first & right), ties, out=np.zeros(n), where=ties > 0),
+        "certain": certain(remaining.counts),
+        "withheld": certain(remaining.withheld),
+        "disclosure": _disclosure(who, values, counts, public, n),
+    }
 
-        def certain(records: csr_array) -> BoolArray:
-            one = np.diff(records.indptr) == 1
-            first = np.append(records.indices, -1)[records.indptr[:-1]]
-            return np.asarray(one & (first == truth))
 
-        top = np.zeros(n, np.int64)
-        np.maximum.at(top, who, counts)
-        first = counts == top[who]
-        ties = per_person(first)
-        return cls(
-            remaining.is_member,
-            per_person(counts),
-            np.diff(remaining.counts.indptr).astype(np.float64),
-            np.divide(per_person(first & right), ties, out=np.zeros(n), where=ties > 0),
-            certain(remaining.counts),
-            certain(remaining.withheld),
-            _disclosure(who, values, counts, public, n),
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[_People]) -> _People:
-        """Join several groups of people."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
-    def summary(self, k: int) -> dict[str, Any]:
-        """Summarise over the people who are in the release."""
-        disclosure = self.disclosure[np.isfinite(self.disclosure)]
-        return {
-            "people": int(self.is_member.sum()),
-            "records": _mean(self.records[self.is_member]),
-            "fewer_than_k": _mean(self.records[self.is_member] < k),
-            "values": _mean(self.values[self.is_member]),
-            "named": _mean(self.named[self.is_member]),
-            "certain": _mean(self.certain[self.is_member]),
-            "disclosure": {"mean": _mean(disclosure), "worst": float(disclosure.max())} if len(disclosure) else None,
-        }
+def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
+    """Summarise figures by person over the people who are in the release."""
+    members = {name: figure[people["is_member"]] for name, figure in people.items()}
+    disclosure = people["disclosure"][np.isfinite(people["disclosure"])]
+    return {
+        "people": len(members["records"]),
+        "records": _mean(members["records"]),
+        "fewer_than_k": _mean(members["records"] < k),
+        "values": _mean(members["values"]),
+        "named": _mean(members["named"]),
+        "certain": _mean(members["certain"]),
+        "disclosure": {"mean": _mean(disclosure), "worst": float(disclosure.max())} if len(disclosure) else None,
+    }
 
 
 def _mean(values: Any) -> float:

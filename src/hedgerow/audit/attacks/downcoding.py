@@ -14,8 +14,9 @@ from scipy.sparse import csr_array
 
 from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
+from ...progress import Tell, telling
 from ..released_values import ReleasedColumn
-from ..success import PublicGuess, Rate, Rates, attack_record, wilson
+from ..success import PublicGuess, Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 from .learners import quiet
 
@@ -31,7 +32,7 @@ _BLOCK = 64
 
 
 def downcoding(
-    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Any = None
+    pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
     """Name the finer value behind every coarsened cell of some people, knowing the release alone.
 
@@ -80,8 +81,7 @@ def downcoding(
     ]
     if not targets:
         return []
-    if progress:
-        progress("downcoding: what the release tells of coarsened cells")
+    progress("downcoding: what the release tells of coarsened cells")
     classes = pair.classes
     labels, place = np.unique(classes.labels[people_asked], return_inverse=True)
     with quiet():
@@ -112,7 +112,7 @@ class _Rule:
         columns: Sequence[FinerSteps],
         classes: Groups,
     ) -> None:
-        self.known, self.columns, self.classes = released, columns, classes
+        self.released, self.columns, self.classes = released, columns, classes
         self.public = [column.shares(np.arange(classes.n_rows)) for column in columns]
         self.nested = [nested(c) for c in released]
         self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in released])
@@ -142,7 +142,7 @@ class _Rule:
     def _within(self, j: int, cells: IntArray) -> FloatArray:
         """Weigh the steps of each cell by what it shows, or by how often the release has them."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
-        source = self.known[j]
+        source = self.released[j]
         if not source.is_number:
             for i, cell in enumerate(cells):
                 cell_weights = source.weights[cell]
@@ -153,7 +153,7 @@ class _Rule:
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
         """Return the expected records by step, where every end, or every value of a set, has one."""
-        column, source, out = self.columns[j], self.known[j], shares.copy()
+        column, source, out = self.columns[j], self.released[j], shares.copy()
         for i, label in enumerate(labels):
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
             if source.anything[cell] or not column.coarse[cell]:
@@ -171,7 +171,7 @@ class _Rule:
         """Return the released classes that lie in each of some classes."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         inside[np.arange(len(labels)), labels] = False
-        for source, cells in zip(self.known, self.cells, strict=True):
+        for source, cells in zip(self.released, self.cells, strict=True):
             distinct, place = np.unique(cells[labels], return_inverse=True)
             inside &= _within_cells(source, distinct)[:, cells][place]
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
@@ -289,37 +289,29 @@ def _record(
     touched, by_column = np.zeros(len(people_asked), np.bool_), {}
     total, sums = 0, np.zeros(5)
     for j, named in names.items():
-        column = columns[j]
+        column, source = columns[j], released[j]
         coarse = column.coarse[column.codes[people_asked]]
+        people, n = people_asked[coarse], int(coarse.sum())
+        true = column.step[source.original.codes[people]]
+        right = _compared(column, column.codes[people], true, named[coarse], public[j], source)
         touched |= coarse
-        cells, true = (
-            column.codes[people_asked][coarse],
-            column.step[released[j].original.codes[people_asked]][coarse],
-        )
-        right = _compared(column, cells, true, named[coarse], public[j], released[j])
-        n, sums, total = int(coarse.sum()), sums + right, total + int(coarse.sum())
-        shares = right / n
-        by_column[column.name] = {
-            "cells": n,
-            "success": float(shares[0]),
-            "control": float(shares[1]),
-            "public_guess": float(shares[2]),
-            "public_best": float(shares[3]),
-        }
+        sums, total = sums + right, total + n
+        shares = zip(("success", "control", "public_guess", "public_best"), (right / n).tolist(), strict=False)
+        by_column[column.name] = {"cells": n, **dict(shares)}
     people = int(touched.sum())
-    success, control, guess, best, random = sums / total
+    # a person's cells count as one attempt: they are no independent evidence
+    success, control, original = (
+        wilson(min(float(share), 1.0) * people, people) for share in (*sums[:2] / total, 1.0)
+    )
+    guess, best, random_row = (sums[2:] / total).tolist()
     return attack_record(
         "downcoding",
         learner=learner,
         target="coarsened cells",
         means="the finer value behind the cell is named",
-        rates=Rates(_rate(success, people), _rate(control, people), _rate(1.0, people)),
-        public=PublicGuess(float(guess), best=float(best), random_row=float(random)),
+        rates=Rates(success, control, original),
+        public=PublicGuess(guess, best, random_row),
     ) | {"cells": total, "columns": by_column}
-
-
-def _rate(share: float, people: int) -> Rate:
-    return wilson(min(float(share), 1.0) * people, people)
 
 
 def _compared(
@@ -509,13 +501,8 @@ def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
         at = np.arange(wide.sum()) - np.repeat(np.cumsum(wide) - wide, wide) + first[cells]
         amount = np.minimum(end[cells], upto[at]) - np.maximum(begin[cells], bounds[at])
     else:
-        members = [
-            np.arange(m) if anything else codes
-            for codes, anything in zip(column.members, column.anything, strict=True)
-        ]
-        cells = np.repeat(np.arange(column.n_cells), [len(codes) for codes in members])
-        at = step[np.concatenate([np.zeros(0, np.int64), *members])]
-        amount = np.ones(len(at))
+        cells, members = column.categories
+        at, amount = step[members], np.ones(len(members))
     cells = np.concatenate([cells, missing])
     at = np.concatenate([at, np.full(len(missing), step[m])])
     amount = np.concatenate([amount, np.ones(len(missing))]).astype(np.float64)

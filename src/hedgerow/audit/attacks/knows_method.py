@@ -37,7 +37,7 @@ of two members' values while the distance to agreement falls below a bar that is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import comb, prod
 from typing import Any, NamedTuple
@@ -428,17 +428,15 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
 def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
     """Summarise the parts of all groups that were looked at."""
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
-    for name, ends in (("asked", None), ("at_least", "low"), ("at_most", "high")):
-        over = [
-            np.ones(len(each.sides), np.bool_)
-            if ends is None
-            else getattr(each, ends) > cap + ROUNDING
-            for each in posteriors
-        ]
-        counts["parts"][name] = sum(int(each.sum()) for each in over)
-        counts["people"][name] = sum(
-            int(each.sides[some].any(axis=0).sum()) for each, some in zip(posteriors, over, strict=True)
-        )
+    over: dict[str, Callable[[Posterior], npt.NDArray[np.bool_]]] = {
+        "asked": lambda each: each.low >= 0,
+        "at_least": lambda each: each.low > cap + ROUNDING,
+        "at_most": lambda each: each.high > cap + ROUNDING,
+    }
+    for name, is_over in over.items():
+        sides = [each.sides[is_over(each)] for each in posteriors]
+        counts["parts"][name] = sum(map(len, sides))
+        counts["people"][name] = sum(int(some.any(axis=0).sum()) for some in sides)
     if not posteriors:
         return {**counts, "worst": None, "mean": None}
     # The worst is chosen among all sampled parts, so its interval must hold for all of them at once.

@@ -55,16 +55,16 @@ class _Crowd:
     def __init__(self, columns: Sequence[ReleasedColumn], people: People) -> None:
         by_column = {c.name: c for c in (*people.quasi, *people.sensitive)}
         self.n, self._columns = people.n_rows, columns
-        self._own = [by_column[column.name] for column in columns]
+        self._people = [by_column[column.name] for column in columns]
 
     def fitting(self, tests: Tests) -> int:
         """Count the people who fit."""
-        passing = ((self._passing(*test), self._own[test[0]].codes) for test in tests)
+        passing = ((self._passing(*test), self._people[test[0]].codes) for test in tests)
         return len(_rows_passing(list(passing)))
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
         """Return which codes of the people's column pass a test; nobody's unknown category does."""
-        column, people = self._columns[j], self._own[j]
+        column, people = self._columns[j], self._people[j]
         if not column.is_number:
             codes = np.arange(column.original.n_values + 1)
             return np.append(column.covers(codes, np.full(len(codes), cell)), False)
@@ -194,8 +194,8 @@ class _Described:
 
     def __init__(self, sides: TablePair, random_state: int) -> None:
         self.sides, self.random_state = sides, random_state
-        self.quasi, self.own = by_name(sides.released_quasi), by_name(sides.sensitive)
-        self.columns = [*self.quasi, *map(unchanged, self.own)]
+        self.quasi, self.sensitive = by_name(sides.released_quasi), by_name(sides.sensitive)
+        self.columns = [*self.quasi, *map(unchanged, self.sensitive)]
         self.members = _Crowd(self.columns, sides.members)
         self._mass = [_masses(column) for column in self.quasi]
 
@@ -251,7 +251,7 @@ class _Described:
         """Describe a group and a value that it holds least often, by every sensitive column, lightest first."""
         rare, boxes, classes = [], self._boxes, self.sides.classes
         for j, (original, released) in enumerate(
-            zip(self.own, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
+            zip(self.sensitive, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
         ):
             codes = released.codes_in(original, unknown=original.n_values)
             counts = Counts.from_codes(classes, codes, original.n_values + 1)
@@ -413,10 +413,12 @@ class _Rows:
 
     def at_random(self, generator: np.random.Generator) -> Tests:
         """Return a description of nobody: random cells of random columns."""
-        return tuple(
-            self._test(j, int(generator.integers(self.columns[j].n_cells)), generator)
-            for j in _chosen(generator, len(self.columns))
-        )
+        tests = []
+        for j in _chosen(generator, len(self.columns)):
+            cell = int(generator.integers(self.columns[j].n_cells))
+            is_number = self.columns[j].is_number
+            tests.append((j, ("at least", "at most")[generator.integers(2)] if is_number else "is", cell))
+        return tuple(tests)
 
     def _released(self, tests: Tests) -> int:
         """Count the released rows that may fit."""
@@ -452,11 +454,6 @@ class _Rows:
         row = int(np.searchsorted(self._upto, generator.integers(self._upto[-1]), "right"))
         cells = ((j, int(self._cells[j][row])) for j in _chosen(generator, len(self.columns), 2))
         return tuple((j, self._side(j, cell), cell) for j, cell in cells)
-
-    def _test(self, j: int, cell: int, generator: np.random.Generator) -> Test:
-        if not self.columns[j].is_number:
-            return j, "is", cell
-        return j, ("at least", "at most")[int(generator.integers(2))], cell
 
     def _side(self, j: int, cell: int) -> str:
         column = self.columns[j]
