@@ -246,8 +246,8 @@ def test_picture_labels_and_faint_points() -> None:
     assert ">10, .5<" not in picture  # dominated: faint, and without a label
     assert "opacity: 0.35" in picture
     assert "prefers-color-scheme: dark" in picture
-    assert 'class="paper" fill="#ffffff"' in picture
-    assert "stroke: #555555" not in picture
+    assert "{filter: invert(1) hue-rotate(180deg)}" in picture
+    assert 'style="fill: #ffffff"' in picture  # paper of its own, which the filter turns dark
 
 
 def test_settings_are_told_apart_by_what_they_ask() -> None:

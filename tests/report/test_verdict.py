@@ -161,7 +161,8 @@ def test_a_few_that_are_alone_among_many_are_not_none():
     """10 of 3,000 read as 0%."""
     sizes = [{"from": 1, "to": 1, "classes": 10, "records": 10}]
     sizes.append({"from": 2, "to": 4000, "classes": 1, "records": 2990})
-    assert "In the original 0.33% of the records" in class_sizes(sizes, sizes, 5).alt
+    side = {"classes": {"histogram": sizes, "k": 1}}
+    assert "In the original 0.33% of the records" in class_sizes({"original": side, "release": side}).alt
 
 
 def by_scores(values):

@@ -57,9 +57,7 @@ class Card:
     tone: str = "open"
 
 
-def cards(
-    audit: Mapping[str, Any], plan: Plan | None, broken: bool, most: Mapping[str, Any] | None
-) -> list[Card]:
+def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
     """Return both cards of a release.
 
     Parameters
@@ -70,10 +68,9 @@ def cards(
         The plan with its promises.
     broken : bool
         True where a promise does not hold.
-    most : mapping, optional
-        The attack that most surely gains over its control.
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
+    most = _surest_attack(audit["attacks"])
     notes = [*_surest(audit, most), *others(risk, 0)]
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
@@ -87,6 +84,17 @@ def cards(
     notes = [*standard_verdict(profile), *card.notes, *notes]
     tone = "bad" if broken or missed else "open"
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
+
+
+def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """Return the attack that most surely gains over its control; of membership the one chosen on others."""
+    controlled = [
+        a
+        for a in attacks
+        if a["over_control"] is not None
+        and (a["attack"] != "membership" or a["learner"] == "strongest")
+    ]
+    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
 
 
 def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterator[str]:

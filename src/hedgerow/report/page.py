@@ -16,7 +16,7 @@ from ..release.explain import recoding_in_words
 from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
-from .tables import stacked
+from .tables import stacked, templates
 from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def render(
     check_one_of("audience", audience, AUDIENCES)
     steward, loud = audience == "steward", not_bounded(audit, plan)
     promised, first = answers(audit, plan, checks)
+    # a tree has its picture, and its rows would be too many
+    is_listed = steward and plan is not None and not isinstance(plan.recoding, Partition)
     page = _environment().get_template("template.html").render(
         steward=steward,
         audit=audit,
@@ -83,7 +85,7 @@ def render(
         name=name,
         about=_about(audit, plan, checks, steward),
         done=_done(plan, steward),
-        recoding=_recoding(plan) if steward else "",
+        recoding=recoding_in_words(plan.recoding) if is_listed else "",
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,
         cautions=[line for line in cautions if steward and line not in loud],
@@ -98,15 +100,7 @@ def render(
 @cache
 def _environment() -> Environment:
     """Return the page's templates, compiled once for all reports of a process."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("hedgerow.report", "."),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+    environment = templates()
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
     environment.globals |= {"figures": figures, "text": text}
     return environment
@@ -150,7 +144,7 @@ def _pictures(audit: Mapping[str, Any], plan: Plan | None) -> dict[str, Any]:
         "attack_picture": pictures.attack_bars(attacks) if attacks else None,
         "influence": pictures.influence_bars(influence) if influence else None,
         "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
-        "sizes": pictures.sizes_of(audit["risk"]) if grouped else None,
+        "sizes": pictures.class_sizes(audit["risk"]) if grouped else None,
         "scatters": {
             name: pictures.disclosure_scatter(name, points, cap_of(plan.promises if plan else (), name))
             for name, points in audit["pictures"]["scatters"].items()
@@ -164,37 +158,15 @@ def answers(
 ) -> tuple[list[Line], list[Card]]:
     """Return what was promised, a sentence each, and the two questions of the first screen."""
     promised = lines(audit, plan, checks)
-    broken = any(state == "broken" for _, state in promised)
-    return promised, cards(audit, plan, broken, _most(audit["attacks"]))
-
-
-def _most(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the attack that most surely gains over its control; of membership the one chosen on others."""
-    controlled = [
-        a
-        for a in attacks
-        if a["over_control"] is not None
-        and (a["attack"] != "membership" or a["learner"] == "strongest")
-    ]
-    return max(controlled, key=lambda a: a["over_control_interval"][0], default=None)
+    return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:
     """Return what was done, in words; the recipient's without thresholds."""
     if plan is None:
         return ["No plan was at hand: the release was measured as it is, whoever made it."]
-    dropped = plan.left_out
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
     if steward:
         parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
         lines.append(f"Parameters: {parameters}.")
-    if dropped:
-        lines.append("Dropped: " + ", ".join(dropped) + ".")
-    return lines
-
-
-def _recoding(plan: Plan | None) -> str:
-    """Return what was done to the columns; a tree has its picture, and its rows would be too many."""
-    if plan is None or isinstance(plan.recoding, Partition):
-        return ""
-    return recoding_in_words(plan.recoding)
+    return [*lines, f"Dropped: {', '.join(plan.left_out)}."] if plan.left_out else lines

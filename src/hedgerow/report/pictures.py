@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import math
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,25 +65,19 @@ class Picture:
         return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
 
 
-class _Canvas:
-    svg = ""
-
-
 @contextmanager
-def _figure(
-    width: float, height: float, below: float = 0.0
-) -> Iterator[tuple[Figure, Axes, _Canvas]]:
-    """Yield a figure whose SVG is ready when the block ends; `below` inches are kept for a legend."""
+def _figure(width: float, height: float, below: float = 0.0) -> Iterator[tuple[Axes, list[str]]]:
+    """Yield axes, and a list that has their SVG when the block ends; `below` inches are left for a legend."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    canvas = _Canvas()
+    svg: list[str] = []
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width, height))
         axes = figure.add_subplot()
-        yield figure, axes, canvas
+        yield axes, svg
         _margins(figure, axes, below)
-        canvas.svg = svg_text(figure)
+        svg.append(svg_text(figure))
 
 
 def svg_text(figure: Figure) -> str:
@@ -120,9 +113,13 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
 
 def _legend(axes: Axes) -> None:
     """Draw the legend, above the picture on the right."""
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False
-    )
+    axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
+
+
+def _pairs(axes: Axes, place: Any, width: float, sides: Sequence[tuple[float, Any, str, str]]) -> None:
+    """Draw lying bars at every place: (shift, lengths, colour, label) of the original and of the release."""
+    for shift, lengths, colour, label in sides:
+        axes.barh(place + shift, lengths, width, color=colour, label=label)
 
 
 def _ink(axes: Axes, colour: str) -> str:
@@ -149,27 +146,25 @@ def _plain_log(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def draw_sizes(
-    axes: Axes, before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]]
-) -> None:
-    """Draw bars of the records by the size of their class."""
+def _histograms(risk: Mapping[str, Any]) -> list[Sequence[Mapping[str, int]]]:
+    """Return the sizes of groups of the original, if there is one, and of the release."""
+    return [risk[side]["classes"]["histogram"] if risk[side] else [] for side in ("original", "release")]
+
+
+def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
+    """Draw bars of the records by the size of their class, from the risk of an audit."""
+    before, after = _histograms(risk)
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
     for shift, rows, colour, label in (
         (-0.2, before, ORIGINAL, "original"),
         (0.2, after, _ink(axes, RELEASE), "release"),
     ):
-        if not rows:
-            continue
-        total = sum(r["records"] for r in rows) or 1
-        shares = {r["from"]: r["records"] / total for r in rows}
-        axes.bar(
-            np.arange(len(bins)) + shift,
-            [shares.get(lo, 0.0) for lo, _ in bins],
-            0.4,
-            color=colour,
-            label=label,
-        )
+        if rows:
+            total = sum(r["records"] for r in rows) or 1
+            shares = {r["from"]: r["records"] / total for r in rows}
+            heights = [shares.get(lo, 0.0) for lo, _ in bins]
+            axes.bar(np.arange(len(bins)) + shift, heights, 0.4, color=colour, label=label)
     axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
     axes.set_xlabel("records in the group")
     axes.set_ylabel("share of records")
@@ -177,25 +172,17 @@ def draw_sizes(
     _legend(axes)
 
 
-def class_sizes(
-    before: Sequence[Mapping[str, int]], after: Sequence[Mapping[str, int]], k: int
-) -> Picture:
+def class_sizes(risk: Mapping[str, Any]) -> Picture:
     """Draw the share of records by the size of their class, original (where there is one) and release."""
-    with _figure(5.2, 2.6) as (_, axes, canvas):
-        draw_sizes(axes, before, after)
+    with _figure(5.2, 2.6) as (axes, svg):
+        draw_sizes(axes, risk)
     alt = "Share of records by group size. "
+    before, _ = _histograms(risk)
     if before:
         alone = sum(r["records"] for r in before if r["from"] == 1)
         share = alone / (sum(r["records"] for r in before) or 1)
         alt += f"In the original {percent(share, 0)} of the records are alone in their group. "
-    return Picture(canvas.svg, f"{alt}In the release every group has at least {k}.")
-
-
-def sizes_of(risk: Mapping[str, Any]) -> Picture:
-    """Draw `class_sizes` from the risk of an audit."""
-    before = risk["original"]["classes"]["histogram"] if risk["original"] else []
-    after = risk["release"]["classes"]
-    return class_sizes(before, after["histogram"], after["k"])
+    return Picture(*svg, f"{alt}In the release every group has at least {risk['release']['classes']['k']}.")
 
 
 def draw_disclosure(
@@ -206,24 +193,15 @@ def draw_disclosure(
 
     colour = _ink(axes, RELEASE)
     if "sizes" in points:
-        axes.scatter(
-            points["sizes"], points["disclosure"], s=9, color=colour, alpha=0.6, linewidths=0
-        )
+        axes.scatter(points["sizes"], points["disclosure"], s=9, color=colour, alpha=0.6, linewidths=0)
         n, worst = len(points["sizes"]), max(points["disclosure"], default=0.0)
     else:
         table = np.array(points["classes"], float).T
         n = int(table.sum())
         edges = points["disclosure_edges"]
         worst = float(max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0))
-        mesh = axes.pcolormesh(
-            points["size_edges"],
-            edges,
-            np.where(table > 0, table, np.nan),
-            cmap="Blues",
-            norm="log",
-            edgecolors="none",
-            rasterized=False,
-        )
+        counts = np.where(table > 0, table, np.nan)  # empty bins stay paper
+        mesh = axes.pcolormesh(points["size_edges"], edges, counts, cmap="Blues", norm="log")
         _plain_log(axes.figure.colorbar(mesh, ax=axes, label="groups").ax.yaxis)
     axes.set_xscale("log")
     _plain_log(axes.xaxis)
@@ -242,10 +220,10 @@ def draw_disclosure(
 
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
     """Draw class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
-    with _figure(5.2, 2.8) as (_, axes, canvas):
+    with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
-        canvas.svg,
+        *svg,
         f"Disclosure of {name} by group size over {n} groups; the highest is "
         f"{'in the row below ' if 'size_edges' in points else ''}{percent(worst, 0)}.",
     )
@@ -264,14 +242,8 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     for i, attack in enumerate(attacks):
         y = len(attacks) - 1 - i
         low, high = attack["interval"]
-        axes.plot(
-            [low, high],
-            [y, y],
-            color=_ink(axes, RELEASE),
-            linewidth=5,
-            alpha=0.35,
-            solid_capstyle="butt",
-        )
+        band = {"color": _ink(axes, RELEASE), "linewidth": 5, "alpha": 0.35}
+        axes.plot([low, high], [y, y], solid_capstyle="butt", **band)
         for value, colour, marker, label in (
             (attack["original"], ORIGINAL, "s", "original table"),
             (attack["control"], _ink(axes, CONTROL), "D", "control"),
@@ -302,19 +274,13 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Draw the success of every attack with its interval beside control, public guess and original."""
-    with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (figure, axes, canvas):
+    with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (axes, svg):
         draw_attacks(axes, attacks)
-        axes.legend(
-            loc="lower center",
-            bbox_to_anchor=(0.5, 0.0),
-            bbox_transform=figure.transFigure,
-            ncols=4,
-            columnspacing=1.2,
-            handletextpad=0.3,
-        )
+        below = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}
+        axes.legend(loc="lower center", ncols=4, columnspacing=1.2, handletextpad=0.3, **below)
     worst = max(attacks, key=lambda a: a["success"])
     return Picture(
-        canvas.svg,
+        *svg,
         f"Success of {len(attacks)} attacks; the highest on the release is "
         f"{percent(worst['success'], 0)} ({worst['learner']} on {worst['target']}), "
         f"{percent(worst['original'], 0)} on the original.",
@@ -323,10 +289,10 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     """Draw the shares of one column before and after; every category has its name."""
-    with _figure(*column_size(shape)) as (_, axes, canvas):
+    with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
     return Picture(
-        canvas.svg,
+        *svg,
         f"Distribution of {name} before and after; {percent(moved_share(shape), 0)} of the records "
         "would have to move to make both the same.",
     )
@@ -344,36 +310,27 @@ def draw_column(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 
 def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
+    """Draw bins of numbers: the original as bars, the release as steps above them."""
     labels = shape["labels"]
     place = np.arange(len(labels))
     axes.bar(place, shape["before"], 0.9, color=_ink(axes, _BAR), label="original")
-    axes.step(
-        np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place,
-        np.append(shape["after"], shape["after"][-1:]),
-        where="post",
-        color=_ink(axes, RELEASE),
-        linewidth=1.6,
-        label="release",
-    )
+    edges = np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place
+    heights = np.append(shape["after"], shape["after"][-1:])  # the last step needs an end
+    line = {"color": _ink(axes, RELEASE), "linewidth": 1.6, "label": "release"}
+    axes.step(edges, heights, where="post", **line)
     step = max(1, -(-len(labels) // 5))
     long = max((len(str(label)) for label in labels), default=0) > 8
-    axes.set_xticks(
-        place[::step],
-        [_short(label) for label in labels[::step]],
-        rotation=25 if long else 0,
-        ha="right" if long else "center",
-    )
+    turn = {"rotation": 25, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
+    axes.set_xticks(place[::step], [_short(label) for label in labels[::step]], **turn)
     _percent_axis(axes.yaxis)
 
 
 def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
+    """Draw two bars a category, the original above the release."""
     labels = shape["labels"]
     place = np.arange(len(labels))[::-1]
-    for shift, side, colour, label in (
-        (0.2, "before", "#b8b8b8", "original"),
-        (-0.2, "after", _ink(axes, RELEASE), "release"),
-    ):
-        axes.barh(place + shift, shape[side], 0.38, color=colour, label=label)
+    after = (-0.2, shape["after"], _ink(axes, RELEASE), "release")
+    _pairs(axes, place, 0.38, ((0.2, shape["before"], "#b8b8b8", "original"), after))
     axes.set_yticks(place, [_short(label) for label in labels])
     axes.set_ylim(-0.6, len(labels) - 0.4)
     _percent_axis(axes.xaxis)
@@ -381,24 +338,18 @@ def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     """Draw each quasi-identifier's share of the disclosure."""
-    names = [r["column"] for r in rows][::-1]
-    with _figure(5.2, 0.8 + 0.32 * len(rows)) as (_, axes, canvas):
-        place = np.arange(len(rows))
-        for shift, table, colour in ((0.18, "original", ORIGINAL), (-0.18, "release", RELEASE)):
-            axes.barh(
-                place + shift,
-                [r[table]["tree"] for r in rows][::-1],
-                0.36,
-                color=colour,
-                label=table,
-            )
-        axes.set_yticks(place, names)
+    with _figure(5.2, 0.8 + 0.32 * len(rows)) as (axes, svg):
+        place = np.arange(len(rows))[::-1]
+        before, after = ([r[side]["tree"] for r in rows] for side in ("original", "release"))
+        sides = ((0.18, before, ORIGINAL, "original"), (-0.18, after, RELEASE, "release"))
+        _pairs(axes, place, 0.36, sides)
+        axes.set_yticks(place, [r["column"] for r in rows])
         axes.set_xlabel("share of what a tree can explain")
         _percent_axis(axes.xaxis)
         _legend(axes)
     top = rows[0]
     return Picture(
-        canvas.svg,
+        *svg,
         f"Share of the disclosure by quasi-identifier; most comes from "
         f"{top['column']} ({percent(top['release']['tree'], 0)} in the release).",
     )
@@ -410,39 +361,25 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
         return None
     x, y, links = _layout(recoding)
     depth = int(max(y)) + 1
-    with _figure(max(6.4, 0.62 * recoding.n_leaves), 0.85 * depth + 0.5) as (_, axes, canvas):
+    with _figure(max(6.4, 0.62 * recoding.n_leaves), 0.85 * depth + 0.5) as (axes, svg):
         for parent, child in links:
-            axes.plot(
-                [x[parent], x[child]],
-                [-y[parent], -y[child]],
-                color="#999999",
-                linewidth=1,
-                zorder=0,
-            )
-        leaf = 0
-        groups = recoding.groups or range(recoding.n_leaves)
+            ends = [x[parent], x[child]], [-y[parent], -y[child]]
+            axes.plot(*ends, color="#999999", linewidth=1, zorder=0)
+        groups = iter(recoding.groups or range(recoding.n_leaves))  # leaves come in the order of their nodes
         for i, column in enumerate(recoding.split):
-            inner = column >= 0
-            leaf += not inner
-            axes.text(
-                x[i],
-                -y[i],
-                _test(recoding, i) if inner else f"group {groups[leaf - 1] + 1}",
-                ha="center",
-                va="center",
-                fontsize=7,
-                bbox={
-                    "boxstyle": "round,pad=0.3",
-                    "facecolor": "#eef4fa" if inner else "white",
-                    "edgecolor": RELEASE if inner else "#999999",
-                    "linewidth": 0.8,
-                },
-            )
+            box = {"boxstyle": "round,pad=0.3", "linewidth": 0.8}
+            if column >= 0:
+                text = _test(recoding, i)
+                box |= {"facecolor": "#eef4fa", "edgecolor": RELEASE}
+            else:
+                text = f"group {next(groups) + 1}"
+                box |= {"facecolor": "white", "edgecolor": "#999999"}
+            axes.text(x[i], -y[i], text, ha="center", va="center", fontsize=7, bbox=box)
         axes.set_axis_off()
         axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
     columns = {recoding.columns[c].name for c in recoding.split if c >= 0}
     return Picture(
-        canvas.svg,
+        *svg,
         f"Tree of {recoding.n_groups} groups, split by {', '.join(sorted(columns))}; "
         "people for whom a test holds go left.",
     )
@@ -485,23 +422,33 @@ _WIDTH, _HEIGHT = 7.0, 4.4
 """Inches; lines below the axes come on top."""
 _CHARACTER, _LINE = 5.0, 9.0
 """Width and height of a character of a label, in points."""
+_PLACES = (
+    (5, -_LINE / 2, "left"),
+    (-5, -_LINE / 2, "right"),
+    (0, 5, "center"),
+    (0, -5 - _LINE, "center"),
+    (4, 4, "left"),
+    (-4, 4, "right"),
+    (4, -4 - _LINE, "left"),
+    (-4, -4 - _LINE, "right"),
+)
+"""Places of a label beside its point, in points: where it begins, and which side stands there."""
 _NOTES = 4
 """Reasons why settings are not possible that are told; of more, how many there are."""
 _FAINT = 0.35
-_PAPER, _INK = "#ffffff", "#555555"
 _SHEET = {
-    "figure.facecolor": _PAPER,
-    "savefig.facecolor": _PAPER,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelcolor": "black",
+    "ytick.labelcolor": "black",
 }
 """A picture that is a file of its own stands on paper of its own."""
 _DARK = """<style>@media (prefers-color-scheme: dark) {
-.hedgerow-frontier text {fill: #e8ece9}
-.hedgerow-frontier .paper {fill: #141816}
-.hedgerow-frontier .ink {stroke: #a3aea8}
+.hedgerow-frontier {filter: invert(1) hue-rotate(180deg)}
 }</style>"""
-"""Paper and ink for readers whose screen is dark."""
+"""Dark paper for readers whose screen is dark, as style.css has it for the pictures of a report."""
 
 
 def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
@@ -520,23 +467,12 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
     with matplotlib.rc_context(STYLE | _SHEET):
         height = _HEIGHT + 0.16 * len(notes)
         figure = Figure(figsize=(_WIDTH, height))
-        axes = figure.add_axes(
-            (
-                0.7 / _WIDTH,
-                below / height,
-                (_WIDTH - 0.85) / _WIDTH,
-                (height - below - 0.1) / height,
-            )
-        )
+        wide, high = (_WIDTH - 0.85) / _WIDTH, (height - below - 0.1) / height
+        axes = figure.add_axes((0.7 / _WIDTH, below / height, wide, high))
         fallen = draw_frontier(axes, frontier)
         for i, note in enumerate(notes):
-            figure.text(
-                0.1 / _WIDTH,
-                (0.05 + 0.16 * (len(notes) - 1 - i)) / height,
-                note,
-                fontsize=7.5,
-                parse_math=False,
-            )
+            y = (0.05 + 0.16 * (len(notes) - 1 - i)) / height
+            figure.text(0.1 / _WIDTH, y, note, fontsize=7.5, parse_math=False)
         svg = svg_text(figure)
     best = sum(not p["dominated"] for p in points)
     words = (
@@ -544,7 +480,9 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
         f"another, {fallen} have a cap under which learning collapses, and "
         f"{len(frontier['infeasible'])} further settings were not possible."
     )
-    return Picture(_two_screens(svg), words)
+    head, _, rest = svg.partition("<svg ")
+    rest = rest.replace(">", f">\n{_DARK}", 1)
+    return Picture(f'{head}<svg class="hedgerow-frontier" {rest}', words)
 
 
 def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
@@ -553,8 +491,8 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     Parameters
     ----------
     axes : matplotlib axes
-    found : mapping
-        As `Frontier.to_dict` has it.
+    frontier : mapping
+        The points of `Frontier.to_dict`.
 
     Returns
     -------
@@ -594,28 +532,13 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     axes.margins(0.12)
     axes.autoscale_view()  # labels are placed by where the points stand
     axes.set_xlabel(frontier["disclosure"])
-    axes.set_ylabel(frontier["utility"] if len(frontier["utility"]) < 60 else _without_unit(frontier["utility"]))
+    utility = frontier["utility"]  # a long one goes without its unit, to stay beside the axis
+    axes.set_ylabel(utility if len(utility) < 60 else utility.partition(" (")[0])
     axes.xaxis.set_major_formatter(PercentFormatter(1.0))
     if points:
         axes.legend(title=_legend_title(points), title_fontsize=8, alignment="left")
         _label(axes, points)
     return len(fallen)
-
-
-def _two_screens(svg: str) -> str:
-    """Return the picture for light and dark screens: paper and ink become attributes, which a style beats."""
-    svg = svg.replace(f'style="fill: {_PAPER}"', f'class="paper" fill="{_PAPER}"')
-    svg = re.sub(
-        rf'style="([^"]*)stroke: {_INK};? ?', rf'class="ink" stroke="{_INK}" style="\1', svg
-    )
-    svg = re.sub(rf"(; )?fill: {_INK}", "", svg)  # of the numbers beside the ticks
-    at = svg.index(">", svg.index("<svg ")) + 1
-    head = svg[:at].replace("<svg ", '<svg class="hedgerow-frontier" ', 1)
-    return f"{head}\n{_DARK}{svg[at:]}"
-
-
-def _without_unit(axis: str) -> str:
-    return axis.partition(" (")[0]
 
 
 def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
@@ -641,20 +564,15 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
     return [*lines, f"and for {more_reasons} further reasons"] if more_reasons > 0 else lines
 
 
-
-
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
     """Draw labels at the points that nothing dominates, where they cover nothing else."""
     inch = axes.figure.dpi
-    places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points])
-    places = places * 72 / inch
-    frame, legend = axes.get_window_extent(), axes.get_legend().get_window_extent()
-    in_frame, over_legend = (
-        (box.x0 * 72 / inch, box.y0 * 72 / inch, box.x1 * 72 / inch, box.y1 * 72 / inch)
-        for box in (frame, legend)
+    places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points]) * 72 / inch
+    frame, legend = (
+        tuple(each.get_window_extent().extents * 72 / inch) for each in (axes, axes.get_legend())
     )
-    space = LabelSpace(in_frame)
-    space.boxes.append(over_legend)
+    space = LabelSpace(frame)
+    space.boxes.append(legend)
     for x, y in places:
         space.block(x, y, 3)
     front = sorted(tuple(xy) for p, xy in zip(points, places, strict=True) if not p["dominated"])
@@ -667,29 +585,12 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
         text = parameters_in_short(point["parameters"])
         if point["dominated"] or not text:
             continue
-        wide = _CHARACTER * len(text)
-        for dx, dy, aside in (
-            (5, -_LINE / 2, "left"),
-            (-5 - wide, -_LINE / 2, "right"),
-            (-wide / 2, 5, "center"),
-            (-wide / 2, -5 - _LINE, "center"),
-            (4, 4, "left"),
-            (-4 - wide, 4, "right"),
-            (4, -4 - _LINE, "left"),
-            (-4 - wide, -4 - _LINE, "right"),
-        ):
-            if space.claim((x + dx, y + dy, x + dx + wide, y + dy + _LINE)):
-                shift = {"left": dx, "right": dx + wide, "center": 0}[aside]
-                axes.annotate(
-                    text,
-                    (point["disclosure"], point["utility"]),
-                    xytext=(shift, dy + 1.5),
-                    textcoords="offset points",
-                    ha=aside,
-                    fontsize=7.5,
-                    parse_math=False,
-                )
-                break
+        place = space.place(x, y, (_CHARACTER * len(text), 0, _LINE), _PLACES)
+        if place is not None:
+            dx, dy, side = place
+            style = {"ha": side, "fontsize": 7.5, "parse_math": False}
+            at = point["disclosure"], point["utility"]
+            axes.annotate(text, at, xytext=(dx, dy + 1.5), textcoords="offset points", **style)
 
 
 _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name}
@@ -771,34 +672,26 @@ def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
     InputError
         The audit has nothing of that name.
     """
-    pictures, after = audit.pictures, audit.risk["release"]
     grouped = audit.table["yardstick"] == "classes"
-    columns = {n: shape for n, shape in pictures["histograms"].items() if shape["labels"]}
-    scatters = pictures["scatters"] if grouped else {}
-    here = ["attacks"] if audit.attacks else []
-    here += ["disclosure"] if scatters else []
-    here += ["groups"] if grouped else []
-    here += columns
-    what = what or next(iter(here), "attacks")
-    if what not in here:
+    columns = {n: shape for n, shape in audit.pictures["histograms"].items() if shape["labels"]}
+    scatters = audit.pictures["scatters"] if grouped else {}
+    drawable = {"attacks": audit.attacks, "disclosure": scatters, "groups": grouped}
+    names = [*(name for name, is_there in drawable.items() if is_there), *columns]
+    what = what or next(iter(names), "attacks")
+    if what not in names:
         raise InputError(
             f"this audit has no picture of {what!r}",
-            hint=f"it has {', '.join(here)}" if here else "it ran no attacks: attacks=True",
+            hint=f"it has {', '.join(names)}" if names else "it ran no attacks: attacks=True",
         )
     if what in columns:
         return plot_column(what, columns[what], ax)
     if what == "disclosure":
-        sensitive = after["sensitive"]
+        sensitive = audit.risk["release"]["sensitive"]
         name = max(scatters, key=lambda n: sensitive[n]["disclosure"]["worst"])
         return _groups(name, scatters[name], cap_of(audit.promises, name), ax)
     if what == "groups":
-        before = audit.risk["original"]
         with _on(ax, 6.4, 3.2) as axes:
-            draw_sizes(
-                axes,
-                before["classes"]["histogram"] if before else [],
-                after["classes"]["histogram"],
-            )
+            draw_sizes(axes, audit.risk)
             axes.set_title("Sizes of groups", loc="left")
         return axes
     tall = 0.6 + 0.42 * len(audit.attacks)

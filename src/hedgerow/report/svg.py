@@ -9,6 +9,11 @@ from typing import Any
 from ..notation import figure, percent
 
 Box = tuple[float, float, float, float]
+Size = tuple[float, float, float]
+_SIDES = {"start": 0.0, "left": 0.0, "middle": 0.5, "center": 0.5, "end": 1.0, "right": 1.0}
+"""The part of a label before its anchor, by the names of SVG and of matplotlib."""
+_PLACES = ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle"))
+"""Places of a label beside its point, in pixels."""
 _BARS_WIDTH = 440
 UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
@@ -167,10 +172,8 @@ def choices(
         return x, y
 
     mine = [i for i, p in enumerate(points) if p["method"] == title]
-    line = sorted(
-        (place(points[i]) for i in mine if k is None or points[i]["parameters"].get("k") == k),
-        key=lambda xy: (-xy[1], xy[0]),
-    )
+    strong = [i for i in mine if k is None or points[i]["parameters"].get("k") == k]
+    line = sorted((place(points[i]) for i in strong), key=lambda xy: (-xy[1], xy[0]))
     parts = [
         f'<path d="M{_LEFT} {_TOP}V{_BASE}H{_RIGHT}" class="axis" fill="none"/>',
         _text(_LEFT - 6, _TOP + 8, figure(top, 2), "end"),
@@ -184,39 +187,29 @@ def choices(
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
         parts.append(f'<polyline points="{way}" class="way"/>')
     labels = LabelSpace((_LEFT, 0, WIDTH, _BASE))
-    strong = [i for i in mine if k is None or points[i]["parameters"].get("k") == k]
-    order = [*(i for i in range(len(points)) if i not in strong), *strong]
     marks = []
-    for i in order:
-        if i == chosen:
-            continue
+    # what is drawn later lies above: the points of the line, and the chosen one last
+    for i in sorted(range(len(points)), key=lambda i: (i == chosen, i in strong)):
         x, y = place(points[i])
-        kind = "own" if i in strong else "faint" if i in mine else "other"
-        labels.block(x, y, 7)
+        kind = "chosen" if i == chosen else "own" if i in strong else "faint" if i in mine else "other"
+        labels.block(x, y, 9 if i == chosen else 7)
         marks.append(_mark(i, x, y, kind, points[i]))
-    if chosen is not None:
-        x, y = place(points[chosen])
-        labels.block(x, y, 9)
-        marks.append(_mark(chosen, x, y, "chosen", points[chosen]))
     if guess is not None:
         x, y = place(guess)
         labels.block(x, y, 9)
         marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="9" class="point guess"/>')
         marks += _label(labels, x, y, "about here", True)
     parts += marks
-    first = [] if chosen is None else [chosen]
-    for i in [*first, *(i for i in strong if i != chosen)]:
+    # the chosen point has its label wherever there is space for one
+    named = [] if chosen is None else [chosen]
+    for i in [*named, *(i for i in strong if i != chosen)]:
         parts += _label(labels, *place(points[i]), _point_label(points[i], i == chosen), i == chosen)
     alt = f"{len(points)} settings by use and by what they tell. "
     if chosen is not None:
         alt += f"Chosen: {_named(points[chosen])}."
-    elif guess is not None:
-        alt += (
-            "The chosen one is not among them yet: "
-            f"about use {figure(guess['utility'], 2)}, tells {figure(guess['disclosure'], 2)}."
-        )
     else:
-        alt += "The chosen one is not among them yet."
+        alt += "The chosen one is not among them yet"
+        alt += f": about {_figures(guess)}." if guess is not None else "."
     return _svg(HEIGHT, parts, alt, WIDTH)
 
 
@@ -235,8 +228,11 @@ def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
 
 def _named(point: Mapping[str, Any]) -> str:
     """Return a point in words, with its figures."""
-    setting = f"{point['method']} {parameters_in_short(point['parameters'])}".strip()
-    return f"{setting}: use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
+    return f"{point['method']} {parameters_in_short(point['parameters'])}".strip() + f": {_figures(point)}"
+
+
+def _figures(point: Mapping[str, Any]) -> str:
+    return f"use {figure(point['utility'], 2)}, tells {figure(point['disclosure'], 2)}"
 
 
 def _mark(i: int, x: float, y: float, kind: str, point: Mapping[str, Any]) -> str:
@@ -266,23 +262,33 @@ class LabelSpace:
         """Keep labels off a mark."""
         self.boxes.append((x - reach, y - reach, x + reach, y + reach))
 
-    def claim(self, box: Box) -> bool:
-        """Return whether a box lies inside the frame and covers nothing; it is then occupied."""
+    def place(
+        self, x: float, y: float, size: Size, places: Sequence[tuple[float, float, str]]
+    ) -> tuple[float, float, str] | None:
+        """Return the first of the places beside a point where a label covers nothing; it is then occupied.
+
+        `size` is a label's width, and its height before and after the line that it stands on; a place
+        is the way there from the point, and the side of the label that stands there.
+        """
+        wide, before, after = size
         low, top, right, bottom = self.frame
-        free = box[0] >= low and box[1] >= top and box[2] <= right and box[3] <= bottom
-        free = free and not any(
-            box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in self.boxes
-        )
-        if free:
-            self.boxes.append(box)
-        return free
+        for place in places:
+            dx, dy, side = place
+            start = x + dx - wide * _SIDES[side]
+            box = start, y + dy - before, start + wide, y + dy + after
+            free = box[0] >= low and box[1] >= top and box[2] <= right and box[3] <= bottom
+            if free and not any(
+                box[0] < b[2] and b[0] < box[2] and box[1] < b[3] and b[1] < box[3] for b in self.boxes
+            ):
+                self.boxes.append(box)
+                return place
+        return None
 
 
 def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> list[str]:
     """Return the label of a point, where there is space for one."""
-    wide = 6.6 * len(words)
-    for dx, dy, anchor in ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle")):
-        start = {"start": x + dx, "end": x + dx - wide, "middle": x - wide / 2}[anchor]
-        if space.claim((start, y + dy - 11, start + wide, y + dy + 3)):
-            return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]
-    return []
+    place = space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)
+    if place is None:
+        return []
+    dx, dy, anchor = place
+    return [_text(x + dx, y + dy, words, anchor, "strong" if strong else "")]

@@ -1,8 +1,12 @@
-"""Wide tables of a page, stacked on narrow screens; light, for the studio's server loads it too."""
+"""Templates of pages, and wide tables stacked on narrow screens; light, for the studio's server loads it too."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _TABLE = re.compile(r"<table>.*?</table>", re.S)
 _HEADS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.S)
@@ -10,6 +14,19 @@ _ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
 _CELL = re.compile(r"<(td|th scope=\"row\")")
 _LEAST = 4
 """Columns from which a table is stacked; one of fewer fits."""
+
+
+def templates(*folders: Any) -> Environment:
+    """Return the templates of the report, below those of `folders`; they escape all text."""
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.ChoiceLoader([*folders, jinja2.PackageLoader("hedgerow.report", ".")]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
 
 
 def stacked(page: str) -> str:

@@ -14,7 +14,7 @@ from ..notation import figure, percent
 from ..profiles import Profile
 from ..report.figures import STANDARD_HEADS, criterion_rows, ground, standard_verdict
 from ..report.svg import bars, choices
-from ..report.tables import stacked
+from ..report.tables import stacked, templates
 from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
@@ -52,22 +52,11 @@ def environment() -> Any:
     """Return the templates, with the report's partial pages."""
     import jinja2
 
-    templates = jinja2.Environment(
-        loader=jinja2.ChoiceLoader(
-            [
-                jinja2.PackageLoader("hedgerow.studio", "templates"),
-                jinja2.PrefixLoader({"report": jinja2.PackageLoader("hedgerow.report", ".")}),
-            ]
-        ),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    templates.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
-    templates.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
-    templates.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
-    return templates
+    environment = templates(jinja2.PackageLoader("hedgerow.studio", "templates"))
+    environment.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
+    environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
+    environment.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
+    return environment
 
 
 @cache

@@ -249,7 +249,7 @@ def comparison(session: Session) -> dict[str, Any]:
     before, after = risk["original"], risk["release"]
     plots = {}
     if grouped:
-        plots["group sizes"] = pictures.sizes_of(risk)
+        plots["group sizes"] = pictures.class_sizes(risk)
     if audit["attacks"]:
         plots["attacks"] = pictures.attack_bars(audit["attacks"])
     for name, shape in audit["pictures"]["histograms"].items():
