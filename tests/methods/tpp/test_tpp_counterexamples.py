@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tpp_paper import Shortcut, printed_step_3
 
-from hedgerow.methods.tpp.builder import grow
+from hedgerow.methods.tpp.builder import Builder
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer, groups_of, release_column
 from hedgerow.methods.tpp.targets import OwnTree
@@ -23,14 +23,14 @@ def corrected(columns, response, settings):
 
 def printed(columns, response, settings):
     """Original and rebuilt tree under the printed step 3."""
-    old = grow(columns, response, settings)
+    old = Builder(columns, response, settings).grow()
     made = [
         printed_step_3(c, f, old)
         if f in old.used
         else Predictor.from_numbers(c.name, np.zeros(len(c.codes)))
         for f, c in enumerate(columns)
     ]
-    return old, grow(made, response, settings)
+    return old, Builder(made, response, settings).grow()
 
 
 def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
@@ -38,12 +38,13 @@ def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
     y = PredictedColumn.from_classes(list("000111"))
     columns = [Predictor.from_numbers("x", x)]
     settings = TreeSettings("entropy", n_splits=1)
-    tree = grow(columns, y, settings)
+    tree = Builder(columns, y, settings).grow()
     root = tree.nodes[0]
     flat = np.full(6, 3.5)
     assert (np.diff(flat) >= 0).all()  # 3(a): order kept
     assert flat[root.lo] + flat[root.hi] == x[root.lo] + x[root.hi]  # 3(b): sum kept
-    assert grow([Predictor.from_numbers("x", flat)], y, settings).n_splits == 0
+    tree = Builder([Predictor.from_numbers("x", flat)], y, settings).grow()
+    assert tree.n_splits == 0
     assert corrected(columns, y, settings) == 0
 
 

@@ -9,19 +9,22 @@ from math import log2
 import numpy as np
 import pytest
 
-from hedgerow.methods.tpp.builder import bootstrap, features_at, grow, midpoint
+from hedgerow.methods.tpp.builder import Builder, bootstrap, features_at, midpoint
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.split_scores import (
     CRITERIA,
+    best_of,
     gain_of,
+    gains,
     histogram,
-    scan_numeric,
-    scan_single,
-    scan_subsets,
     xlogx,
     xlogx_shift,
 )
 from hedgerow.methods.tpp.tree_settings import TreeSettings
+
+
+def grow(columns, response, settings):
+    return Builder(columns, response, settings).grow()
 
 
 def plain_gain(left, total, criterion):
@@ -76,7 +79,21 @@ def test_gain_and_numeric_scan_equal_the_definition(criterion):
                 )
             if min(nl, n - nl) >= least and got > best[0]:
                 best = (got, int(lo), int(hi))
-        assert scan_numeric(hist, total, table, CRITERIA[criterion], least) == best
+        found, records = gains(hist, total, table, CRITERIA[criterion], least, True)
+        assert records.tolist() == sizes.tolist()
+        lo = int(found.argmax())
+        hi = min((v for v in present.tolist() if v > lo), default=-1)
+        assert (found[lo], lo, hi) == best or (best[0] == -1 and found.max() == -1)
+
+
+def best_subset(hist, table, code):
+    """Gain, categories on the left and tie of the best of all subsets."""
+    p, total = len(hist), hist.sum(axis=0)
+    members = np.arange(1, 1 << (p - 1))[:, None] >> np.arange(p) & 1
+    found, _ = gains(members @ hist, total, table, code, 1, False)
+    best, is_turned, is_even = best_of(found, members @ hist, total)
+    side = (members[best[0]] == 1) != is_turned[0]
+    return found.max(), set(np.flatnonzero(side).tolist()), is_even or len(best) > 1
 
 
 @pytest.mark.parametrize("criterion", list(CRITERIA))
@@ -89,21 +106,18 @@ def test_subset_scan_finds_the_best_of_all_subsets_and_ignores_order(criterion):
         total = hist.sum(axis=0)
         n = int(total[0] if criterion == "variance" else total.sum())
         table, code = xlogx(n), CRITERIA[criterion]
-        masks = np.arange(1, 1 << (p - 1), dtype=np.uint64)
-        gain, mask, tied = scan_subsets(hist, masks, total, table, code, 1)
-        gains = [
+        columns = [hist, hist[order := rng.permutation(p)]]
+        (gain, chosen, tied), (again, other, _) = (best_subset(h, table, code) for h in columns)
+        expected = [
             gain_of(hist[list(s)].sum(axis=0), total, table, code)
             for size in range(1, p)
             for s in combinations(range(p), size)
         ]
-        assert gain == max(gains)
+        assert gain == max(expected)
         if gain < 0 or tied:
             continue
-        order = rng.permutation(p)
-        again, other, _ = scan_subsets(hist[order], masks, total, table, code, 1)
-        chosen = {j for j in range(p) if int(mask) >> j & 1}
         assert again == gain
-        assert {int(order[j]) for j in range(p) if int(other) >> j & 1} == chosen
+        assert {int(order[j]) for j in other} == chosen
 
 
 def test_single_scan_finds_the_best_category_against_the_rest():
@@ -114,14 +128,15 @@ def test_single_scan_finds_the_best_category_against_the_rest():
         total = hist.sum(axis=0)
         alone = rng.random(70) < 0.7
         table = xlogx(int(total.sum()))
-        gain, j, _, _ = scan_single(hist, alone, total, table, CRITERIA["entropy"], 2)
+        found, _ = gains(hist[alone], total, table, CRITERIA["entropy"], 2, False)
+        best, _, _ = best_of(found, hist[alone], total)
         allowed = [
             gain_of(hist[i], total, table, 0)
             for i in range(70)
             if alone[i] and 2 <= hist[i].sum() <= total.sum() - 2
         ]
-        assert gain == max(allowed)
-        assert alone[j]
+        assert found.max() == max(allowed)
+        assert found[best[0]] == found.max()
 
 
 def test_histogram_counts_every_value():

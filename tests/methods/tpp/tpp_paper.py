@@ -8,7 +8,6 @@ import numpy as np
 
 from hedgerow.methods.tpp.builder import Builder, BuiltTree
 from hedgerow.methods.tpp.encoding import Predictor
-from hedgerow.methods.tpp.split_scores import gain_of
 
 
 def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predictor:
@@ -50,23 +49,11 @@ def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predicto
 class Shortcut(Builder):
     """A grower that orders categories by mean class code, always."""
 
-    def _subset(self, column, codes, y, w, total):  # type: ignore[no-untyped-def]
+    def _subset(self, *arguments):  # type: ignore[no-untyped-def]
         self.ordered = True
-        return super()._subset(column, codes, y, w, total)
+        return super()._subset(*arguments)
 
-    def _prefix(self, hist, total):  # type: ignore[no-untyped-def]
-        means = [
+    def means(self, hist):  # type: ignore[no-untyped-def]
+        return [
             Fraction(sum(i * int(c) for i, c in enumerate(row)), int(row.sum())) for row in hist
         ]
-        order = sorted(range(len(means)), key=lambda j: means[j])
-        best, chosen = 0.0, np.zeros(len(order), bool)
-        for at in range(1, len(order)):
-            if means[order[at - 1]] == means[order[at]]:
-                continue
-            left = hist[order[:at]].sum(axis=0)
-            if min(left.sum(), (total - left).sum()) < self.settings.min_leaf:
-                continue
-            gain = gain_of(left, total, self.table, self.criterion)
-            if gain > best:
-                best, chosen = gain, np.isin(np.arange(len(order)), order[:at])
-        return best, chosen

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import fsum
 from typing import Any
 
@@ -30,15 +31,16 @@ from .split_scores import (
     GINI,
     RATIO,
     VARIANCE,
-    gain_of,
+    best_of,
+    gains,
     histogram,
-    scan_numeric,
-    scan_single,
-    scan_subsets,
     xlogx,
     xlogx_shift,
 )
 from .tree_settings import TreeSettings
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,86 @@ def leaf_of(node: Node) -> Node:
 
 Chooser = Callable[[str], Sequence[int]]
 Split = tuple[float, dict[str, Any]]
-"""The gain of a candidate split, and the fields that it gives its node."""
+"""The gain of a split, and the fields that it gives its node; none where there is no split."""
+
+
+def best_first(
+    columns: Sequence[Predictor],
+    n: int,
+    n_splits: int,
+    leaf: Callable[[str, Rows], Node],
+    best_split: Callable[[Node, Rows], Split],
+    *,
+    weights: NDArray[np.int64] | None = None,
+    closed_left: bool = False,
+) -> BuiltTree:
+    """Grow a tree of at most `n_splits` splits, largest gain first, of equal ones the oldest node.
+
+    Parameters
+    ----------
+    columns : sequence of Predictor
+    n : int
+        Number of records; those of weight 0 come to a leaf as well.
+    n_splits : int
+    leaf : callable
+        Returns a leaf from its path of L and R, and its records that count.
+    best_split : callable
+        Returns the best split of a node, by these records.
+    weights : array of int64, optional
+        How often each record counts.
+    closed_left : bool
+        Whether a value equal to the threshold goes left.
+    """
+    nodes: list[Node] = []
+    open_leaves: dict[int, tuple[Rows, int]] = {}
+    queue: list[tuple[float, int, dict[str, Any]]] = []
+
+    def add(path: str, rows: Rows, n_counted: int) -> None:
+        open_leaves[len(nodes)] = rows, n_counted
+        nodes.append(leaf(path, rows[:n_counted]))
+
+    def offer(at: int) -> None:
+        rows, n_counted = open_leaves[at]
+        gain, fields = best_split(nodes[at], rows[:n_counted])
+        if fields:
+            heapq.heappush(queue, (-gain, at, fields))
+
+    # Records that count stand before those of weight 0, which only come along to their leaf.
+    is_idle = np.zeros(n, np.bool_) if weights is None else weights == 0
+    rows = np.argsort(is_idle, kind="stable").astype(np.int32)
+    add("", rows, n - int(is_idle.sum()))
+    offer(0)
+    for order in range(n_splits):
+        if not queue:
+            break
+        _, at, fields = heapq.heappop(queue)
+        (rows, n_counted), left = open_leaves.pop(at), len(nodes)
+        node = nodes[at] = replace(nodes[at], left=left, right=left + 1, order=order, **fields)
+        column = columns[node.feature]
+        codes = column.codes[rows]
+        if column.numeric:
+            # By the threshold: idle records may lie between the two values around it.
+            values, threshold = column.values, node.threshold
+            cut = np.searchsorted(values, threshold, "right" if closed_left else "left")
+            goes_left = codes < cut
+        else:
+            lookup = np.zeros(column.n_values, np.bool_)
+            lookup[list(node.left_set)] = True
+            if weights is not None:
+                # A category of idle records alone goes to the larger side, left if equal.
+                sizes = np.bincount(codes, weights[rows], column.n_values)
+                lookup |= (sizes == 0) & (sizes[lookup].sum() >= sizes[~lookup].sum())
+            goes_left = lookup[codes]
+        n_left = int(np.count_nonzero(goes_left[:n_counted]))
+        add(node.path + "L", rows[goes_left], n_left)
+        add(node.path + "R", rows[~goes_left], n_counted - n_left)
+        if order + 1 < n_splits:
+            offer(left)
+            offer(left + 1)
+    leaf_of_row = np.zeros(n, np.int32)
+    for at, (rows, _) in open_leaves.items():
+        leaf_of_row[rows] = at
+    return BuiltTree(tuple(nodes), leaf_of_row, closed_left)
 
 
 class Builder:
@@ -154,6 +235,7 @@ class Builder:
         self.columns, self.response, self.settings = columns, response, settings
         self.criterion = CRITERIA[str(settings.criterion)]
         self.width = 2 if self.criterion == VARIANCE else max(len(response.labels), 1)
+        self.is_weighted = weights is not None
         self.weights = np.ones(response.n, np.int64) if weights is None else weights
         n = int(self.weights.sum())
         self.table = xlogx(n) if self.criterion in (ENTROPY, RATIO) else np.zeros(1, np.int64)
@@ -167,198 +249,128 @@ class Builder:
         if self.criterion in shifts:
             self.floor = float(np.ldexp(settings.min_gain * n, shifts[self.criterion]))
 
-    def best_split(self, rows: NDArray[np.int32], path: str, total: NDArray[np.int64]) -> Split:
-        """Return the best admissible split of a node; its gain is 0 when there is none."""
-        y, w = self.response.codes[rows], self.weights[rows]
+    def grow(self) -> BuiltTree:
+        """Return the grown tree."""
+        return best_first(
+            self.columns,
+            self.response.n,
+            self.settings.n_splits,
+            self.leaf,
+            self.best_split,
+            weights=self.weights if self.is_weighted else None,
+        )
+
+    def leaf(self, path: str, rows: Rows) -> Node:
+        """Return a leaf of these rows."""
+        w = self.weights[rows] if self.is_weighted else None
+        if self.criterion != VARIANCE:
+            counts = np.bincount(self.response.codes[rows], w, self.width)
+            return Node(path, len(path), int(counts.sum()), tuple(map(int, counts)))
+        y = self.response.y[rows]
+        if w is not None:
+            y = np.repeat(y, w)
+        # fsum is correctly rounded, so the mean does not depend on the order of records.
+        return Node(path, len(path), len(y), (fsum(y.tolist()) / len(y),))
+
+    def best_split(self, node: Node, rows: Rows) -> Split:
+        """Return the best admissible split of a node."""
+        max_depth = self.settings.max_depth
         best: Split = (0.0, {})
-        for feature in self.choose(path):
+        if node.n < self.min_split or (max_depth is not None and node.depth >= max_depth):
+            return best
+        y, w = self.response.codes[rows], self.weights[rows]
+        total = np.array([node.n, w @ y] if self.criterion == VARIANCE else node.value, np.int64)
+        for feature in self.choose(node.path):
             column = self.columns[feature]
             if column.n_values < 2:
                 continue
             search = self._cut if column.numeric else self._subset
-            gain, changes = search(column, column.codes[rows], y, w, total)
-            if gain > best[0]:
-                best = gain, {"feature": feature, **changes}
+            gain, fields = search(column, column.codes[rows], y, w, total, best[0])
+            if fields:
+                best = gain, {"feature": feature, **fields}
         return best if best[0] >= self.floor else (0.0, {})
 
+    def gains(self, hist: Ints, total: Ints, is_running: bool) -> tuple[NDArray[np.float64], Ints]:
+        """Return gains of splits and sizes; see `split_scores.gains`."""
+        least = self.settings.min_leaf
+        return gains(hist, total, self.table, self.criterion, least, is_running)
+
     def _cut(
-        self,
-        column: Predictor,
-        codes: NDArray[np.int32],
-        y: NDArray[np.int64],
-        w: NDArray[np.int64],
-        total: NDArray[np.int64],
+        self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
     ) -> Split:
+        """Return the best cut of a number, if it has a gain above `beat`."""
         present = np.arange(column.n_values)
         if len(present) > 4 * len(codes) + 64:
             # a histogram over all values would cost more than a sort
             present, ranks = np.unique(codes, return_inverse=True)
             codes = ranks.astype(np.int32)
         hist = histogram(codes, y, w, len(present), self.width, self.criterion)
-        least = self.settings.min_leaf
-        gain, lo, hi = scan_numeric(hist, total, self.table, self.criterion, least)
-        return gain, {"lo": int(present[lo]), "hi": int(present[hi])}
+        gain, sizes = self.gains(hist, total, True)
+        at = int(gain.argmax())  # of equal gains the lowest threshold
+        if gain[at] <= beat:
+            return 0.0, {}
+        lo, hi = int(present[at]), int(present[at + 1 + (sizes[at + 1 :] > 0).argmax()])
+        threshold = midpoint(float(column.values[lo]), float(column.values[hi]))
+        return float(gain[at]), {"lo": lo, "hi": hi, "threshold": threshold}
 
     def _subset(
-        self,
-        column: Predictor,
-        codes: NDArray[np.int32],
-        y: NDArray[np.int64],
-        w: NDArray[np.int64],
-        total: NDArray[np.int64],
+        self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
     ) -> Split:
+        """Return the best two sides of categories, if they have a gain above `beat`."""
         hist = histogram(codes, y, w, column.n_values, self.width, self.criterion)
-        ranks = np.flatnonzero(hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1))
-        if len(ranks) < 2:
-            return 0.0, {}
-        hist, least, tied = hist[ranks], self.settings.min_leaf, False
+        present = np.flatnonzero(hist.any(axis=1))
+        hist, p, tied = hist[present], len(present), False
         if self.ordered:
-            gain, goes_left = self._prefix(hist, total)
-        elif column.wide:
-            alone = np.asarray(column.alone or (True,) * column.n_values)[ranks]
-            gain, j, is_left, tied = scan_single(
-                hist, alone, total, self.table, self.criterion, least
-            )
-            goes_left = (np.arange(len(ranks)) == j) == is_left
+            means = self.means(hist)
+            order = sorted(range(p), key=means.__getitem__)
+            gain, _ = self.gains(hist[order], total, True)
+            gain[:-1][[means[a] == means[b] for a, b in itertools.pairwise(order)]] = -1.0
+            if gain.max() <= beat:
+                return 0.0, {}
+            goes_left = np.isin(np.arange(p), order[: gain.argmax() + 1])  # the shortest prefix
         else:
-            masks = np.arange(1, 1 << (len(ranks) - 1), dtype=np.uint64)
-            gain, mask, tied = scan_subsets(hist, masks, total, self.table, self.criterion, least)
-            goes_left = (int(mask) >> np.arange(len(ranks))) & 1 == 1
-        return gain, {
-            "left_set": tuple(map(int, ranks[goes_left])),
-            "right_set": tuple(map(int, ranks[~goes_left])),
-            "tied": bool(tied),
+            if column.wide:
+                alone = np.asarray(column.alone or (True,) * column.n_values)[present]
+                splits = np.flatnonzero(alone)
+                lefts = hist[splits]
+            else:
+                members = _subsets(p)
+                lefts = members @ hist
+            gain, _ = self.gains(lefts, total, False)
+            if gain.max(initial=0.0) <= beat:
+                return 0.0, {}
+            ties, is_turned, is_even = best_of(gain, lefts, total)
+            tied = is_even or len(ties) > 1
+            if column.wide:
+                goes_left = (np.arange(p) == splits[ties[0]]) != is_turned[0]
+            else:
+                sides = (members[ties] == 1) != is_turned[:, None]
+                if is_even:
+                    sides ^= ~sides[:, :1]
+                # The first category in which two equal subsets differ goes left.
+                goes_left = np.array(max(sides.tolist()))
+        return float(gain.max()), {
+            "left_set": tuple(present[goes_left].tolist()),
+            "right_set": tuple(present[~goes_left].tolist()),
+            "tied": tied,
         }
 
-    def _prefix(
-        self, hist: NDArray[np.int64], total: NDArray[np.int64]
-    ) -> tuple[float, NDArray[np.bool_]]:
-        """Cut the categories, ordered by mean response, between distinct means.
+    def means(self, hist: Ints) -> list[Fraction]:
+        """Return the mean response of every category; of two classes, the share of the second."""
+        sizes = hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1)
+        return [Fraction(*pair) for pair in zip(hist[:, -1].tolist(), sizes.tolist(), strict=True)]
 
-        Of equal gains the shortest prefix wins.
-        """
-        n = self.size(total)
-        means = [Fraction(int(row[-1]), self.size(row)) for row in hist]
-        order = sorted(range(len(means)), key=lambda j: means[j])
-        best, chosen = 0.0, np.zeros(len(order), bool)
-        left = np.zeros(self.width, np.int64)
-        for at, (j, after) in enumerate(itertools.pairwise(order), start=1):
-            left += hist[j]
-            nl = self.size(left)
-            if means[j] == means[after] or min(nl, n - nl) < self.settings.min_leaf:
-                continue
-            gain = gain_of(left, total, self.table, self.criterion)
-            if gain > best:
-                best, chosen = gain, np.isin(np.arange(len(order)), order[:at])
-        return best, chosen
 
-    def size(self, total: NDArray[np.int64]) -> int:
-        """Return the number of records that statistics are of."""
-        return int(total[0] if self.criterion == VARIANCE else total.sum())
-
-    def totals(self, rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Return the statistics of a node."""
-        y, w = self.response.codes[rows], self.weights[rows]
-        if self.criterion == VARIANCE:
-            return np.array([w.sum(), (w * y).sum()], np.int64)
-        return np.bincount(y, weights=w, minlength=self.width).astype(np.int64)
-
-    def node(self, path: str, rows: NDArray[np.int32], total: NDArray[np.int64]) -> Node:
-        """Return a leaf of these rows."""
-        if self.criterion != VARIANCE:
-            return Node(path, len(path), self.size(total), tuple(int(c) for c in total))
-        y = np.repeat(self.response.y[rows], self.weights[rows])
-        # fsum is correctly rounded, so the mean does not depend on the order of records.
-        return Node(path, len(path), int(total[0]), (fsum(y) / int(total[0]),))
-
-    def grow(self) -> BuiltTree:
-        """Grow the tree: at most `n_splits` splits, largest gain first, then the oldest node."""
-        n_splits, max_depth = self.settings.n_splits, self.settings.max_depth
-        nodes: list[Node] = []
-        open_leaves: dict[int, tuple[NDArray[np.int32], NDArray[np.int64]]] = {}
-        queue: list[tuple[float, int, dict[str, Any]]] = []
-
-        def add(path: str, rows: NDArray[np.int32]) -> None:
-            total = self.totals(rows)
-            open_leaves[len(nodes)] = rows, total
-            nodes.append(self.node(path, rows, total))
-
-        def offer(at: int) -> None:
-            rows, total = open_leaves[at]
-            is_deepest = max_depth is not None and nodes[at].depth >= max_depth
-            if is_deepest or self.size(total) < self.min_split:
-                return
-            gain, changes = self.best_split(rows, nodes[at].path, total)
-            if gain > 0:
-                heapq.heappush(queue, (-gain, at, changes))
-
-        add("", np.flatnonzero(self.weights > 0).astype(np.int32))
-        offer(0)
-        for order in range(n_splits):
-            if not queue:
-                break
-            _, at, changes = heapq.heappop(queue)
-            rows, _ = open_leaves.pop(at)
-            node = nodes[at]
-            left, right = len(nodes), len(nodes) + 1
-            node = replace(node, left=left, right=right, order=order, **changes)
-            column = self.columns[node.feature]
-            codes = column.codes[rows]
-            if column.numeric:
-                goes_left = codes <= node.lo
-                threshold = midpoint(float(column.values[node.lo]), float(column.values[node.hi]))
-                node = replace(node, threshold=threshold)
-            else:
-                goes_left = np.isin(codes, node.left_set)
-            nodes[at] = node
-            add(node.path + "L", rows[goes_left])
-            add(node.path + "R", rows[~goes_left])
-            if order + 1 < n_splits:
-                offer(left)
-                offer(right)
-        return BuiltTree(tuple(nodes), route(nodes, self.columns, self.response.n))
+@cache
+def _subsets(p: int) -> Ints:
+    """Return 0 or 1 for every category of every subset without the last category, shape (m, p)."""
+    return np.arange(1, 1 << (p - 1))[:, None] >> np.arange(p) & 1
 
 
 def midpoint(v1: float, v2: float) -> float:
     """Return the threshold between two neighbouring values; x < threshold goes left."""
     middle = (v1 + v2) / 2
     return middle if v1 < middle <= v2 else v2
-
-
-def route(nodes: Sequence[Node], columns: Sequence[Predictor], n: int) -> NDArray[np.int32]:
-    """Return the leaf of every record, whether it took part in growing or not.
-
-    A category that was absent from a node goes to the larger child, the left of equal ones.
-    """
-    leaf, rows_at = np.zeros(n, np.int32), {0: np.arange(n)}
-    for i, node in enumerate(nodes):
-        rows = rows_at.pop(i)
-        if node.feature < 0:
-            leaf[rows] = i
-            continue
-        column = columns[node.feature]
-        if column.numeric:
-            cut = np.searchsorted(column.values, node.threshold, side="left")
-            goes_left = column.codes[rows] < cut
-        else:
-            larger_left = nodes[node.left].n >= nodes[node.right].n
-            lookup = np.full(column.n_values, larger_left)
-            lookup[list(node.left_set)] = True
-            lookup[list(node.right_set)] = False
-            goes_left = lookup[column.codes[rows]]
-        rows_at[node.left], rows_at[node.right] = rows[goes_left], rows[~goes_left]
-    return leaf
-
-
-def grow(
-    columns: Sequence[Predictor],
-    response: PredictedColumn,
-    settings: TreeSettings,
-    weights: NDArray[np.int64] | None = None,
-    choose: Chooser | None = None,
-) -> BuiltTree:
-    """Grow one tree of the own builder."""
-    return Builder(columns, response, settings, weights, choose).grow()
 
 
 def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int) -> list[int]:

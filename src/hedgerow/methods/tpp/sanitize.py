@@ -85,7 +85,6 @@ class Sanitizer:
         self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
         self.sensitive = list(sensitive)
         self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
-        self.counts = [np.bincount(c.codes, minlength=c.n_values) for c in self.columns]
         self.bits = min(t.bits for t in self.targets)
         self.ensemble = any(t.ensemble for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
@@ -117,13 +116,15 @@ class Sanitizer:
             return self._cache[feature][1]
         if not column.numeric:
             plan = ColumnPlan(groups_of(column.n_values, [n for n, _ in nodes]))
-        elif nodes:
-            blocks = plan_blocks(column.values, self.counts[feature], boundaries, self.bits)
-            plan = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
         else:
-            mean = unused_value(column.values, self.counts[feature], self.bits)
-            value = float(round(mean)) if self.rounded[feature] else mean
-            plan = ColumnPlan(np.zeros(column.n_values, np.int32), (value,))
+            counts = np.bincount(column.codes, minlength=column.n_values)
+            if nodes:
+                blocks = plan_blocks(column.values, counts, boundaries, self.bits)
+                plan = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
+            else:
+                mean = unused_value(column.values, counts, self.bits)
+                value = float(round(mean)) if self.rounded[feature] else mean
+                plan = ColumnPlan(np.zeros(column.n_values, np.int32), (value,))
         self._cache[feature] = (key, plan)
         return plan
 

@@ -1,4 +1,4 @@
-"""Scores that are functions of the record partition alone, and the scans that use them.
+"""Scores that are functions of the record partition alone, and the best of some splits by them.
 
 Builder contract B1: class counts and response sums are integers; entropy uses an
 integer table of x log2 x; the two sides of a split enter symmetrically. So the
@@ -103,139 +103,63 @@ def histogram(
 
 
 @checked
-def scan_numeric(
+def gains(
     hist: NDArray[np.int64],
     total: NDArray[np.int64],
     table: NDArray[np.int64],
     criterion: int,
     min_leaf: int,
-) -> tuple[float, int, int]:
-    """Return the best cut between neighbouring present values: gain, and the ranks on its sides.
+    is_running: bool,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the gain of every split, and the records of every entry of `hist`.
 
-    Ties go to the lowest threshold. Gain -1 when no cut is admissible.
+    Split i has the statistics hist[i] on its left side; hist[0] + ... + hist[i] if `is_running`,
+    where no record makes no split. The gain is -1 where a side is too small or both
+    are distributed alike.
     """
+    out, sizes = np.full(len(hist), -1.0), np.zeros(len(hist), np.int64)
     width = hist.shape[1]
     left = np.zeros(width, np.int64)
     n = total[0] if criterion == VARIANCE else total.sum()
     nl = 0
-    best, lo, hi, last = -1.0, -1, -1, -1
-    for v in range(hist.shape[0]):
+    for i in range(len(hist)):
+        if not is_running:
+            left[:] = 0
+            nl = 0
+        size = 0
+        for j in range(width):
+            left[j] += hist[i, j]
+            size += hist[i, j]
         if criterion == VARIANCE:
-            size = hist[v, 0]
-        else:
-            size = 0
-            for i in range(width):
-                size += hist[v, i]
-        if size == 0:
-            continue
-        if last >= 0 and nl >= min_leaf and n - nl >= min_leaf:
-            gain = gain_of(left, total, table, criterion)
-            if gain > best:
-                best, lo, hi = gain, last, v
-        for i in range(width):
-            left[i] += hist[v, i]
+            size = hist[i, 0]
+        sizes[i] = size
         nl += size
-        last = v
-        if n - nl < min_leaf:
-            break
-    return best, lo, hi
+        if size > 0 and nl >= min_leaf and n - nl >= min_leaf:
+            out[i] = gain_of(left, total, table, criterion)
+    return out, sizes
 
 
-@checked
-def _before(a: NDArray[np.int64], b: NDArray[np.int64]) -> int:
-    """Return -1, 0 or 1 as statistics a come before, with or after b."""
-    for i in range(len(a)):
-        if a[i] != b[i]:
-            return -1 if a[i] < b[i] else 1
-    return 0
+def best_of(
+    gains: NDArray[np.float64], lefts: NDArray[np.int64], total: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
+    """Return the best of splits that have no order, by their gains and statistics on the left.
 
+    A split is oriented by statistics: the smaller vector goes left. Of equal gains
+    the smaller left vector wins.
 
-@checked
-def scan_subsets(
-    hist: NDArray[np.int64],
-    masks: NDArray[np.uint64],
-    total: NDArray[np.int64],
-    table: NDArray[np.int64],
-    criterion: int,
-    min_leaf: int,
-) -> tuple[float, np.uint64, bool]:
-    """Return the best of some subsets of present categories: gain, left subset, tied.
-
-    `hist` holds the present categories in their order, bit j of a mask is
-    category j. A split is oriented by statistics: the smaller vector goes left.
-    Equal gains go to the smaller left vector. When the vectors are equal too,
-    the category order decides, and `tied` tells that labels had a say.
+    Returns
+    -------
+    best : array of int
+        Which splits have the largest gain and the same left vector.
+    is_turned : array of bool
+        Of which of these the sides change places.
+    is_even : bool
+        Whether both sides have equal statistics.
     """
-    p, width = hist.shape
-    n = total[0] if criterion == VARIANCE else total.sum()
-    everything = np.uint64((1 << p) - 1) if p < 64 else np.uint64(0xFFFFFFFFFFFFFFFF)
-    best, best_mask, tied = -1.0, np.uint64(0), False
-    best_left = np.zeros(width, np.int64)
-    left = np.zeros(width, np.int64)
-    for m in range(len(masks)):
-        mask = masks[m]
-        left[:] = 0
-        for j in range(p):
-            if (mask >> np.uint64(j)) & np.uint64(1):
-                for i in range(width):
-                    left[i] += hist[j, i]
-        nl = left[0] if criterion == VARIANCE else left.sum()
-        if nl < min_leaf or n - nl < min_leaf:
-            continue
-        gain = gain_of(left, total, table, criterion)
-        if gain < 0 or gain < best:
-            continue
-        right = total - left
-        side = _before(left, right)
-        even = side == 0
-        if side > 0 or (even and mask & np.uint64(1) == 0):
-            mask = everything ^ mask
-            left[:] = right
-        order = -1 if gain > best else _before(left, best_left)
-        if order < 0:
-            best, best_mask, tied = gain, mask, even
-            best_left[:] = left
-        elif order == 0 and mask != best_mask:
-            tied = True
-            # The first category in which the two subsets differ goes left.
-            differ = mask ^ best_mask
-            lowest = differ & (~differ + np.uint64(1))
-            if mask & lowest:
-                best_mask = mask
-    return best, best_mask, tied
-
-
-@checked
-def scan_single(
-    hist: NDArray[np.int64],
-    alone: NDArray[np.bool_],
-    total: NDArray[np.int64],
-    table: NDArray[np.int64],
-    criterion: int,
-    min_leaf: int,
-) -> tuple[float, int, bool, bool]:
-    """Return the best category against the rest: gain, its rank, whether it goes left, tied.
-
-    Orientation and ties as in `scan_subsets`; only categories with `alone` may stand alone.
-    """
-    p, width = hist.shape
-    n = total[0] if criterion == VARIANCE else total.sum()
-    best, best_j, best_side, tied = -1.0, -1, True, False
-    best_left = np.zeros(width, np.int64)
-    for j in range(p):
-        nj = hist[j, 0] if criterion == VARIANCE else hist[j].sum()
-        if not alone[j] or nj < min_leaf or n - nj < min_leaf or nj == n:
-            continue
-        gain = gain_of(hist[j], total, table, criterion)
-        if gain < 0 or gain < best:
-            continue
-        rest = total - hist[j]
-        side = _before(hist[j], rest)
-        left = hist[j] if side <= 0 else rest
-        order = -1 if gain > best else _before(left, best_left)
-        if order < 0:
-            best, best_j, best_side, tied = gain, j, side <= 0, side == 0
-            best_left[:] = left
-        elif order == 0:
-            tied = True
-    return best, best_j, best_side, tied
+    best = np.flatnonzero(gains == gains.max())
+    sides = list(zip(lefts[best].tolist(), (total - lefts[best]).tolist(), strict=True))
+    smaller = [min(pair) for pair in sides]
+    least = min(smaller)
+    ties = np.array([side == least for side in smaller])
+    is_turned = np.array([left > right for left, right in sides])
+    return best[ties], is_turned[ties], (least, least) in sides

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from ...progress import done
-from .builder import Builder, BuiltTree, Node, bootstrap, features_at, grow, leaf_of
+from .builder import Builder, BuiltTree, Node, Split, best_first, bootstrap, features_at, leaf_of
 from .encoding import PredictedColumn, Predictor
 from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
 
@@ -111,7 +110,7 @@ class OwnTree(SingleTree):
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Grow a tree with a stated number of splits."""
-        return (grow(columns, response, replace(self.settings, n_splits=step)),)
+        return (Builder(columns, response, replace(self.settings, n_splits=step)).grow(),)
 
 
 class OwnForest(PreservedModel):
@@ -133,7 +132,7 @@ class OwnForest(PreservedModel):
         choose = None
         if s.max_features is not None and s.max_features < n:
             choose = partial(features_at, s.seed, tree, n_features=n, n_chosen=s.max_features)
-        return grow(columns, response, s.tree, weights, choose)
+        return Builder(columns, response, s.tree, weights, choose).grow()
 
 
 class OwnBoosting(PreservedModel):
@@ -159,7 +158,7 @@ class OwnBoosting(PreservedModel):
             done(stage / step)
             probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
             residual = PredictedColumn.from_numbers(y - probability)
-            tree = grow(columns, residual, self.settings.tree)
+            tree = Builder(columns, residual, self.settings.tree).grow()
             if tree.n_splits == 0:
                 break
             if logistic:
@@ -447,54 +446,34 @@ def rebuild_from(
 def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
     """Return a fitted tree as a `BuiltTree`, from its public arrays, its splits numbered best first."""
     t = estimator.tree_
-    children = np.stack([t.children_left, t.children_right], axis=1)
     loss = t.weighted_n_node_samples * t.impurity
-    n = len(columns[0].codes)
+    paths = [""] * t.node_count
+    for i in np.flatnonzero(t.children_left >= 0):  # parents stand before their children
+        paths[t.children_left[i]], paths[t.children_right[i]] = paths[i] + "L", paths[i] + "R"
+    number = {path: i for i, path in enumerate(paths)}
 
-    def leaf(i: int, path: str) -> Node:
+    def leaf(path: str, rows: NDArray[np.int32]) -> Node:
+        i = number[path]
         value = tuple(map(float, t.value[i].ravel()))
         return Node(path, len(path), int(t.n_node_samples[i]), value)
 
-    nodes, source, rows = [leaf(0, "")], [0], {0: np.arange(n)}
-    queue: list[tuple[float, int]] = []
-
-    def offer(at: int) -> None:
-        a, b = children[source[at]]
-        if a >= 0:
-            heapq.heappush(queue, (-float(loss[source[at]] - loss[a] - loss[b]), at))
-
-    offer(0)
-    order = 0
-    while queue:
-        _, at = heapq.heappop(queue)
-        i, here = source[at], rows.pop(at)
-        column = columns[int(t.feature[i])]
-        codes = column.codes[here]
-        goes_left = codes < np.searchsorted(column.values, t.threshold[i], side="right")
+    def best_split(node: Node, rows: NDArray[np.int32]) -> Split:
+        i = number[node.path]
+        a, b = t.children_left[i], t.children_right[i]
+        if a < 0:
+            return 0.0, {}
+        feature, threshold = int(t.feature[i]), float(t.threshold[i])
+        column = columns[feature]
+        codes = column.codes[rows]
+        goes_left = codes < np.searchsorted(column.values, threshold, side="right")
         if goes_left.all() or not goes_left.any():
             raise ParameterError(
                 f"a split on column {column.name!r} leaves one side empty: the "
                 "estimator was fitted on another table"
             )
-        nodes[at] = replace(
-            nodes[at],
-            feature=int(t.feature[i]),
-            threshold=float(t.threshold[i]),
-            lo=int(codes[goes_left].max()),
-            hi=int(codes[~goes_left].min()),
-            left=len(nodes),
-            right=len(nodes) + 1,
-            order=order,
-        )
-        order += 1
-        for child, side, part in zip(
-            children[i], "LR", (here[goes_left], here[~goes_left]), strict=True
-        ):
-            rows[len(nodes)] = part
-            source.append(int(child))
-            nodes.append(leaf(int(child), nodes[at].path + side))
-            offer(len(nodes) - 1)
-    leaves = np.zeros(n, np.int32)
-    for at, part in rows.items():
-        leaves[part] = at
-    return BuiltTree(tuple(nodes), leaves, closed_left=True)
+        lo, hi = int(codes[goes_left].max()), int(codes[~goes_left].min())
+        fields = {"feature": feature, "threshold": threshold, "lo": lo, "hi": hi}
+        return float(loss[i] - loss[a] - loss[b]), fields
+
+    n = len(columns[0].codes)
+    return best_first(columns, n, t.node_count, leaf, best_split, closed_left=True)
