@@ -174,7 +174,7 @@ def grown(
     """The leaves of a tree whose nodes draw their cap by a key (all of it without one)."""
     quasi, values = Quasi.from_table(table, schema, 1024), values_of(table, schema, cap)
     codes = [cut.codes(c.codes) for c, cut in zip(quasi.columns, quasi.cuts, strict=True)]
-    told, m = values.told[values.of_row], values.gains.shape[1] // 2
+    told, m = values.sums[values.of_row], values.gains.shape[1] // 2
     gains = values.gains[values.of_row]
     scale = np.maximum(gains[:, :m].std(axis=0), 1e-12) if m == 1 else np.ones(m)
     stack, leaves, refused = [("", np.arange(table.n_rows))], [], []
@@ -295,7 +295,7 @@ def main() -> None:
                     worst = (
                         "-"
                         if most is None
-                        else f"{most.disclosure[most.low.argmax()]:.3f} ({most.shown:.3f})"
+                        else f"{most.disclosure[most.low.argmax()]:.3f} ({most.of_group:.3f})"
                     )
                     print(
                         f"{case.name:<18} {members.n_rows:>6} {cap:>4}  {name:<22} {pair.classes.n_groups:>6}"

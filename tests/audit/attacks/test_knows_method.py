@@ -324,7 +324,7 @@ def test_it_equals_enumeration_by_the_definitions_on_two_hundred_tables():
             assert own == pytest.approx(dict(zip(*expected, strict=True)), abs=1e-9), name
             compared += len(own)
             above += sum(told > d + 1e-9 for told in own.values())
-            moved += sum(abs(told - each.shown) > 0.05 for told in own.values())
+            moved += sum(abs(told - each.of_group) > 0.05 for told in own.values())
     assert compared > 500
     assert above > 5  # else nothing would be left to find
     assert moved > 40

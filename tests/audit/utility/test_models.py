@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
-from sklearn.naive_bayes import GaussianNB
 
 from hedgerow.audit.pairing import align
 from hedgerow.audit.utility.models import errors, learning
@@ -22,17 +20,14 @@ def test_errors_by_hand():
 
 
 def test_an_unchanged_release_teaches_the_same(people, schema):
-    for row in learning(
-        align(people, people, schema),
-        estimators={"linear": LinearRegression(), "bayes": GaussianNB()},
-    ):
+    for row in learning(align(people, people, schema)):
         assert row["release"] == row["original"]
         assert row["release"] != row["constant"]
 
 
 def test_a_release_teaches_less_than_the_original_and_more_than_nothing(people, schema, release):
-    rows = learning(align(people, release, schema), estimators={"linear": LinearRegression()})
-    (row,) = rows
+    rows = learning(align(people, release, schema))
+    (row,) = (row for row in rows if row["estimator"] == "linear")
     assert row["target"] == "pay"
     assert row["constant"]["r2"] < row["release"]["r2"] <= row["original"]["r2"] + 0.01
 

@@ -82,7 +82,7 @@ class Values:
     ----------
     of_row : int64 array of shape (n,)
         The number of each record's values.
-    told : float64 array of shape (v, w)
+    sums : float64 array of shape (v, w)
         Sums of one such record.
     gains : float64 array of shape (v, 2 g)
         What a split must change the means of, and what divides it.
@@ -91,7 +91,7 @@ class Values:
     """
 
     of_row: Ints
-    told: Floats
+    sums: Floats
     gains: Floats
     limits: Limits
     cap: Limits
@@ -127,7 +127,7 @@ class Posterior:
     rows : int64 array of shape (n,)
     sides : bool array of shape (p, n)
         Who is in each part.
-    shown : float
+    of_group : float
         The group's own disclosure.
     disclosure, low, high : float64 arrays of shape (p,)
         Of each part, with a 95% interval for the sampling; the same number where enumerated.
@@ -136,7 +136,7 @@ class Posterior:
 
     rows: Ints
     sides: npt.NDArray[np.bool_]
-    shown: float
+    of_group: float
     disclosure: Floats
     low: Floats
     high: Floats
@@ -189,7 +189,7 @@ def agreeing(
     order = np.lexsort((values.of_row[refused.rows], place))
     sides, rows = refused.parts[:, order], refused.rows[order]
     used, code = np.unique(values.of_row[rows], return_inverse=True)
-    sums, gains = values.told[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
+    sums, gains = values.sums[used], values.gains[used][:, slice(None if refused.needs_gain else 0)]
     whole = sums[code].sum(axis=0)
     refusal = Refusal(
         sides.astype(np.uint8),
@@ -221,11 +221,11 @@ def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
     each = np.stack([_disclosures(run, cap) for run in agreed.runs])
     mean = _disclosures(np.tensordot(weights, agreed.runs, 1), cap)
     slack = STUDENT * np.sqrt((weights[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
-    shown = float(_disclosures(agreed.whole[None], cap)[0])
+    of_group = float(_disclosures(agreed.whole[None], cap)[0])
     low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
     if agreed.exact:
         low = high = mean
-    return Posterior(agreed.rows, agreed.sides, shown, mean, low, high, agreed.exact)
+    return Posterior(agreed.rows, agreed.sides, of_group, mean, low, high, agreed.exact)
 
 
 def _disclosures(sums: Floats, cap: Limits) -> Floats:
@@ -453,11 +453,11 @@ def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
             "disclosure": float(most.disclosure[part]),
             "interval": [float(lows[at][part]), min(float(high), 1.0)],
             "people": int(most.sides[part].sum()),
-            "shown": most.shown,
+            "shown": most.of_group,
             "group": len(most.rows),
         },
         "mean": {
             "disclosure": sum(float(each.disclosure.sum()) for each in posteriors) / n,
-            "shown": sum(each.shown * len(each.sides) for each in posteriors) / n,
+            "shown": sum(each.of_group * len(each.sides) for each in posteriors) / n,
         },
     }

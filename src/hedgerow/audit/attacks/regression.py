@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,8 @@ def _on_column(
     if not len(members):
         return []
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
-    release = _training(sides, j, target, nearby)
+    train = partial(TrainingSet.from_tables, sides, quasi, j, target, aim.is_number, nearby)
+    release = train()
     if release.cells is None or not release.counts.n_groups:
         return []
     withheld = None
@@ -97,11 +99,18 @@ def _on_column(
         fold = np.full(sides.n_rows, -1)
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
         parts = (np.flatnonzero(fold != f) for f in range(FOLDS))
-        withheld = [_training(sides, j, target, nearby, rows) for rows in parts], fold[members]
+        withheld = [train(rows) for rows in parts], fold[members]
     # the same attack on the table as it was: what protection took away is the difference
     before = sides.unchanged
     exact = shown_as(before.sensitive[j], before.sensitive[j], aim)
-    original = _training(before, j, exact, sides.original_rows(members))
+    original = TrainingSet.from_tables(
+        before,
+        by_name(before.released_quasi),
+        j,
+        exact,
+        before.targets[column.name].is_number,
+        sides.original_rows(members),
+    )
     by_public, public = baselines(release.cells.totals, release.values, people[0].values[0], aim)
     # the nearest record names what a group says of its members
     usable = (*TRAINED, "group counts") if release.cells.separate else TRAINED
@@ -122,19 +131,6 @@ def _on_column(
         row = _row(column, aim, learner, scores, public, random_state)
         out.append(row | {"trained": guesses[0].trained, "classes": sides.classes.n_groups})
     return out
-
-
-def _training(
-    tables: TablePair,
-    j: int,
-    target: tuple[npt.NDArray[Any], FloatArray],
-    near: IntArray,
-    rows: IntArray | None = None,
-) -> TrainingSet:
-    """Return what some rows of a release teach of one column, as it is attacked."""
-    number = tables.targets[tables.sensitive[j].name].is_number
-    quasi = by_name(tables.released_quasi)
-    return TrainingSet.from_tables(tables, quasi, j, target, number, near, rows)
 
 
 def _withheld(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,34 +11,28 @@ from ...columns.column import Column
 from ...errors import InputError, ParameterError
 from ...measures import FloatArray, IntArray
 from ...progress import Tell, telling
-from ..attacks.learners import quiet
+from ..attacks.learners import estimator, quiet
 from ..design_matrix import design_known, design_released, shown_values, true_values
 from ..table_pair import Pair, TablePair, UnpairedTables, evenly
 
 MAX_ROWS = 10_000
 
 
-def default_estimators(number: bool, *, random_state: int = 0) -> dict[str, Any]:
+def default_estimators(number: bool, random_state: int) -> dict[str, Any]:
     """Return the learners of the papers' experiments, and the usual ones beside them."""
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.naive_bayes import GaussianNB
-    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    boost: dict[str, Any] = {"max_iter": 50, "early_stopping": False, "random_state": random_state}
+    linear = estimator("linear", number)
+    tree = estimator("tree", number, random_state=random_state).set_params(min_samples_leaf=10)
+    boosting = estimator("gradient boosting", number, random_state=random_state, leaf=20)
     if number:
-        # a ridge keeps indicators that a release never shows apart from pulling against each other
-        return {
-            "linear": Ridge(alpha=1.0),
-            "tree": DecisionTreeRegressor(min_samples_leaf=10, random_state=random_state),
-            "gradient boosting": HistGradientBoostingRegressor(**boost),
-        }
-    boost |= {"max_iter": 10, "learning_rate": 0.3}
+        return {"linear": linear, "tree": tree, "gradient boosting": boosting}
     return {
-        "logistic": LogisticRegression(max_iter=100),
+        "logistic": linear,
         "naive Bayes": GaussianNB(var_smoothing=1e-3),
-        "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=random_state),
-        "gradient boosting": HistGradientBoostingClassifier(**boost),
+        "tree": tree,
+        # few and long steps: each grows one tree a category, in every fold
+        "gradient boosting": boosting.set_params(max_iter=10, learning_rate=0.3),
     }
 
 
@@ -47,7 +40,6 @@ def learning(
     sides: TablePair,
     *,
     folds: int = 3,
-    estimators: Mapping[str, Any] | None = None,
     random_state: int = 0,
     progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
@@ -69,9 +61,6 @@ def learning(
         The original and the release.
     folds : int, at least 2
         Number of folds.
-    estimators : mapping of str to scikit-learn estimator, optional
-        Regressors or classifiers as the column needs; by default linear
-        (ridge 1), tree, logistic, naive Bayes and gradient boosting.
     random_state : int
         Deals people, in the order of their values, into folds.
     progress : callable, optional
@@ -116,18 +105,18 @@ def learning(
         z = (values[codes] if column.is_number else codes.astype(np.float64))[released]
         y = true_values(column, rows).astype(np.float64)
         y_tested = true_values(tested.sensitive[j], tested_rows).astype(np.float64)
-        for name, model in _chosen(estimators, column.is_number, random_state).items():
+        for name, model in default_estimators(column.is_number, random_state).items():
             progress(f"learning {column.name}: {name}")
             parts = [
                 _one_fold(
                     model,
                     column.is_number,
-                    (x_released[shown], z[shown]),
+                    (x_released[taught], z[taught]),
                     (x[train], y[train]),
                     x_tested[test],
                     y_tested[test],
                 )
-                for shown, train, test in splits
+                for taught, train, test in splits
             ]
             out.append(_summary(column, name, parts))
     return out
@@ -142,29 +131,19 @@ def _people(pair: Pair) -> tuple[IntArray, IntArray]:
     return rows, at[rows]
 
 
-def _chosen(
-    estimators: Mapping[str, Any] | None, number: bool, random_state: int
-) -> dict[str, Any]:
-    if estimators is None:
-        return default_estimators(number, random_state=random_state)
-    from sklearn.base import is_classifier
-
-    return {name: model for name, model in estimators.items() if is_classifier(model) != number}
-
-
 Sample = tuple[FloatArray, FloatArray]
 
 
 def _one_fold(
-    model: Any, number: bool, shown: Sample, true: Sample, people: FloatArray, y: FloatArray
+    model: Any, number: bool, released: Sample, original: Sample, people: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
     """Return the truth and predictions of a test fold: learnt from the release, the original, nothing."""
     is_known = np.isfinite(y)
     guesses = {"truth": y[is_known]}
-    for name, (x, z) in (("release", shown), ("original", true)):
+    for name, (x, z) in (("release", released), ("original", original)):
         rows = np.isfinite(z)
         guesses[name] = _predict(model, x[rows], z[rows], people[is_known])
-    z = true[1][np.isfinite(true[1])]
+    z = original[1][np.isfinite(original[1])]
     if number:
         constant = float(z.mean()) if len(z) else 0.0
     else:

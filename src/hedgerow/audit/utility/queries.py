@@ -193,12 +193,12 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     if after is None:
         return None
     columns: dict[str, dict[str, Any]] = {}
-    for original, shown in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
+    for original, released in zip(pair.unchanged.sensitive, pair.released_sensitive, strict=True):
         name, m = original.name, original.n_values + 1
-        if original.is_number and shown.is_number:
-            columns[name] = _numbers((original.numbers, before), (shown.numbers, after))
+        if original.is_number and released.is_number:
+            columns[name] = _numbers((original.numbers, before), (released.numbers, after))
         elif not original.is_number:
-            mass = np.bincount(shown.codes_in(original, unknown=m - 1), after, m)
+            mass = np.bincount(released.codes_in(original, unknown=m - 1), after, m)
             columns[name] = _shares(original, before, mass, after)
     for column in pair.released_quasi:
         if column.name == weights:
