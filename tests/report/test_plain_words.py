@@ -116,7 +116,7 @@ def test_the_text_keeps_its_columns_and_tells_of_other_columns():
     assert any("of the spread" in line for line in guesses)
     wide = text.splitlines()[text.splitlines().index("") + 1]
     assert {len(line) for line in guesses} == {len(wide)}
-    assert "100.0% of the records are alone by the file's other columns (note)" in text
+    assert "The file's other columns (note) single out 100.0% of the records" in text
     assert "Linking's control" not in text
 
 

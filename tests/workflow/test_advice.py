@@ -81,13 +81,17 @@ def carries(share: float, **more: Any) -> dict[str, Any]:
 def test_a_measured_share_stands_in_place_of_the_tables() -> None:
     today = carried(age=(0.6, 0.1), job=(0.4, 0.1))
     (told,) = advise(None, shares=carries(0.6))
-    assert told.title == "Leave job out: it carries 60% of the disclosure"
-    assert "explain 20% of income and assets, and 8% where it is made without job" in told.why
+    assert told.title == "Leave job out"
+    sentence = "Without job, groups would reveal 60% less about income and assets (8% instead of 20%)."
+    assert told.why == sentence
+    (told,) = advise(None, shares=carries(0.19))
+    assert "groups would reveal a fifth less about" in told.why
     assert (told.leave_out, told.grid) == ("job", None)
     grid = {"grid": (20, 70, 10), "coarse_explained": 0.13}
     _, told = advise(today, shares=carries(0.6, **grid, coarse_share=0.35))
-    assert told.title == "Coarsen age: steps of 10 take 35% off"
-    assert "from 20 to 70 alone, age leaves groups that explain 13%" in told.why
+    assert told.title == "Coarsen age to steps of 10"
+    assert "from 20 to 70 alone, groups would reveal a third less about income and assets" in told.why
+    assert told.why.endswith("(13% instead of 20%).")
     assert (told.leave_out, told.grid) == (None, ("age", (20, 70, 10)))
     assert len(advise(today, shares=carries(0.6, **grid, coarse_share=0.01))) == 1
     # groups that tell next to nothing: 100% of it is noise, and neither is the table's own column

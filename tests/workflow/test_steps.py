@@ -250,7 +250,7 @@ def test_inspect_says_how_each_column_would_be_attacked() -> None:
     told = {each["column"]: each["attacked_as"] for each in seen.to_dict()["columns"]}
     numbers, dates = dict.fromkeys(("income", "rooms"), "number"), {"born": "date"}
     assert told == numbers | dates | dict.fromkeys(("smoker", "job"), "category")
-    assert "taken for codes by the attacks: smoker." in str(seen)
+    assert "treat these as codes, because they are few whole numbers: smoker." in str(seen)
     assert 'kinds = { "smoker" = "numeric" }' in " ".join(str(seen).split())
 
 
@@ -260,7 +260,7 @@ def test_inspect_says_what_to_be_wary_of() -> None:
     assert seen.rows == 3
     assert seen.schema == hr.Schema.guess(table)
     told = "\n".join(seen.warnings)
-    for words in ("hold no value at all", "gone", "hold one value", "note", "no column looks sens"):
+    for words in ("without any value", "gone", "with a single value", "note", "no column looks sens"):
         assert words in told
     assert "warning: no column looks sensitive" in str(seen)
     assert hr.inspect(pd.DataFrame({"income": [1.5, 2.5]})).warnings[-1].startswith("no column")

@@ -58,16 +58,12 @@ def protect(options: Options, source: str | None = None) -> None:
         if to_stream or not options.get("report", True):
             raise ParameterError(
                 "--profile is judged by what the report measures",
-                hint="leave --no-report away, and name a folder as --out",
+                hint="leave out --no-report, and name a folder as --out",
             )
-    schema = options.schema()
+    schema, is_resumed = options.schema(), not options.get("restart")
     with working("reading"):
         session = heavy.Session(
-            file,
-            schema=schema,
-            method=method,
-            resume=not options.get("restart"),
-            **options.pick(ENGINE),
+            file, schema=schema, method=method, resume=is_resumed, **options.pick(ENGINE)
         )
         session.choose(schema, method, pseudonym_key=pseudonym_key, **options.pick(CHOICE))
         warnings = heavy.beforehand(session.table, schema)
@@ -75,7 +71,7 @@ def protect(options: Options, source: str | None = None) -> None:
     if options.get("report", True) and not to_stream:
         measured = _measures(options, profile, profile is not None and heavy.needs_attacks(profile))
     if not session.table.is_loaded:
-        heavy.refuse_whole([name for name, is_asked in measured.items() if is_asked], options.get("sample"))
+        heavy.refuse_whole([name for name, is_on in measured.items() if is_on], options.get("sample"))
     explain_engine(session.table)
     for text in warnings:
         warn(text)
@@ -90,14 +86,27 @@ def protect(options: Options, source: str | None = None) -> None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
         with working("writing and verifying") as progress:
             session.write(folder, progress=progress, **options.pick(WRITING))
+        outcome = heavy.outcome(session.release, session.result("measure"))
         if to_stream:
-            _send(session.release, folder, heavy.outcome(session.release))
+            _send(session.release, folder, outcome)
             return
-    release, result = session.release, session.result("measure")
+    result = session.result("measure")
+    _print(session, folder, options, [*outcome, *heavy.standard_verdict(result and result.profile)])
+
+
+def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequence[str]) -> None:
+    """Print what was promised and reached, and the files; or all of it as JSON."""
+    release, result, public = session.release, session.result("measure"), options.get("public")
+    files = {
+        "release": folder / release.file_name,
+        "plan": folder / "plan.json",
+        "numbers": folder / "audit.json",
+        "recipient": folder / "RECIPIENT.md",
+    }
     if options.get("json"):
         as_json(
             {
-                "files": {name: str(path) for name, path in _files(release, folder).items()},
+                "files": {name: str(path) for name, path in files.items()},
                 "public": public,
                 "other": release.plan.names("other"),
                 "left_out": release.plan.left_out,
@@ -106,11 +115,22 @@ def protect(options: Options, source: str | None = None) -> None:
             }
         )
         return
-    for line in heavy.outcome(release, result):
+    for line in outcome:
         say(line)
-    for line in heavy.standard_verdict(result.profile) if result else ():
-        say(line)
-    _print_files(release, folder, public)
+    if other := release.plan.names("other"):
+        say(f'Released unchanged as "other": {", ".join(other)}.')
+    say()
+    say(f"release    {files['release']}")
+    say(f"to read    {files['recipient']}  (give it with the release)")
+    say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
+    say(f"numbers    {files['numbers']}  (private: for the auditor)")
+    if (folder / "report.html").exists():
+        files["report"] = folder / "report.html"
+        say(f"report     {files['report']}  (private)")
+    for path in sorted(p for p in folder.iterdir() if p not in files.values()):
+        say(f"also       {path}")
+    if public:
+        say(f"hand out   {public}  (all of it, and nothing else)")
 
 
 def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
@@ -145,6 +165,7 @@ def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> d
     attacks = bool(options.get("attacks"))
     measured = {"attacks": attacks, "learning": attacks, **options.pick(("learning", "inference"))}
     if profile is not None:
+        # attacks that the profile alone asks for bring no learners with them, which take longer
         measured.setdefault("inference", attacks)
         measured["attacks"] = bool(options.get("attacks", is_attacked))
     return measured
@@ -169,31 +190,3 @@ def _measure(
         if profile is not None:
             raise
         warn(f"no report.html: {error.message}")
-
-
-def _files(release: heavy.Release, folder: Path) -> dict[str, Path]:
-    """Return the files that every release has, by what they are."""
-    return {
-        "release": folder / release.file_name,
-        "plan": folder / "plan.json",
-        "numbers": folder / "audit.json",
-        "recipient": folder / "RECIPIENT.md",
-    }
-
-
-def _print_files(release: heavy.Release, folder: Path, public: str | None) -> None:
-    files = _files(release, folder)
-    if other := release.plan.names("other"):
-        say(f'Released unchanged as "other": {", ".join(other)}.')
-    say()
-    say(f"release    {files['release']}")
-    say(f"to read    {files['recipient']}  (give it with the release)")
-    say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
-    say(f"numbers    {files['numbers']}  (private: for the auditor)")
-    if (folder / "report.html").exists():
-        files["report"] = folder / "report.html"
-        say(f"report     {files['report']}  (private)")
-    for path in sorted(p for p in folder.iterdir() if p not in files.values()):
-        say(f"beside     {path}")
-    if public:
-        say(f"hand out   {public}  (all of it, and nothing else)")

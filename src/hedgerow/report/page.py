@@ -164,7 +164,7 @@ def answers(
 def _done(plan: Plan | None, steward: bool) -> list[str]:
     """Return what was done, in words; the recipient's without thresholds."""
     if plan is None:
-        return ["No plan was at hand: the release was measured as it is, whoever made it."]
+        return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
     if steward:
         parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)

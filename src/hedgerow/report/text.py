@@ -33,8 +33,8 @@ from .figures import (
 WIDE = 54
 """Characters of a figure's name in front of the original's figure and the release's."""
 APART = (
-    "Released rows belong to nobody, or nobody can tell to whom: the release is judged by what "
-    "attacks find of people who took part and not of people who took no part."
+    "Nobody can tell which released row belongs to whom. So attacks on people who took part are "
+    "compared with the same attacks on people who took no part."
 )
 NO_SCORES = (
     "DLD and PLD were not computed: they link by numeric columns that are released as numbers, in "
@@ -130,11 +130,11 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     """Say how much columns without a role give away."""
     other = risk.get("other")
     if other and other["together"]:
-        names, alone = ", ".join(other["columns"]), other["unique"]
-        who = f"{percent(alone, digits)} of the records are" if alone else "No record is"
+        unique = other["unique"]
+        many = f"{percent(unique, digits)} of the records" if unique else "no record"
         yield (
-            f"{who} alone by the file's other columns ({names}); together with the "
-            f"quasi-identifiers {percent(other['together'], digits)} are."
+            f"The file's other columns ({', '.join(other['columns'])}) single out {many}; together with "
+            f"the quasi-identifiers they single out {percent(other['together'], digits)}."
         )
 
 

@@ -163,7 +163,7 @@ FILE = {
     "rows": "Every record of the table is in it once.",
     "columns": "It has the declared columns and no others; identifiers are left out.",
     "types": "Every column has the type that was declared.",
-    "unchanged columns": "Columns that were not to be recoded hold what they held.",
+    "unchanged columns": "Columns that were not to be recoded are unchanged.",
     "mapped": "Every recoded cell is the one that the plan gives.",
     "covered": "Every range and set holds the value that it stands for.",
     "means and shares": "Means and shares are those of the groups that they stand for.",
@@ -293,8 +293,8 @@ def _open(
     if other:
         yield (
             f"Not promised: what columns released as they are give away ({', '.join(other['columns'])}). "
-            f"Measured: {percent(other['unique'])} of the records are alone by them, "
-            f"{percent(other['together'])} by them and the quasi-identifiers."
+            f"Measured: they single out {percent(other['unique'])} of the records, and "
+            f"{percent(other['together'])} together with the quasi-identifiers."
         )
     for line in audit["not_measured"]:
         yield f"Not measured: {line}."

@@ -107,7 +107,7 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
     values = {row.name: _option(row, form) for row in OPTIONS}
     options = {name: value for name, value in values.items() if value is not None}
     if method != before.method:  # what both have is kept: k, the cap
-        options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l")}
+        options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l") and n in defaults}
     utility = form.get("utility", before.utility)
     if utility not in UTILITIES:
         raise ParameterError("there is no such meaning of use")

@@ -71,26 +71,23 @@ def asset(name: str) -> tuple[bytes, str]:
     return resources.files(package).joinpath(inside).read_bytes(), kind
 
 
+_OF_STATE = ("job", "free", "version", "turn", "notice", "choices", "ready", "sensitive")
+"""What every page says of the state."""
+
+
 def page(state: StudioState, step: str) -> str:
     """Return one step as HTML."""
     results = state.results
     context: dict[str, Any] = {
+        **{name: getattr(state, name) for name in _OF_STATE},
         "step": step,
-        "steps": [(name, i + 1, TITLES[name], _progress(state, name)) for i, name in enumerate(STEPS)],
+        "steps": [(n, i, TITLES[n], text) for i, (n, text) in enumerate(_progress(state).items(), 1)],
         "after": STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)],
         "before": STEPS[max(STEPS.index(step) - 1, 0)],
         "titles": TITLES,
-        "job": state.job,
-        "free": state.free,
-        "version": state.version,
-        "turn": state.turn,
         "undo": len(state.past),
-        "notice": state.notice,
         "failed": results.get("failed", {}).get(step),
-        "choices": state.choices,
         "open": results.get("open"),
-        "ready": state.ready,
-        "sensitive": state.sensitive,
         "script": results.get("script"),
         "cautions": results.get("cautions", []),
         **_OF_STEP[step](state),
@@ -100,26 +97,24 @@ def page(state: StudioState, step: str) -> str:
 
 def refusal(title: str, text: str) -> str:
     """Return a page that says why something was not done."""
-    html: str = environment().get_template("refused.html").render(title=title, text=text)
-    return html
+    return str(environment().get_template("refused.html").render(title=title, text=text))
 
 
-def _progress(state: StudioState, step: str) -> str:
-    """Return the text below the name of a step."""
+def _progress(state: StudioState) -> dict[str, str]:
+    """Return the text below the name of each step."""
     results = state.results
     opened, today = results.get("open"), results.get("today")
-    if step == "table":
-        return f"{opened['rows']:,} records" if opened else "choose one"
-    if step == "risk":
-        return f"{percent(today['classes']['unique_share'], 0)} unique" if today else "not measured"
-    if step == "protect":
-        return state.choices.method
-    if step == "compare":
-        return "before, after" if results.get("measure") else "not made"
-    return "written" if "write" in results else "check, write"
+    return {
+        "table": f"{opened['rows']:,} records" if opened else "choose one",
+        "risk": f"{percent(today['classes']['unique_share'], 0)} unique" if today else "not measured",
+        "protect": state.choices.method,
+        "compare": "before, after" if results.get("measure") else "not made",
+        "release": "written" if "write" in results else "check, write",
+    }
 
 
 def _table(state: StudioState) -> dict[str, Any]:
+    """Return the data of the first step: the roles, and files that lie in the folder of the studio."""
     opened = state.results.get("open")
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
     names = [] if opened is None else [c["column"] for c in opened["columns"]]
@@ -137,6 +132,7 @@ def _table(state: StudioState) -> dict[str, Any]:
 
 
 def _risk(state: StudioState) -> dict[str, Any]:
+    """Return the data of the second step: who can be found, what can be inferred, what would help."""
     today = state.results.get("today")
     drawing, sizes, most = "", "", None
     if today and today["attacks"]:
@@ -171,6 +167,7 @@ def _between(one: Mapping[str, Any]) -> str:
 
 
 def _protect(state: StudioState) -> dict[str, Any]:
+    """Return the data of the third step: the options of the method, and the settings that were tried."""
     results, chosen = state.results, state.choices
     methods = results.get("methods")
     if methods is None or "open" not in results:
@@ -252,7 +249,7 @@ def _judged(result: Mapping[str, Any] | None) -> Any:
         return None
     source = f"{result['source']}, {result['date']}. {result['note']}".rstrip()
     rows = list(criterion_rows(result))
-    return {"heads": STANDARD_HEADS, "told": standard_verdict(result), "rows": rows, "source": source}
+    return {"heads": STANDARD_HEADS, "says": standard_verdict(result), "rows": rows, "source": source}
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
@@ -262,6 +259,7 @@ def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, boo
 
 
 def _compare(state: StudioState) -> dict[str, Any]:
+    """Return the data of the fourth step: the release beside the original."""
     measured = state.results.get("measure")
     return {
         "made": measured,
@@ -272,8 +270,10 @@ def _compare(state: StudioState) -> dict[str, Any]:
 
 
 def _release(state: StudioState) -> dict[str, Any]:
+    """Return the data of the fifth step: the files that were written, and for whom each is."""
     written = state.results.get("write")
-    files = [] if written is None else [(n, _about(n), n.startswith(PUBLIC)) for n in written["files"]]
+    names = [] if written is None else written["files"]
+    files = [(n, _FILES.get(n.split(".")[0], "made by the method"), n.startswith(PUBLIC)) for n in names]
     return {
         "written": written,
         "files": files,
@@ -282,21 +282,16 @@ def _release(state: StudioState) -> dict[str, Any]:
     }
 
 
-def _about(name: str) -> str:
-    """Return what a file of a release is for."""
-    for begin, words in (
-        ("release.", "the protected table"),
-        ("sensitive.", "its second table"),
-        ("RECIPIENT", "what its reader must know"),
-        ("plan", "how it was made; private: it holds thresholds from the data"),
-        ("audit", "the figures; private: for the auditor"),
-        ("report", "the report; private: for you and the auditor"),
-        ("evidence", "what an output checker needs; private: for the auditor"),
-    ):
-        if name.startswith(begin):
-            return words
-    return "made by the method"
-
+_FILES = {
+    "release": "the protected table",
+    "sensitive": "its second table",
+    "RECIPIENT": "what its reader must know",
+    "plan": "how it was made; private: it holds thresholds from the data",
+    "audit": "the figures; private: for the auditor",
+    "report": "the report; private: for you and the auditor",
+    "evidence": "what an output checker needs; private: for the auditor",
+}
+"""The files of a release, by their names without an ending; a method may add others."""
 
 _OF_STEP = {
     "table": _table,

@@ -54,9 +54,14 @@ def application(state: StudioState, port: int, leave: Callable[[], None] = lambd
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     _reading(app, state)
-    _choosing(app, state)
-    _working(app, state, leave)
+    _posting(app, state)
     _files(app, state)
+
+    @app.post("/quit")
+    async def finish() -> Response:
+        leave()
+        return _html(pages.refusal("The studio has ended", "You can close this window."))
+
     app.add_exception_handler(Exception, _unexpected)
     return Guard(app, port)
 
@@ -116,6 +121,8 @@ async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable
 
 
 def _reading(app: FastAPI, state: StudioState) -> None:
+    """Answer with the pages, and with what these load."""
+
     @app.get("/")
     async def root() -> Response:
         return _to("table")
@@ -179,27 +186,40 @@ def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
     return changed
 
 
-async def _current_form(request: Request, state: StudioState) -> dict[str, str] | None:
-    """Return the form of a page; None where the choices that it shows were changed since."""
-    form = await _form(request)
-    return None if _is_stale(state, form.get("turn"), request.headers.get("x-tab", "")) else form
+def _posting(app: FastAPI, state: StudioState) -> None:
+    """Take what the forms of the pages post."""
 
+    def on(
+        path: str,
+        step: str,
+        act: Callable[[dict[str, str]], Choices | None],
+        *,
+        is_checked: bool = True,
+        waits: bool = False,
+    ) -> None:
+        """Do what a form requests, or take the choices that it makes, and show a step.
 
-def _choosing(app: FastAPI, state: StudioState) -> None:
-    def on(path: str, step: str, choose: Callable[[dict[str, str]], Choices]) -> None:
-        """Take choices that a form makes of the state that its page showed, and show a step."""
+        A form that is checked counts only if its page showed the choices as they stand; one that
+        waits gives a short piece of work the time to end.
+        """
 
         @app.post(path)
-        async def change(request: Request) -> Response:
-            form = await _current_form(request, state)
-            if form is None:
-                return _to(step)
-            state.tab = request.headers.get("x-tab", "")
+        async def answer(request: Request) -> Response:
+            form, tab = await _form(request), request.headers.get("x-tab", "")
+            target = _to(form.get("to") or step)
+            if is_checked and _is_stale(state, form.get("turn"), tab):
+                return target
+            if is_checked and not waits:
+                state.tab = tab
             try:
-                state.choose(choose(form))
+                choices = act(form)
+                if choices is not None:
+                    state.choose(choices)
             except HedgerowError as error:
                 state.notice = in_sentences(error.message, error.hint)
-            return _to(form.get("to") or step)
+            if waits:
+                await _settle(state)
+            return target
 
     def settings(form: dict[str, str]) -> Choices:
         before, methods = state.choices, state.results.get("methods") or {}
@@ -212,44 +232,16 @@ def _choosing(app: FastAPI, state: StudioState) -> None:
                 state.notice = f"k was raised to {k}: {title} requires it."
         return choices
 
-    def take(form: dict[str, str]) -> Choices:
+    def take(form: dict[str, str]) -> Choices | None:
         points = (state.results.get("frontier") or {"points": []})["points"]
         at = form.get("point", "")
         if not at.isdecimal() or int(at) >= len(points):
-            return state.choices
+            return None
         point, choices = points[int(at)], state.choices
         titles = {m["title"]: name for name, m in state.results["methods"].items()}
         if point["method"] != state.title and point["method"] in titles:
             choices = replace(choices, method=titles[point["method"]], options={})
         return forms.take(point["parameters"], choices)
-
-    on("/roles", "table", lambda form: forms.roles(form, state.choices))
-    on("/settings", "protect", settings)
-    on("/key", "protect", lambda form: forms.secret(form, state.choices))
-    on("/hierarchies", "protect", lambda form: forms.hierarchies(form, state.choices, state.folder))
-    on("/take", "protect", take)
-    on("/leave-out", "risk", lambda form: forms.leave_out(form.get("column", ""), state.choices))
-
-    @app.post("/undo")
-    async def undo(request: Request) -> Response:
-        form, tab = await _form(request), request.headers.get("x-tab", "")
-        if not _is_stale(state, form.get("turn"), tab):
-            state.tab = tab
-            state.undo()
-        return _to(form.get("to") or "table")
-
-
-def _working(app: FastAPI, state: StudioState, leave: Callable[[], None]) -> None:
-    def on(path: str, step: str, act: Callable[[dict[str, str]], None]) -> None:
-        """Do what a page requests for the choices that it showed, and show a step."""
-
-        @app.post(path)
-        async def answer(request: Request) -> Response:
-            form = await _current_form(request, state)
-            if form is not None:
-                act(form)
-                await _settle(state)
-            return _to(step)
 
     def look_up(form: dict[str, str]) -> None:
         columns = (state.results.get("measure") or {}).get("known", [])
@@ -270,44 +262,34 @@ def _working(app: FastAPI, state: StudioState, leave: Callable[[], None]) -> Non
         else:
             state.notice = "Say which folder the release goes to."
 
-    on("/attack", "compare", lambda form: state.attack())
-    on("/lookup", "compare", look_up)
-    on("/missing", "table", read_again)
-    on("/write", "release", write)
-
-    @app.post("/stop")
-    async def stop(request: Request) -> Response:
-        form = await _form(request)
-        state.stop()
-        await _settle(state)
-        return _to(form.get("to") or "table")
-
-    @app.post("/again")
-    async def again(request: Request) -> Response:
-        step = (await _form(request)).get("to", "table")
-        state.again(step)
-        return _to(step)
-
-    @app.post("/quit")
-    async def finish() -> Response:
-        leave()
-        return _html(pages.refusal("The studio has ended", "You can close this window."))
-
-
-def _files(app: FastAPI, state: StudioState) -> None:
-    @app.post("/open")
-    async def open_table(request: Request) -> Response:
-        path = (await _form(request)).get("path", "").strip()
+    def open_table(form: dict[str, str]) -> None:
+        path = form.get("path", "").strip()
         if path:
             state.open(str(forms.path(path)))
         else:
             state.notice = "Say which file: its path on this machine."
-        return _to("table")
 
-    @app.post("/demo")
-    async def demo() -> Response:
-        state.open(str(state.folder / "people.csv"), demo=True)
-        return _to("table")
+    on("/roles", "table", lambda form: forms.roles(form, state.choices))
+    on("/settings", "protect", settings)
+    on("/key", "protect", lambda form: forms.secret(form, state.choices))
+    on("/hierarchies", "protect", lambda form: forms.hierarchies(form, state.choices, state.folder))
+    on("/take", "protect", take)
+    on("/leave-out", "risk", lambda form: forms.leave_out(form.get("column", ""), state.choices))
+    on("/undo", "table", lambda form: state.undo())
+    on("/attack", "compare", lambda form: state.attack(), waits=True)
+    on("/lookup", "compare", look_up, waits=True)
+    on("/missing", "table", read_again, waits=True)
+    on("/write", "release", write, waits=True)
+    # these are about the table as a whole, or about work: no choice of another window is lost by them
+    on("/stop", "table", lambda form: state.stop(), is_checked=False, waits=True)
+    on("/again", "table", lambda form: state.again(form.get("to", "table")), is_checked=False)
+    on("/open", "table", open_table, is_checked=False)
+    demo = str(state.folder / "people.csv")
+    on("/demo", "table", lambda form: state.open(demo, demo=True), is_checked=False)
+
+
+def _files(app: FastAPI, state: StudioState) -> None:
+    """Take uploads, and hand out the files of the verified release."""
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:

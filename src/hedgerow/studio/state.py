@@ -118,14 +118,13 @@ class StudioState:
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
-            methods = {n: v for n, v in self.results.items() if n == "methods"}
-            self.path, self.results, self.refused = path, methods, None
+            self.path, self.refused = path, None
+            self.results = {n: v for n, v in self.results.items() if n == "methods"}
             self.missing, self.encoding = list(missing), encoding
             self.choices, self.notice = Choices(), None
             self.past.clear()
             self._changed()
-            name, more = ("demo", {"people": PEOPLE}) if demo else ("open", {})
-            self._next = name, more, "table"
+            self._next = ("demo", {"people": PEOPLE}, "table") if demo else ("open", {}, "table")
             self.need("table")
 
     def choose(self, choices: Choices) -> None:
@@ -146,14 +145,13 @@ class StudioState:
     def _replace(self, choices: Choices) -> None:
         before, self.choices = self.choices, choices
         self._forget_next()
-        same = {"today": choices.table == before.table, "frontier": choices.picture == before.picture}
         job = self.job
-        if job is not None and not same.get(job.name, job.name == "hello"):
+        if job is not None and not self._holds_for(before, job.name):
             self.work.stop()
         elif job is not None and job.name == "frontier" and self.setting not in self._tried():
             self._stop_trial()  # the chosen setting comes first
         for name in _OF_CHOICES:
-            if not same.get(name):
+            if not self._holds_for(before, name):
                 self.results.pop(name, None)
         self._changed()
 
@@ -260,9 +258,7 @@ class StudioState:
     @property
     def setting(self) -> tuple[int | None, Any]:
         """The chosen k and cap; nothing where the method has none."""
-        defaults = self.results["methods"][self.choices.method]["defaults"]
-        has_cap = "max_disclosure" in defaults
-        return self._options.get("k"), self._options["max_disclosure"] if has_cap else _NO_CAP
+        return self._options.get("k"), self._options.get("max_disclosure", _NO_CAP)
 
     @property
     def title(self) -> str:
@@ -336,11 +332,12 @@ class StudioState:
         """End the worker."""
         self.work.close()
 
-    def _begin(self, name: str, more: Mapping[str, Any], step: str = "table") -> Job:
+    def _begin(self, name: str, more: Mapping[str, Any], step: str) -> None:
         reading = {"path": self.path, "missing": self.missing, "encoding": self.encoding}
+        # the answer may come when the steward has gone on, so what it is about is remembered
         self._requested = self.turn, step, self.choices, self.path, more
         self.version += 1
-        return self.work.ask(name, _TITLES[name], {**reading, **vars(self.choices), **more})
+        self.work.ask(name, _TITLES[name], {**reading, **vars(self.choices), **more})
 
     def _finished(self, job: Job) -> None:
         with self._lock:
@@ -348,7 +345,7 @@ class StudioState:
             if job is not self.work.job or (job is self._stopped_for and job.error is not None):
                 return
             self.version += 1
-            if turn != self.turn and not (path == self.path and self._is_valid(job.name, choices)):
+            if turn != self.turn and not (path == self.path and self._holds_for(choices, job.name)):
                 return  # the steward has gone on
             if job.error is None:
                 assert job.result is not None
@@ -358,8 +355,8 @@ class StudioState:
             if job.name in ("open", "demo"):
                 self.path, self.refused = None, self.path
 
-    def _is_valid(self, name: str, choices: Choices) -> bool:
-        """Return whether the result of a job for earlier choices is still true."""
+    def _holds_for(self, choices: Choices, name: str) -> bool:
+        """Return whether the result that a job has for other choices holds for the present ones."""
         if name == "today":
             return choices.table == self.choices.table
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)

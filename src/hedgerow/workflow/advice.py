@@ -18,6 +18,8 @@ TAKES = 0.05
 """The least part of the disclosure that a change takes off to be named."""
 LITTLE = 0.05
 """No column is worth leaving out of groups that explain less than this: its shares are noise."""
+PARTS = {0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
+"""Shares that people say in a word."""
 STEP, LOSS = 0.05, 0.03
 """A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
@@ -118,26 +120,34 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
 
 def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     """Yield the column whose removal takes most off, and the number whose coarsening does."""
-    columns, sensitive = shares["columns"], listed(shares["sensitive"])
+    columns, today = shares["columns"], percent(shares["explained"], 0)
+
+    def effect(share: float, explained: float) -> str:
+        return (
+            f"groups would reveal {_part(share)} less about {listed(shares['sensitive'])} "
+            f"({percent(max(explained, 0.0), 0)} instead of {today})."
+        )
+
     top = columns[0]
     name = top["column"]
-    explained = max(top["explained"], 0.0)
-    yield Advice(
-        f"Leave {name} out: it carries {percent(top['share'], 0)} of the disclosure",
-        f"The groups of this release explain {percent(shares['explained'], 0)} of {sensitive}, and "
-        f"{percent(explained, 0)} where it is made without {name}.",
-        leave_out=name,
-    )
+    why = f"Without {name}, {effect(top['share'], top['explained'])}"
+    yield Advice(f"Leave {name} out", why, leave_out=name)
     coarse = [each for each in columns if (each["coarse_share"] or 0.0) >= TAKES]
     if coarse:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
-        first, last, step = best["grid"]
+        name, (first, last, step) = best["column"], best["grid"]
         yield Advice(
-            f"Coarsen {best['column']}: steps of {step:g} take {percent(best['coarse_share'], 0)} off",
-            f"Cut at public points from {first:g} to {last:g} alone, {best['column']} leaves groups "
-            f"that explain {percent(max(best['coarse_explained'], 0.0), 0)} of {sensitive}.",
-            grid=(best["column"], best["grid"]),
+            f"Coarsen {name} to steps of {step:g}",
+            f"Cut at public points from {first:g} to {last:g} alone, "
+            + effect(best["coarse_share"], best["coarse_explained"]),
+            grid=(name, best["grid"]),
         )
+
+
+def _part(share: float) -> str:
+    """Return a share in words where it is near a part that people say."""
+    near = min(PARTS, key=lambda part: abs(part - share))
+    return PARTS[near] if abs(near - share) <= 0.02 else percent(share, 0)
 
 
 def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iterator[Advice]:

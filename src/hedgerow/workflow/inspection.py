@@ -104,8 +104,8 @@ class Inspection:
         if codes:
             key = json.dumps(codes[0], ensure_ascii=False)
             yield (
-                f"Few whole numbers, taken for codes by the attacks: {', '.join(codes)}. A number "
-                f'that counts something is declared: kinds = {{ {key} = "numeric" }} in the schema.'
+                f"Attacks treat these as codes, because they are few whole numbers: {', '.join(codes)}. If "
+                f'one counts something, say so in the schema: kinds = {{ {key} = "numeric" }}.'
             )
 
 
@@ -163,11 +163,11 @@ def _warnings(
 ) -> Iterator[str]:
     rows = table.n_rows
     for words, chosen in (
-        ("hold no value at all", [c for c in columns if not c.n_distinct]),
-        ("hold one value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
+        ("without any value", [c for c in columns if not c.n_distinct]),
+        ("with a single value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
     ):
         if chosen:
-            yield f"{words}, so they can be left out: {', '.join(c.name for c in chosen)}"
+            yield f"columns {words} can be left out: {', '.join(c.name for c in chosen)}"
     yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
         yield (
