@@ -36,7 +36,7 @@ def made():
 def page_of(audit, release=None, **more):
     if release is not None:
         more |= {"plan": release.plan, "checks": release.checks}
-    return render(audit.to_dict(), shown=audit.shown, **more)
+    return render(audit.to_dict(), examples=audit.shown, **more)
 
 
 def covered(column, cell, code):

@@ -90,7 +90,7 @@ def test_long_released_cells_may_break_where_values_are_joined():
     schema = hr.Schema(quasi=["age", "job"], sensitive=["ill"])
     release = hr.protect(people, schema, hr.Mondrian(k=50))
     audit = hr.audit(people, release, **QUICK)
-    assert "+<wbr>" in render(audit.to_dict(), shown=audit.shown, plan=release.plan)
+    assert "+<wbr>" in render(audit.to_dict(), examples=audit.shown, plan=release.plan)
 
 
 def test_inferred_figures_name_their_column():

@@ -504,7 +504,7 @@ class Audit:
             drawings=drawings,
             cautions=cautions,
             name=name,
-            shown=self.shown,
+            examples=self.shown,
             k=k,
             max_disclosure=max_disclosure,
         )

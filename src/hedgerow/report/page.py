@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 AUDIENCES = ("steward", "recipient")
-PICTURES = ("columns", "attack_picture", "influence", "tree", "sizes", "scatters")
-"""What is drawn for the steward alone."""
 
 
 def render(
@@ -36,7 +34,7 @@ def render(
     drawings: Mapping[str, str] | None = None,
     cautions: Sequence[str] = (),
     name: str = "",
-    shown: Any = None,
+    examples: Any = None,
     k: int | None = None,
     max_disclosure: float | None = None,
 ) -> str:
@@ -60,7 +58,7 @@ def render(
         What the release warns of; for the steward alone.
     name : str, optional
         The file that was measured.
-    shown : Shown, optional
+    examples : Shown, optional
         Records for the steward's eyes (`Audit.shown`): five before and after, and a form that says
         how many records fit a description. The form is the page's only script, which the
         page allows by its hash.
@@ -91,8 +89,8 @@ def render(
         cautions=[line for line in cautions if steward and line not in loud],
         verdict=verdict(audit, plan, checks, loud, k=k, max_disclosure=max_disclosure),
         drawings=[pictures.Picture(svg, file) for file, svg in (drawings or {}).items()],
-        **(_pictures(audit, plan) if steward else dict.fromkeys(PICTURES)),
-        **_people(shown if steward else None),
+        cap_of=partial(cap_of, plan.promises if plan else ()),
+        **_people(examples if steward else None),
     )
     return stacked(page)
 
@@ -102,17 +100,17 @@ def _environment() -> Environment:
     """Return the page's templates, compiled once for all reports of a process."""
     environment = templates()
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
-    environment.globals |= {"figures": figures, "text": text}
+    environment.globals |= {"figures": figures, "text": text, "pictures": pictures}
     return environment
 
 
-def _people(shown: Any) -> dict[str, Any]:
-    """Return the records shown, and the script that looks people up with the hash that allows it."""
-    if shown is None or shown.people is None:
-        return {"shown": shown, "lookup": ""}
+def _people(examples: Any) -> dict[str, Any]:
+    """Return the records to show, and the script that looks people up with the hash that allows it."""
+    if examples is None or examples.people is None:
+        return {"examples": examples, "lookup": ""}
     script = resources.files(__package__).joinpath("lookup.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return {"shown": shown, "lookup": script, "lookup_hash": f"sha256-{digest}"}
+    return {"examples": examples, "lookup": script, "lookup_hash": f"sha256-{digest}"}
 
 
 def _about(
@@ -129,28 +127,6 @@ def _about(
     parts += ["checked on the written file"] if checks else []
     parts += ["private: for the steward and the auditor"] if steward else []
     return " · ".join(parts) + "."
-
-
-def _pictures(audit: Mapping[str, Any], plan: Plan | None) -> dict[str, Any]:
-    """Return the steward's pictures by their place on the page; None where there is nothing to draw."""
-    attacks, influence = audit["attacks"], audit["risk"]["influence"]
-    grouped = audit["table"]["yardstick"] == "classes"
-    return {
-        "columns": {
-            name: pictures.before_after(name, shape)
-            for name, shape in audit["pictures"]["histograms"].items()
-            if shape["labels"]
-        },
-        "attack_picture": pictures.attack_bars(attacks) if attacks else None,
-        "influence": pictures.influence_bars(influence) if influence else None,
-        "tree": pictures.tree_picture(plan.recoding) if plan is not None else None,
-        "sizes": pictures.class_sizes(audit["risk"]) if grouped else None,
-        "scatters": {
-            name: pictures.disclosure_scatter(name, points, cap_of(plan.promises if plan else (), name))
-            for name, points in audit["pictures"]["scatters"].items()
-            if grouped
-        },
-    }
 
 
 def answers(

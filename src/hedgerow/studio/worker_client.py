@@ -121,18 +121,16 @@ class WorkerClient:
             except ValueError:  # killed in the middle of a line
                 break
             job = self.job
-            if job is not None and message["id"] == job.number:
-                self._take(job, message)
+            if job is None or message["id"] != job.number:
+                continue
+            if "step" in message:
+                job.step, job.share = message["step"], message["share"]
+            else:
+                job.result, job.error = message.get("result"), message.get("error")
+                self._end(job)
         code, job = process.wait(), self.job
         if job is not None and not job.done.is_set() and process is self._process:
             job.error = _ended(code, job.stopped)
-            self._end(job)
-
-    def _take(self, job: Job, message: Mapping[str, Any]) -> None:
-        if "step" in message:
-            job.step, job.share = message["step"], message["share"]
-        else:
-            job.result, job.error = message.get("result"), message.get("error")
             self._end(job)
 
     def _end(self, job: Job) -> None:
