@@ -83,6 +83,7 @@ for command in (
     start.studio,
 ):
     name = command.__name__.replace("_", "-")
+    # score belongs to the masking methods, which have a page of their own
     app.command(name=name, cls=Panelled, hidden=name == "score")(command)
 
 # click's UsageError, wherever typer keeps its click
@@ -140,6 +141,7 @@ def _run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):  # typer itself may turn them into the exit code
         return INTERRUPTED
     except BrokenPipeError:
+        # else Python complains when it flushes what nobody reads
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except Exception as error:
@@ -149,6 +151,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 def _complain_of(error: Exception) -> None:
     """Print an error that is not Hedgerow's own: its message may quote a person's value."""
+    # a traceback shows lines of code, and messages that may quote a value: only on demand
     if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
         traceback.print_exc()
     if isinstance(error, MemoryError) or no_memory(error):

@@ -35,6 +35,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
         raise ParameterError("no --out given", hint="name the file to write: --out recoded.csv")
     to_stream, key_file = is_stream(options), options.get("key_file")
     force, inputs = bool(options.get("force")), (plan, source, options.config, key_file)
+    # places are checked before a table of gigabytes is read
     if options.get("parts"):
         heavy.check_target(Path(options["out"]), force, heavy.PARTS_MARKS, inputs)
     elif not to_stream:
@@ -80,6 +81,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
             }
         )
         return
+    # standard output holds the table and nothing else
     report = note if to_stream else say
     report(
         f"{applied.n_rows:,} records recoded; {applied.outside:,} cells fall outside the "

@@ -52,6 +52,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         ("evidence", EVIDENCE_FILE, (".json",)),
         ("per_person", None, SUFFIXES),
     )
+    # before the audit, which may take minutes
     targets = [
         new_file(options[name], mark=mark, inputs=(*inputs, *also), endings=endings)
         for name, mark, endings in outputs
@@ -91,6 +92,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
         result.save(options["save"])
     if options.get("evidence"):
         file = Path(released)
+        # evidence about a folder names the hash of the table in it
         if file.is_dir():
             file = next((p for p in sorted(file.iterdir()) if p.stem == "release"), file)
         files = {"released": file, "original": None if original is None else Path(original)}

@@ -91,6 +91,7 @@ _PARSERS = {int: _parser(int, "a whole number"), float: _parser(float, "a number
 
 def parameter(option: Option) -> inspect.Parameter:
     """Return the option as a parameter of typer; its default is None, for an option not set."""
+    # None tells an option that was not set from one that was set to its default
     kind: Any = list[str] if option.type is list else option.type
     show = typer.Option(
         *option.flags,
@@ -182,6 +183,7 @@ class Panelled(TyperCommand):
                 # --help is an option of click's, which knows no headings
                 name = getattr(each, "rich_help_panel", None) or "Options"
                 panels.setdefault(name, []).append(record)
+        # what belongs to no heading comes last
         panels["Options"] = panels.pop("Options")
         page = ctx.meta.get("page", "help")
         for name, records in panels.items():
@@ -225,6 +227,7 @@ def command(
             return function(**paths, options=merged(flags, config, by_name))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        # typer reads both
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         return run
 
@@ -257,6 +260,7 @@ def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ParameterError(f"the config {path} is not valid TOML: {error}") from None
+    # a thousand brackets are valid TOML, and deeper than the reader goes
     except RecursionError:
         raise ParameterError(f"the config {path} is nested too deeply") from None
     values, faults = {}, []

@@ -38,6 +38,7 @@ def _broken(text: str, stream: TextIO) -> str:
         return text
     width = shutil.get_terminal_size().columns
     return "\n".join(
+        # two spaces are between the columns of a table, which would fall apart
         wrapped(line, width) if len(line) > width and "  " not in line else line
         for line in text.split("\n")
     )
@@ -90,6 +91,7 @@ def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
 
 FIRST, EVERY = 10.0, 30.0
 """Seconds until the first line about one piece of work, and between the lines after it."""
+# seconds: kernels that were compiled before are loaded within a moment, which nobody needs to know
 _PATIENCE, _TICK = 1.0, 0.25
 COMPILING = "compiling the fast parts, once on this machine; it takes some ten seconds"
 
@@ -169,6 +171,7 @@ class _Lines:
         self.began = time.monotonic()
         self.compiled: float | None = None
         self.stopped = threading.Event()
+        # a thread, for what is being done may say nothing for minutes
         self.thread = threading.Thread(target=self._print_lines, daemon=True)
 
     def __enter__(self) -> _Lines:
@@ -180,6 +183,7 @@ class _Lines:
     def __exit__(self, *fault: object) -> None:
         self.stopped.set()
         self.thread.join()
+        # what failed is not done
         if _loudness == VERBOSE and not any(fault):
             to_stderr(f"{self._seconds():7.1f} s  done: {self.text}")
 

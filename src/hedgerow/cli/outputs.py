@@ -56,6 +56,7 @@ def new_file(
         raise OutputError(
             f"{target} is an input, so it is not replaced", hint="choose another name"
         )
+    # a report or a picture that we wrote may be written anew; a file that only has its name may not
     if target.is_file() and mark is not None:
         with target.open("rb") as file:
             if mark not in file.read(_HEAD):
@@ -125,9 +126,11 @@ def received(source: Any) -> Any:
     if _received:
         raise InputError("standard input is one table", hint="name a file for the other")
     _received.append(_until_forgotten.enter_context(temporary_folder()))
+    # as long as the longest mark of a format
     start = sys.stdin.buffer.read(8)
     suffix = next((s for magic, s in _MAGIC if start.startswith(magic)), ".csv")
     path = _received[0] / f"standard-input{suffix}"
+    # x: never through a link that somebody laid there
     with open(path, "xb") as file:
         file.write(start)
         shutil.copyfileobj(sys.stdin.buffer, file, 1 << 20)
@@ -159,6 +162,7 @@ def sent(out: str | Path, suffix: str) -> Iterator[Path]:
 
 def send(path: Path) -> None:
     """Copy a file to standard output."""
+    # what was printed as text comes before the bytes
     sys.stdout.flush()
     with open(path, "rb") as file:
         shutil.copyfileobj(file, sys.stdout.buffer, 1 << 20)

@@ -82,6 +82,7 @@ def protect(options: Options, source: str | None = None) -> None:
     if measured:
         _measure(session, measured, options, profile)
     with ExitStack() as stack:
+        # a stream is verified like a folder: written, read back, then sent
         if to_stream:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
         with working("writing and verifying") as progress:
@@ -148,6 +149,7 @@ def _with_keys(options: Options) -> tuple[Any, str | None]:
     """Return the method with its key, and the key file of the pseudonyms."""
     method = methods.make(options.get("method", "mart"), options.pick(methods.OPTIONS))
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
+    # one key file serves the draws of the method and the pseudonyms
     if key and method.draws:
         method.set_params(key=key)
     elif key and not pseudonyms:

@@ -48,6 +48,7 @@ def demo(options: Options) -> None:
         raise OutputError(
             f"cannot make the folder {folder}: {error.strerror}", hint="choose another by --out"
         ) from None
+    # an earlier demo is replaced, and nothing else
     heavy.check_target(target, True)
     new_file(source, mark=",".join(people.column_names).encode())
     note(
@@ -188,6 +189,7 @@ def studio(options: Options, source: str | None = None) -> None:
             hint="pip install 'hedgerow[studio]'",
         ) from None
     if source is not None and "://" not in source and "*" not in source and "::" not in source:
+        # not a pattern, a database or an address: those are for the reader
         if not Path(source).exists():
             raise InputError(f"there is no file {source}", hint="check the path")
         source = str(Path(source).resolve())

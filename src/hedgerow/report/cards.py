@@ -81,6 +81,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     else:
         card, notes = _unpaired(audit["attacks"], most), [*others(risk, 0)]
     missed = profile is not None and profile["state"] == "does not meet"
+    # a standard comes first: somebody chose it
     notes = [*standard_verdict(profile), *card.notes, *notes]
     tone = "bad" if broken or missed else "open"
     return [replace(card, tone=tone, notes=notes, facts=card.facts[:MOST_FACTS]), _use(audit, plan)]
@@ -127,6 +128,7 @@ def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     people, sensitive, prosecutor = (
         after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"],
     )  # fmt: skip
+    # where people have several records, k records may be one person
     smallest = people or after["classes"]["k"]
     one, many = ("record", "records") if people is None else ("person", "people")
     facts = [(f"{smallest:,}", f"{one if smallest == 1 else many} in the smallest group")]
@@ -203,6 +205,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         "About the tenth of the people whom learners know best, they take "
         f"{percent(inferred[hardest]['worst_tenth']['explained'], 0)} off the uncertainty about {hardest}."
     )
+    # learners before the scores of numbers, for only three figures have space
     facts = [*card.facts[:1], *_learned(risk, name), *card.facts[1:]]
     return replace(card, notes=[*card.notes, tenth], facts=facts)
 
@@ -211,6 +214,7 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
     """Return the card of a reader who reconstructs the counts of groups and guesses about their people."""
     column, cap = guess["columns"][name], None
     if plan is not None:
+        # a third has more digits than a reader compares
         cap = round(1 / plan.parameters["l"], 4)
     is_exact, right = column["means"] == "exact", percent(column["right"], 0)
     say = Markup(
@@ -302,6 +306,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     answer, tone = "Models learn next to nothing from the original, and from the release.", "good"
     if rows and could > FEW * len(rows):
         share = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
+        # by chance a model may learn more from the release than from the original
         share = min(share / could, 1.0)
         tone = "good" if share >= HALF else "open"
         say = "Models trained on it keep <b>{}</b> of what they would learn from the original."
@@ -319,6 +324,7 @@ def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
     """Return a learner: its name, what it reaches from the original and the release, and by no learning."""
     key = "accuracy" if "accuracy" in learner["release"] else "r2"
     name = {"gradient boosting": "boosting"}.get(learner["estimator"], learner["estimator"])
+    # R2 is measured from the mean already; accuracy starts at the likeliest value
     floor = learner["constant"][key] if key == "accuracy" else 0.0
     return f"{name}, {learner['target']}", learner["original"][key], learner["release"][key], floor
 

@@ -184,6 +184,7 @@ def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
     if column is None:
         return "not measured", "not measured"
     members, worst, strangers = (at(column, who, "explained") for who in ("members", "worst_tenth", "strangers"))
+    # nobody was left out, so what members add to strangers is unknown
     if strangers is None:
         return f"{figure(members)}, {figure(worst)}, not measured", "not measured"
     low, high = column["advantage"]["interval"]
@@ -330,6 +331,7 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
         )
         for row in learning
         for key in row["release"]
+        # of the true values that are 0, where a percentage error is undefined: no error itself
         if key != "zero_share"
     ]
 
@@ -375,6 +377,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     """Yield the criteria: what is asked, where, the threshold, the figure, what was found and on what ground."""
     for row in profile["criteria"]:
+        # more digits than elsewhere: it is compared with a threshold
         reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
         yield (
             row["asks"],

@@ -84,6 +84,7 @@ def render(
         about=_about(audit, plan, checks, steward),
         done=_done(plan, steward),
         recoding=recoding_in_words(plan.recoding) if is_listed else "",
+        # what is not promised would tell a reader where to look
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,
         cautions=[line for line in cautions if steward and line not in loud],
@@ -99,6 +100,7 @@ def render(
 def _environment() -> Environment:
     """Return the page's templates, compiled once for all reports of a process."""
     environment = templates()
+    # the same functions write a figure here and on the terminal
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
     environment.globals |= {"figures": figures, "text": text, "pictures": pictures}
     return environment
@@ -109,6 +111,7 @@ def _people(examples: Any) -> dict[str, Any]:
     if examples is None or examples.people is None:
         return {"examples": examples, "lookup": ""}
     script = resources.files(__package__).joinpath("lookup.js").read_text(encoding="utf-8")
+    # of the bytes between the tags: the page's policy runs this script and no other
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return {"examples": examples, "lookup": script, "lookup_hash": f"sha256-{digest}"}
 

@@ -85,7 +85,9 @@ def svg_text(figure: Figure) -> str:
     import matplotlib
 
     text = io.StringIO()
+    # else matplotlib writes the time and its version into the file
     metadata: Any = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    # text stays text: it can be searched, and files are smaller than with outlines
     with matplotlib.rc_context({"svg.hashsalt": "hedgerow", "svg.fonttype": "none"}):
         figure.savefig(text, format="svg", metadata=metadata)
     return text.getvalue()
@@ -127,6 +129,7 @@ def _ink(axes: Axes, colour: str) -> str:
     from matplotlib.colors import to_rgba
 
     red, green, blue, solid = to_rgba(axes.get_facecolor())
+    # how bright the eye sees red, green and blue, roughly
     dark = solid > 0.5 and 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
     return _ON_DARK.get(colour, colour) if dark else colour
 
@@ -165,6 +168,7 @@ def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
             shares = {r["from"]: r["records"] / total for r in rows}
             heights = [shares.get(lo, 0.0) for lo, _ in bins]
             axes.bar(np.arange(len(bins)) + shift, heights, 0.4, color=colour, label=label)
+    # more than eight names run into each other
     axes.set_xticks(range(len(bins)), names, rotation=30 if len(bins) > 8 else 0)
     axes.set_xlabel("records in the group")
     axes.set_ylabel("share of records")
@@ -199,6 +203,7 @@ def draw_disclosure(
         table = np.array(points["classes"], float).T
         n = int(table.sum())
         edges = points["disclosure_edges"]
+        # of groups in bins no more is known than the upper edge
         worst = float(max((edges[i + 1] for i in range(len(table)) if table[i].any()), default=0.0))
         counts = np.where(table > 0, table, np.nan)  # empty bins stay paper
         mesh = axes.pcolormesh(points["size_edges"], edges, counts, cmap="Blues", norm="log")
@@ -208,6 +213,7 @@ def draw_disclosure(
     low, high = axes.get_xlim()
     if high < 5 * low:  # few sizes, which are whole numbers
         axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    # marks at 0 and 1 are drawn whole
     axes.set_ylim(-0.02, 1.02)
     axes.set_xlabel("records in the group")
     axes.set_ylabel("disclosure")
@@ -231,6 +237,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
     """Draw a line per attack: its success with its interval, control, public guess and original."""
+    # attacks on a column are named by learner and column, others by what they try
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
     names = [
         f"{a['learner'] if a['target'] in about else a['attack']}: "
@@ -240,6 +247,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
         for a in attacks
     ]
     for i, attack in enumerate(attacks):
+        # from top to bottom, as the table below has them
         y = len(attacks) - 1 - i
         low, high = attack["interval"]
         band = {"color": _ink(axes, RELEASE), "linewidth": 5, "alpha": 0.35}
@@ -318,6 +326,7 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
     heights = np.append(shape["after"], shape["after"][-1:])  # the last step needs an end
     line = {"color": _ink(axes, RELEASE), "linewidth": 1.6, "label": "release"}
     axes.step(edges, heights, where="post", **line)
+    # more than five labels do not fit
     step = max(1, -(-len(labels) // 5))
     long = max((len(str(label)) for label in labels), default=0) > 8
     turn = {"rotation": 25, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
@@ -397,6 +406,7 @@ def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]
         else:
             x[i] = float(leaf)
             leaf += 1
+    # children come after their parent, so backwards both stand already
     for i in reversed(range(n)):
         if recoding.split[i] >= 0:
             x[i] = (x[i + 1] + x[recoding.right[i]]) / 2
@@ -413,6 +423,7 @@ def _test(recoding: Any, i: int) -> str:
 
 
 def _short(text: Any, length: int = 16) -> str:
+    # matplotlib reads what stands between two dollars as a formula
     text = str(text).replace("$", r"\$")
     return text if len(text) <= length else text[: length - 1] + "…"
 
@@ -559,6 +570,7 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
     for reason, settings in list(by_reason.items())[:_NOTES]:
         more = f" and {len(settings) - 1} more" if len(settings) > 1 else ""
         text = f"not possible: {settings[0]}{more}: {reason}"
+        # as many characters as seven inches hold at this size
         lines += textwrap.wrap(text, 118, max_lines=2, placeholder=" ...")
     more_reasons = len(by_reason) - _NOTES
     return [*lines, f"and for {more_reasons} further reasons"] if more_reasons > 0 else lines
@@ -567,6 +579,7 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
     """Draw labels at the points that nothing dominates, where they cover nothing else."""
     inch = axes.figure.dpi
+    # in points, so that a label has one size at every resolution
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points]) * 72 / inch
     frame, legend = (
         tuple(each.get_window_extent().extents * 72 / inch) for each in (axes, axes.get_legend())
@@ -606,6 +619,7 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
     import matplotlib
     from matplotlib import pyplot
 
+    # the edge keeps the reader's colour, which fits the reader's paper
     with matplotlib.rc_context({**_TEXT, "axes.edgecolor": matplotlib.rcParams["axes.edgecolor"]}):
         _, new_axes = pyplot.subplots(figsize=(width, height), layout="constrained")
         yield new_axes
@@ -677,6 +691,7 @@ def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
     scatters = audit.pictures["scatters"] if grouped else {}
     drawable = {"attacks": audit.attacks, "disclosure": scatters, "groups": grouped}
     names = [*(name for name, is_there in drawable.items() if is_there), *columns]
+    # the first is what decides most: attacks, where they were run
     what = what or next(iter(names), "attacks")
     if what not in names:
         raise InputError(

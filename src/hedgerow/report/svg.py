@@ -51,6 +51,7 @@ def shares_by_group(
         parts.append(_text(start + at * wide, base + 16, words, anchor))
     if cap is not None:
         x = start + cap * wide
+        # at the right edge the words stand on the other side of the line
         side, off = ("start", 5) if cap < 0.8 else ("end", -5)
         parts.append(f'<path d="M{x:.1f} 2V{base + 4}" class="cap"/>')
         parts.append(_text(x + off, 12, f"the cap, {percent(cap, None)}", side))
@@ -80,6 +81,7 @@ def bars(
     for name, before, after, mark in rows:
         parts.append(_text(0, y, name, "start"))
         top = y + 5
+        # -1: no mark, or one that lies beyond the picture
         line = wide * mark / most if mark is not None and 0 < mark <= most else -1.0
         for value, kind in ((before, "grey"), (after, "leaf2")):
             if value is None:
@@ -121,6 +123,7 @@ def parameters_in_short(parameters: Mapping[str, Any]) -> str:
     parts = []
     for name, value in parameters.items():
         text = f"{value:g}" if isinstance(value, float) else str(value)
+        # the shorter a label, the more of them find space
         text = text[1:] if text.startswith("0.") else text
         if name in UNNAMED:
             none = name == "max_disclosure" and (value is None or value >= 1)
@@ -167,6 +170,7 @@ def choices(
     bottom, top = _ends([p["disclosure"] for p in every])
 
     def place(point: Mapping[str, Any]) -> tuple[float, float]:
+        # the largest mark, of 9 pixels, stays off the axes
         x = _LEFT + 16 + (_RIGHT - _LEFT - 32) * (point["utility"] - low) / (high - low)
         y = _BASE - 12 - (_BASE - _TOP - 20) * (point["disclosure"] - bottom) / (top - bottom)
         return x, y
@@ -215,6 +219,7 @@ def choices(
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
+    # equal values would divide by nothing; they stand in the middle
     return (low, high) if high - low > 1e-3 else (low - 0.05, high + 0.05)
 
 

@@ -39,6 +39,7 @@ def _stacked(table: str) -> str:
     names = [re.sub(r"<[^>]+>", "", name).strip() for name in _HEADS.findall(head)]
     if len(names) < _LEAST or not begins:
         return table
+    # the rest of a heading is escaped already, being HTML
     names = [name.replace('"', "&quot;") for name in names]
 
     def row(match: re.Match[str]) -> str:

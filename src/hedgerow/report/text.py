@@ -158,6 +158,7 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
     """Say what a reader guesses who reconstructs the counts of a randomized release."""
     for name, column in (reconstructed["columns"] if reconstructed else {}).items():
         assert reconstructed is not None
+        # a number is guessed right within a tolerance, which is named
         exactly = "" if column["means"] == "exact" else f" {column['means']}"
         yield (
             f"A reader who reconstructs the counts of groups guesses {name!r}{exactly} right for "
@@ -212,6 +213,7 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     low, high = people["at_least"], people["at_most"]
     many = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     ends = [figure(end) for end in worst["interval"]]
+    # a figure that was counted has an interval without width
     sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
     yield (
         f"The worst refused part has {worst['people']:,} people and gives away {figure(worst['disclosure'])}"
@@ -257,6 +259,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     if named:
         means = ", ".join(f"{target} {words}" for target, words in named.items())
         yield f"Regression succeeds by naming {means}."
+    # of tables without pairs the control of linking is as of every other attack
     if any(attack["attack"] == "linking" for attack in attacks) and paired:
         yield (
             "Linking's control: people whose own record was withheld and who are linked all "

@@ -25,6 +25,7 @@ class Verdict(NamedTuple):
 
 def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
+    # only where values are altered: a grouping may leave a column as it is and still protect
     altered = plan is not None and plan.recoding.risk_model == "linkage"
     unchanged = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
     sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
@@ -116,6 +117,7 @@ def _promised(
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
     """Yield what a standard asks; figures that it compares with nothing are neither met nor not."""
     criteria = profile["criteria"] if profile else ()
+    # what a standard only asks to be measured is neither met nor missed
     judged = [row["state"] for row in criteria if row["state"] != "measured"]
     if profile and judged:
         met, unmeasured = judged.count("meets"), judged.count("not measured")
@@ -149,6 +151,7 @@ def _measured(
     if max_disclosure is not None:
         for name, column in release["sensitive"].items():
             worst = column["disclosure"]["worst"]
+            # as the guarantee itself compares: sums of doubles differ in their last bits
             meets = worst <= max_disclosure + SLACK
             yield Verdict(f"disclosure of {name}", f"at most {number(max_disclosure)}", figure(worst), meets)
 
@@ -225,6 +228,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
         reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
+        # what neither the plan promised nor every file must hold is the method's own
         if check["name"] not in FILE and check["name"] not in promised:
             yield _method_line(check), _holds(check)
 
@@ -254,6 +258,7 @@ def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
             continue
         if not check["holds"]:
             yield f"Does not hold: {sentence} ({check['detail'] or words(check['reached'])})", "broken"
+        # what a reader takes for granted is said only where it fails
         elif check["name"] != "types":
             if check["name"] == "rows" and check["required"] != check["reached"]:
                 sentence = check["detail"]

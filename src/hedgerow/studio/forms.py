@@ -148,6 +148,7 @@ def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str,
     k = choices.options.get("k", defaults.get("k"))
     if profile is None or not isinstance(k, int) or k >= profile.k:
         return choices
+    # who lowers k below a standard that stays chosen is told, and not overruled
     if choices.profile == before.profile and choices.method == before.method:
         raise ParameterError(
             f"{profile.title} takes groups of {profile.k} at least, and {k} was chosen",
@@ -178,6 +179,7 @@ def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choic
         elif text:
             file = _file(text, MOST_OF_HIERARCHY)
             check_hierarchy(file)
+            # the steward's own file may change while releases are made from it
             files[name] = str(shutil.copyfile(file, fresh(folder) / file.name))
     return replace(before, hierarchies=files)
 

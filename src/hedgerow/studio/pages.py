@@ -116,6 +116,7 @@ def _progress(state: StudioState) -> dict[str, str]:
 def _table(state: StudioState) -> dict[str, Any]:
     """Return the data of the first step: the roles, and files that lie in the folder of the studio."""
     opened = state.results.get("open")
+    # tables beside which the studio was started can be picked by name
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
     names = [] if opened is None else [c["column"] for c in opened["columns"]]
     return {
@@ -136,6 +137,7 @@ def _risk(state: StudioState) -> dict[str, Any]:
     today = state.results.get("today")
     drawing, sizes, most = "", "", None
     if today and today["attacks"]:
+        # what the table betrays beyond what holds for everybody
         most = max(today["attacks"], key=lambda a: (a["success"] - a["control"], a["target"]))
         rows = [(a["target"], a["control"], a["success"], a["public_best"]) for a in today["attacks"]]
         drawing = bars(

@@ -91,6 +91,7 @@ class Guard:
         if host not in self._hosts:
             return "The studio answers under 127.0.0.1 and localhost alone."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        # a plain visit has no Origin; whatever changes something has one
         if origin is None and method in READS:
             return None if site in ("none", "same-origin") else _OTHER
         return None if origin == f"http://{host}" and site in ("none", "same-origin") else _OTHER
@@ -101,6 +102,7 @@ class Guard:
         except CookieError:
             return False
         value = cookie.value if cookie is not None else ""
+        # in constant time: how long an answer takes tells nothing of the secret
         return hmac.compare_digest(value.encode(), self._pass.encode())
 
     async def _exchange(self, scope: Scope, send: Send) -> None:
@@ -154,6 +156,7 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
         return None
     if client is None:  # it was reset before it was accepted
         return -1
+    # the system's table has a line for each end; the client's has it as the local one
     ends = [_as_in_table(*client), _as_in_table("127.0.0.1", port)]
     for table in _CONNECTIONS:
         try:

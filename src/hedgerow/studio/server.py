@@ -102,6 +102,7 @@ async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable
     if len(os.fsencode(name)) > LONGEST or "\0" in name:
         raise _Refused("No file can have this name here: give it a short one.", 400)
     target, size = folder / name, 0
+    # until it is whole it has no name that anybody opens
     part = target.with_name(target.name + ".part")
     try:
         with open(part, "wb") as file:
@@ -110,6 +111,7 @@ async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable
                 if size > most:
                     text = f"More than {most // 1_000_000} MB: give the path of the file instead"
                     raise _Refused(f"{text}, then nothing is copied.", 413)
+                # a slow disk does not stop the pages
                 await asyncio.to_thread(file.write, block)
         part.replace(target)
     except OSError:
@@ -161,6 +163,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         if step not in STEPS:
             return _html(pages.refusal("No such page", "The studio has five steps."), 404)
         state.need(step)
+        # an estimate can stand in for the figure, so the page need not wait for it
         guessed = step == "protect" and "methods" in state.results and state.guess() is not None
         await _settle(state, GLANCE if guessed else AT_ONCE)
         state.need(step)
@@ -173,6 +176,7 @@ async def _form(request: Request) -> dict[str, str]:
     body = bytearray()
     async for part in request.stream():
         body += part
+        # read piece by piece: a form of gigabytes is not taken into memory
         if len(body) > forms.MOST:
             raise ValueError("a form that is too large")
     return forms.fields(bytes(body))

@@ -104,6 +104,7 @@ class StudioState:
         self.tab = ""
         self.notice: str | None = None
         self.work = WorkerClient(self._finished)
+        # a job may end, in its own thread, while a request looks at the state
         self._lock = threading.RLock()
         self._requested: Any = None
         self._stopped_for: Job | None = None
@@ -237,6 +238,7 @@ class StudioState:
     def _untried(self) -> tuple[int | None, list[Any]]:
         """Return k and caps to try next: the chosen setting, its k with every cap, then other k."""
         tried, (k, cap) = self._tried(), self.setting
+        # the chosen setting first, then its own line, then other k
         line = [_NO_CAP] if cap is _NO_CAP else list(dict.fromkeys([cap, *CAPS]))
         others = [] if k is None else [each for each in MORE if each != k]
         for each, caps in ((k, [cap]), (k, line), *((other, line) for other in others)):
@@ -285,6 +287,7 @@ class StudioState:
             params = each["parameters"].items()
             return each["method"] == self.title and all(options.get(n) == v for n, v in params)
 
+        # a point says only what was varied; the rest is as chosen
         at = next((i for i, p in enumerate(frontier["points"]) if is_chosen(p)), None)
         return at, next((f["reason"] for f in frontier["infeasible"] if is_chosen(f)), None)
 
@@ -394,6 +397,7 @@ def _joined(
     if before is None:
         return {**after, "base": {title: line}, "asked": tried}
     earlier_line = before["base"].get(title, line)
+    # a setting that was tried again replaces its earlier point
     new = {_identity(each) for each in (*after["points"], *after["infeasible"])}
     earlier = {
         part: [

@@ -109,6 +109,7 @@ class Worker:
             self._progress("reading the table", None)
             schema = Schema(missing=ask["missing"], encoding=ask.get("encoding", ""))
             session = self._session = Session(ask["path"], schema=schema)
+            # another table, or another way to read it: nothing that was chosen holds
             self._reading, self._choices, self._measures = reading, None, None
         return session
 
@@ -231,6 +232,7 @@ def _described(name: str) -> dict[str, Any]:
 def _script(session: Session) -> dict[str, str]:
     """Return the command and the code that repeat the choice, or why there are none."""
     texts = {}
+    # a choice that no command can say has a reason, which is shown in its place
     for name, write in (("command", session.command_line), ("python", session.python)):
         try:
             texts[name] = write()
@@ -283,6 +285,7 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    # progress comes from threads, and half a line is no message
     lock, current, stopped = threading.Lock(), [0], set[int]()
 
     def send(message: dict[str, Any]) -> None:

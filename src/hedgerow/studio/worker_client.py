@@ -103,9 +103,11 @@ class WorkerClient:
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
+                # -P: a module in the current folder is not imported in place of a library
                 [sys.executable, "-P", "-m", "hedgerow.studio.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                # a library's message may quote a person's value
                 stderr=None if os.environ.get("HEDGEROW_DEBUG") else subprocess.DEVNULL,
                 text=True,
                 encoding="utf-8",
@@ -166,6 +168,7 @@ def describe(error: BaseException) -> dict[str, Any]:
         return {"kind": kind, "message": error.message, "hint": error.hint}
     if no_memory(error):
         return OUT_OF_MEMORY
+    # where it failed says enough to report it, and holds no data
     at = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(at.filename)}, line {at.lineno}"
     return {

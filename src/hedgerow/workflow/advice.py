@@ -99,6 +99,7 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     rows: Sequence[Mapping[str, Any]] = today.get("influence") or []
     if len(rows) < 2:  # the only column that is known cannot be left out
         return
+    # equal ones by name: advice does not depend on the order of columns
     top = max(rows, key=lambda row: (row["original"]["tree"], row["column"]))
     name, shares = top["column"], top["original"]
     if shares["tree"] < CARRIES:
@@ -159,6 +160,7 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
             f"Under it learners explain {figure(u, 2)} of people left out, and "
             f"{figure(chosen['uncapped'], 2)} without it.",
         )
+    # a clear gain for next to no loss; what is better by a trace is no advice
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     if less:
         best = min(less, key=lambda p: (p["disclosure"], -p["utility"]))
@@ -260,6 +262,7 @@ def estimated(
             _interpolated([(c, line[c][axis]) for c in sorted(line)], limit)
             for line in map(lines.__getitem__, tried)
         )
+        # k acts by ratios: from 5 to 10 as much as from 10 to 20
         return _interpolated([(log(each), v) for each, v in zip(tried, at_cap, strict=True)], log(k))
 
     between = {*[t for t in tried if t <= k][-1:], *[t for t in tried if t >= k][:1]}

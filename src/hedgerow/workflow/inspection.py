@@ -136,6 +136,7 @@ def inspect(
     (('age',), ('income',))
     """
     reading = Schema(missing=missing, decimal=decimal, encoding=encoding)
+    # a table that was read keeps its own way of reading
     if reading != Schema() or not isinstance(table, Table):
         table = opened(table, tuple(ENGINES), "inspecting", schema=reading)
     columns = tuple(profile(table))

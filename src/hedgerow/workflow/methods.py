@@ -75,6 +75,7 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return parameters from options; the text of some stands for more than text."""
     params = dict(options)
     if "caps" in params:
+        # from the right, for a value may hold a colon
         pairs = [entry.rpartition(":") for entry in params["caps"]]
         try:
             params["caps"] = {name: float(cap) for name, _, cap in pairs}
@@ -116,6 +117,7 @@ def changed(method: Any) -> dict[str, Any]:
     return {
         name: value
         for name, value in method.get_params(deep=False).items()
+        # by their text: arrays and nan are not equal to themselves
         if name != "schema" and repr(value) != repr(defaults[name])
     }
 
@@ -132,6 +134,7 @@ def options_of(method: Any) -> dict[str, Any]:
     options = {n: _typed(v, _ROWS[n].type) for n, v in _unparsed(params).items() if n in _ROWS}
     lost = [n for n in params if n not in options or not _is_sayable(options[n], _ROWS[n].type)]
     if not lost:
+        # made again and compared: what text cannot carry shows itself
         again = changed(make(name_of(method), options))
         lost = [n for n in params if n not in again or _listed(again[n]) != _listed(params[n])]
     if lost:

@@ -88,6 +88,7 @@ def fits(value: Any, kind: type) -> bool:
         return isinstance(value, str) or (
             isinstance(value, list) and all(isinstance(v, str) for v in value)
         )
+    # True is an int in Python, and no number here
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)
     return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
@@ -109,6 +110,7 @@ def split(value: str | Sequence[str]) -> list[str]:
         return list(value)
     names: list[str] = []
     for text in [value] if isinstance(value, str) else value:
+        # by the csv module, for a name may hold commas and quotes
         names += (name.strip() for name in next(csv.reader([text], skipinitialspace=True), []))
     return [name for name in names if name]
 
@@ -147,6 +149,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     names = (*ROLES, *SURVEY, "together", "rest", *READING_FIELDS)
     fields: dict[str, Any] = {name: options[name] for name in names if name in options}
+    # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
     if not isinstance(options.get("grid", {}), Mapping):
@@ -177,6 +180,7 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
     """Return the points by column; text that was split at commas belongs to the column before."""
     points: dict[str, list[str]] = {}
     for entry in entries:
+        # from the right, for a column's name may hold an equals sign
         column, equals, first = entry.rpartition("=")
         if equals:
             points.setdefault(column, []).append(first)

@@ -22,6 +22,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     """
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
+    # an audit saw the whole table; without one the release's own figures have to do
     loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
     says = verdict(audit, release.plan, release.checks, loud)["says"]
     head = [says, *(f"- not bounded: {text}" for text in loud)]

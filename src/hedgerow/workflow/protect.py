@@ -137,6 +137,7 @@ def protect(
                 "max_inference trains learners on the whole table, and this engine reads it piece by piece",
                 hint='use engine="memory", or leave it out',
             )
+        # refuses tables that only another engine holds
         chosen(people, ("memory",), "max_inference")
         release = _within(people, schema, method, max_inference, making)
     if profile is not None:

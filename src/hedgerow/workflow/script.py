@@ -50,6 +50,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     if schema_file is None and not is_sayable(schema):
         stem = request.path.stem if request.path != Path("-") else "people"
         schema_file = f"{stem}.schema.toml"
+        # the mark is quoted, so that the shell expands nothing in between
         before = [f"cat > {shlex.quote(schema_file)} <<'{_END}'\n{schema.to_toml()}{_END}"]
     if schema_file is not None:
         values: dict[str, Any] = {"schema": as_argument(schema_file)}
@@ -81,6 +82,7 @@ def _notes(request: Request) -> list[str]:
 
 def is_sayable(schema: Schema) -> bool:
     """Return whether flags say all of a schema: plain names, and nothing but roles."""
+    # made again from what flags can say, and compared
     flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "together", "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
@@ -184,6 +186,7 @@ def _schema(schema: Schema, needed: set[str]) -> str:
 
 def _literal(value: Any, needed: set[str]) -> str:
     """Return a value as code; add what the code needs to import to `needed`."""
+    # repr gives nan and inf, which are no names in Python
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
     if value is None or isinstance(value, (bool, int, float, str)):

@@ -177,6 +177,7 @@ class Session:
         """Yield the progress of a step that can be cancelled; a `final` one is not at its end."""
 
         def report(step: str, fraction: float | None) -> None:
+            # before and after: what progress does may be what cancels
             self._stop_if_cancelled()
             if progress is not None:
                 progress(step, fraction)
@@ -281,6 +282,7 @@ class Session:
         release: Release | None = self.result("protect")
         if release is None:
             return look_up(as_it_is(self.table, self._roles()), wanted, released=False)
+        # pairing takes a second or more, and a person is looked up many times
         if self._pair is None or self._pair[0] is not release:
             self._pair = release, pair_up(self.table, of_release(release))
         return look_up(self._pair[1], wanted)
@@ -340,6 +342,7 @@ class Session:
             path=self.path,
         )
         request.secret()  # a key that is none is refused now, not after the work
+        # points of the same schema hold for every method and k
         points: Frontier | None = self.result("frontier")
         if points is not None and points.schema != schema:
             self._undo("frontier")
@@ -490,6 +493,7 @@ class Session:
                 folder, force=force, measured=measured, progress=report, **settings
             )
         settings |= {"public": None if public is None else Path(public)}
+        # what the report was made from, so that a script measures the same
         settings["measured"] = self._settings.get("measure")
         self._keep("write", replace(self.choice, out=out, **settings))
         return out
