@@ -18,14 +18,14 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..key import Key
-from ..measures import Classes
+from ..measures import Classes, IntArray
 from ..measures import group as by_codes
 from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
 from ..validation import is_number
-from .anatomy_tables import COUNT, GROUP, Ints, faults, sensitive_table, whole_numbers
+from .anatomy_tables import COUNT, GROUP, faults, sensitive_table, whole_numbers
 from .base import Method, NoTransform, RecipientNotes, values_by_code
 
 
@@ -229,7 +229,7 @@ class Anatomy(Method):
         )
 
 
-def bucketize(codes: Ints, rank: NDArray[np.uint64], l: int) -> Ints:
+def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
     """Form groups of at least l records of different values, always from the l fullest buckets.
 
     Parameters

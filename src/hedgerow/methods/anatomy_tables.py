@@ -6,32 +6,30 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
 from ..io.read import read
+from ..measures import FloatArray, IntArray
 from ..measures import group as by_codes
-
-Ints = NDArray[np.int64]
 
 GROUP = "group"
 COUNT = "count"
 
 
-def whole_numbers(table: Table, name: str) -> Ints:
+def whole_numbers(table: Table, name: str) -> IntArray:
     """Return a column of group numbers or counts; 0 where a cell holds no number."""
     numbers = table.column(name, kind="numeric").numbers
     return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
-def codes_of(original: Column, second: Table) -> Ints:
+def codes_of(original: Column, second: Table) -> IntArray:
     """Return the sensitive table's values in the original's codes; -1 for values it does not have."""
     codes = second.like(original).codes_in(original, unknown=-1)
     return codes if original.has_missing else np.where(codes == original.n_values, -1, codes)
 
 
-def faults(original: Column, group: Ints, second: Table, name: str) -> int:
+def faults(original: Column, group: IntArray, second: Table, name: str) -> int:
     """Count groups whose values in the sensitive table are not those of their records.
 
     Parameters
@@ -61,7 +59,7 @@ def faults(original: Column, group: Ints, second: Table, name: str) -> int:
     return len(np.unique(ranks[pairs.first[wrong]]))
 
 
-def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa.Table:
+def sensitive_table(group: IntArray, codes: IntArray, values: pa.Array, name: str) -> pa.Table:
     """Return ST: group, value, count, sorted by both."""
     width = int(codes.max()) + 1
     pair, count = np.unique(group * width + codes, return_counts=True)
@@ -75,13 +73,13 @@ def sensitive_table(group: Ints, codes: Ints, values: pa.Array, name: str) -> pa
 
 
 def expected(
-    cell: Ints,
+    cell: IntArray,
     cells: int,
-    group: Ints,
-    st_group: Ints,
-    st_codes: Ints,
+    group: IntArray,
+    st_group: IntArray,
+    st_codes: IntArray,
     d: int,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Return how many records of each cell have each value, as both tables let a reader expect.
 
     Parameters

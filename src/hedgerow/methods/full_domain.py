@@ -9,13 +9,12 @@ from decimal import Decimal
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError
 from ..hierarchy import TOP, Hierarchy
-from ..measures import Counts, Groups, Persons, SensitiveCounts, group
+from ..measures import BoolArray, Counts, Groups, IntArray, Persons, SensitiveCounts, group
 from ..measures.guarantees import (
     Check,
     ColumnGuarantee,
@@ -32,8 +31,6 @@ from .base import Method, check_columns, check_named, check_people
 from .estimator import renamed
 from .lattice import LOSSES, Accept, Axis, Lattice, Outcome
 
-Ints = NDArray[np.int64]
-
 _MOST_COUNTS = 1 << 26
 """Cells of the table of counts, eight bytes each, that are held at once."""
 
@@ -44,7 +41,7 @@ CountedColumn = tuple[SensitiveCounts, slice]
 def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
     """Return the test of classes for a `Lattice`: every guarantee holds in every sensitive column."""
 
-    def test(size: Ints, hist: Ints) -> NDArray[np.bool_]:
+    def test(size: IntArray, hist: IntArray) -> BoolArray:
         good = np.ones(len(size), dtype=bool)
         for column, place in sensitive if guarantees else ():
             counts = Counts.dense(hist[:, place], column.counts.totals)
@@ -157,7 +154,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
 
 def _counts(
     table: Table, schema: Schema, names: Sequence[str], groups: Groups
-) -> tuple[Ints, list[CountedColumn]]:
+) -> tuple[IntArray, list[CountedColumn]]:
     """Return the counts of the sensitive values by group, side by side, and which columns are whose."""
     sensitive, start, n = [], 0, groups.n_groups
     parts = [np.zeros((n, 0), np.int64)]

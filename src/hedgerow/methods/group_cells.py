@@ -19,7 +19,7 @@ from ..errors import SchemaError
 from ..hierarchy import TOP, Hierarchy
 from ..kernels.exact_sums import deviations
 from ..kernels.group import distinct_sets
-from ..measures import Counts, Groups, group
+from ..measures import BoolArray, Counts, FloatArray, Groups, IntArray, group
 from ..notation import (
     DAY,
     JOIN,
@@ -32,9 +32,6 @@ from ..notation import (
     number,
     quote,
 )
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 SECOND = 1_000_000
 """Microseconds."""
@@ -55,7 +52,7 @@ class GroupedCodes:
 
     column: Column
     codes: npt.NDArray[np.unsignedinteger]
-    starts: Ints
+    starts: IntArray
 
     @cached_property
     def values(self) -> Sequence[Any]:
@@ -63,24 +60,24 @@ class GroupedCodes:
         return self.column.exact or self.column.values.tolist()
 
     @cached_property
-    def sizes(self) -> Ints:
+    def sizes(self) -> IntArray:
         """Return the records of every group."""
         return np.diff(np.append(self.starts, len(self.codes)))
 
     @cached_property
-    def known(self) -> Ints:
+    def known(self) -> IntArray:
         """Return the records of every group that have a value."""
         if not self.column.has_missing:
             return self.sizes
         return np.add.reduceat(self.codes != self.column.n_values, self.starts, dtype=np.int64)
 
     @cached_property
-    def first(self) -> Ints:
+    def first(self) -> IntArray:
         """Return the least code of every group, which is the missing one where no value is."""
         return np.minimum.reduceat(self.codes, self.starts).astype(np.int64)
 
     @cached_property
-    def last(self) -> Ints:
+    def last(self) -> IntArray:
         """Return the largest code of every group but the missing one; -1 where no value is."""
         codes = self.codes
         if self.column.has_missing:
@@ -91,7 +88,7 @@ class GroupedCodes:
 
 def recode(
     grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
-) -> tuple[list[Cell], Ints]:
+) -> tuple[list[Cell], IntArray]:
     """Return the distinct cells of a column, and which of them each group gets.
 
     Parameters
@@ -115,7 +112,7 @@ def recode(
     return _sets(grouped, _concatenated(grouped.column))
 
 
-def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
+def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
     """Return ranges from the least to the largest value of each group."""
     values, unit = grouped.values, grouped.column.unit
     absent = grouped.known < grouped.sizes
@@ -132,13 +129,13 @@ def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
     return cells, distinct.labels.astype(np.int64)
 
 
-def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], Ints]:
+def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], IntArray]:
     """Return the distinct cells, and which one each group has."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
-def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[list[Cell], Ints]:
+def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> tuple[list[Cell], IntArray]:
     """Return the distinct half-open cells between public points, and each group's.
 
     Parameters
@@ -164,8 +161,8 @@ def between_points(grouped: GroupedCodes, low: Floats, high: Floats) -> tuple[li
 
 
 def rounded(
-    grouped: GroupedCodes, style: str, step: float, enough: npt.NDArray[np.bool_]
-) -> tuple[list[Cell], Ints]:
+    grouped: GroupedCodes, style: str, step: float, enough: BoolArray
+) -> tuple[list[Cell], IntArray]:
     """Return means or medians at multiples of a public step, half to even, and each group's.
 
     Parameters
@@ -214,7 +211,7 @@ def rounded(
     return _merged(cells)
 
 
-def _whole_steps(grouped: GroupedCodes, step: float) -> Floats | None:
+def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
     """Return means in whole steps, half to even, by integer arithmetic; None for other values.
 
     Values of up to four decimals become whole numbers whose sums doubles hold exactly.
@@ -240,7 +237,7 @@ def _whole_steps(grouped: GroupedCodes, step: float) -> Floats | None:
     return None
 
 
-def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float) -> Floats:
+def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: float) -> FloatArray:
     """Round numbers of steps, half to even; by fractions where doubles leave it open."""
     whole = np.rint(steps)
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
@@ -261,7 +258,7 @@ def _nearest_steps(steps: Floats, grouped: GroupedCodes, style: str, step: float
     return whole
 
 
-def _centres(grouped: GroupedCodes, style: str) -> Floats:
+def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
     """Return mean or median of each group's known values, summed in ascending order."""
     values, starts, known = grouped.column.values, grouped.starts, grouped.known
     order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
@@ -313,7 +310,7 @@ def _one_two_five(most: float) -> float:
 
 def _sets(
     grouped: GroupedCodes, label: Callable[[list[int]], Cell]
-) -> tuple[list[Cell], Ints]:
+) -> tuple[list[Cell], IntArray]:
     """Return cells that depend only on which categories a group has, the missing one among them."""
     index, members, ends = distinct_sets(
         grouped.codes, grouped.starts, grouped.column.n_values + 1
@@ -359,7 +356,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
     return label
 
 
-def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], Ints]:
+def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
     """Return concatenations with counts, ``a:4+b:1``."""
     column, starts = grouped.column, grouped.starts
     labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)

@@ -1,4 +1,4 @@
-"""Hedge: cells of people who are alike, joined until no group tells too much, on the columns that explain something."""
+"""Hedge: cells of similar people, joined until no group tells too much, on the columns that explain something."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ..columns.column import Column, ValueCounts, quantile_bins
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.exact_sums import scale
-from ..measures import Classes, Persons
+from ..measures import Classes, IntArray, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
 from ..schema import Schema
@@ -30,14 +29,14 @@ from .refusals import Refused, joined_cells
 
 LEVELS = 16
 EACH = 25
-"""Records that a level stands for, at least on average."""
+"""Records that a level has on average, at least."""
 SIGMAS = 4.0
+"""Standard deviations beyond chance: with dozens of columns, few are taken for telling by chance."""
 
-Ints = npt.NDArray[np.int64]
 
 
 def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
-    """Return whether a quasi-identifier explains more of a sensitive column than chance would.
+    """Return whether a quasi-identifier explains more of some sensitive column than chance would.
 
     With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
     categories) and eta^2 the share of a column's variance that they explain, n eta^2 is about
@@ -71,7 +70,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
     return any(n * share > bar for share in _explained(column, levels, sizes, sensitive))
 
 
-def _levels(column: Column, most: int) -> Ints:
+def _levels(column: Column, most: int) -> IntArray:
     """Return the level of every code, the missing one last."""
     if column.is_number:
         return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
@@ -79,7 +78,7 @@ def _levels(column: Column, most: int) -> Ints:
 
 
 def _explained(
-    column: Column, levels: Ints, sizes: Ints, sensitive: Sequence[Column]
+    column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]
 ) -> Iterator[float]:
     """Yield eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
     n, some = int(sizes.sum()), np.maximum(sizes, 1)
@@ -92,7 +91,7 @@ def _explained(
 
 
 def _of_numbers(
-    counts: ValueCounts, level: Ints, code: Ints, count: Ints | None, n: int, sizes: Ints
+    counts: ValueCounts, level: IntArray, code: IntArray, count: IntArray | None, n: int, sizes: IntArray
 ) -> float:
     # whole numbers of 22 bits, whose sums doubles hold exactly
     units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
@@ -105,7 +104,7 @@ def _of_numbers(
 
 
 def _of_categories(
-    m: int, level: Ints, code: Ints, count: Ints | None, n: int, sizes: Ints
+    m: int, level: IntArray, code: IntArray, count: IntArray | None, n: int, sizes: IntArray
 ) -> float:
     table = np.bincount(level * m + code, count, len(sizes) * m).reshape(-1, m)
     all_of = table.sum(axis=0).astype(np.float64)
@@ -114,11 +113,8 @@ def _of_categories(
     return (inside - chance) / max(n - chance, 1e-300)
 
 
-__all__ = ["telling"]
-
-
 _CELL = 10_000
-"""Bytes of a cell's sums, of some two hundred entries."""
+"""Bytes of a cell: of its sums, some two hundred entries, while cells are joined."""
 
 
 @dataclass(eq=False, repr=False)
@@ -204,8 +200,8 @@ class Hedge(PartitionMethod):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of cells of k records, each with sums of all columns while they are joined."""
-        is_k = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        """Return the bytes of as many cells as k allows."""
+        is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         return n_rows // self.k * _CELL if is_k else 0
 
     def _check_criteria(self) -> None:
@@ -216,25 +212,28 @@ class Hedge(PartitionMethod):
                     hint="use hedgerow.measures.guarantees.LDiversity(l) or TCloseness(t)",
                 )
 
-    def _fit(self, table: Table, schema: Schema) -> Plan:
-        persons = self._check(table, schema)
-        sensitive = self._sensitive(table, schema)
-        if not sensitive and (self._cap() or self.criteria):
+    def _check(self, table: Table, schema: Schema) -> Persons | None:
+        persons = super()._check(table, schema)
+        if not schema.sensitive and (self._cap() or self.criteria):
             raise ParameterError(
                 "max_disclosure and further promises need at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
-        check_sensitive([c.value_counts for c in sensitive])
         named = {name for criterion in self.criteria or () for name in criterion.columns or ()}
-        if unknown := sorted(named - {c.name for c in sensitive}):
+        if unknown := sorted(named - set(schema.sensitive)):
             raise ParameterError(
                 f"further promises speak of {', '.join(map(repr, unknown))}, which is not sensitive",
                 hint=f"the sensitive columns are {', '.join(schema.sensitive)}",
             )
+        return persons
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        persons = self._check(table, schema)
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        screened = self._screened(quasi, sensitive, persons)
-        self.screened_ = tuple(c.name for c in screened)
+        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
+        check_sensitive([c.value_counts for c in sensitive])
         # Splitting by a column that explains nothing makes cells small and tells nothing.
+        self.screened_ = self._screened(quasi, sensitive, persons)
         quasi = quasi.without(self.screened_)
         likeness = Likeness.of(
             [c.value_counts for c in sensitive],
@@ -243,38 +242,37 @@ class Hedge(PartitionMethod):
         )
         rows = quasi.rows(likeness.responses, [*sensitive, *quasi.columns], persons)
         n_people = rows.n if persons is None else persons.counted
-        grown, self.cell_size_ = (
-            likeness.telling_cells(rows, int(self.k), n_people)
-            if self.screen
-            else (likeness.cells(rows, int(self.k)), int(self.k))
-        )
+        if self.screen:
+            grown, self.cell_size_ = likeness.telling_cells(rows, int(self.k), n_people)
+        else:
+            grown, self.cell_size_ = likeness.cells(rows, int(self.k)), int(self.k)
         self.tree_: Tree = full_tree(grown, likeness.responses, likeness.layout, quasi)
         promises = self._promises(schema, sensitive)
         leaf = grown.column == LEAF
 
-        def grouped(group_of_cell: Ints) -> Classes:
+        def grouped(group_of_cell: IntArray) -> Classes:
             return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
-        number = joined(
+        # Cells have k records, so joining need not look at k; unless people have several records.
+        self._joined = joined(
             grown.end[leaf] - grown.start[leaf],
             likeness.means(grown.stats[leaf]),
             grouped,
             promises if persons is not None else promises[1:],
         )
-        self._joined = number
-        plan = self._plan(table, schema, quasi, grown, promises, number, persons)
+        plan = self._plan(table, schema, quasi, grown, promises, self._joined, persons)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
         return plan
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the cells that the cap joined, group by group."""
+        """Return the groups that were joined from cells, with their cells."""
         return joined_cells(self.tree_, self._joined, self.group_of_cell_)
 
     def _screened(
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
-    ) -> list[Column]:
-        """Return the quasi-identifiers that by themselves tell of no sensitive column; not all of them."""
+    ) -> tuple[str, ...]:
+        """Return the quasi-identifiers that explain no sensitive column by themselves; never all."""
         n = None if persons is None else persons.counted
-        silent = [c for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
-        return silent if len(silent) < len(quasi.columns) else []
+        silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
+        return tuple(silent) if len(silent) < len(quasi.columns) else ()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import InfeasibleError
 from ..kernels.joins import (
@@ -19,13 +18,10 @@ from ..kernels.joins import (
     Limits,
     join,
 )
-from ..measures import Classes, Counts, SensitiveCounts
+from ..measures import Classes, Counts, FloatArray, IntArray, SensitiveCounts
 from ..measures.guarantees import Disclosure, Guarantee, LDiversity
 from ..measures.proper_scores import BrierScore, RankedScore, SquaredScore
 from ..progress import done
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 SLICE = 16
 """Joins between two reports of progress."""
@@ -45,12 +41,12 @@ class _Terms:
 
     def add(
         self,
-        sums: Floats,
+        sums: FloatArray,
         kinds: Sequence[int],
         limit: float,
-        public: Floats | None = None,
-        loss: Floats | None = None,
-        ranked: Floats | None = None,
+        public: FloatArray | None = None,
+        loss: FloatArray | None = None,
+        ranked: FloatArray | None = None,
     ) -> None:
         """Append sums with one limit for each kind of term.
 
@@ -94,7 +90,7 @@ class _Terms:
                 self.add(shares, kinds, cap, public, loss, ranked)
                 ranked = None
 
-    def limited_sums(self) -> tuple[Floats, Limits]:
+    def limited_sums(self) -> tuple[FloatArray, Limits]:
         """Return the sums of every group, and the limits on them."""
         sums, *vectors = zip(*self.blocks, strict=True)
         terms = np.array(self.terms, np.int64).reshape(-1, 3)
@@ -102,7 +98,7 @@ class _Terms:
         return np.concatenate(sums, axis=1), limits
 
 
-def _cells(counts: Counts, cell: Ints, m: int, n: int) -> Floats:
+def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
     """Return records of every cell, one row a group; codes without a cell take no part."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
@@ -110,7 +106,9 @@ def _cells(counts: Counts, cell: Ints, m: int, n: int) -> Floats:
     return np.asarray(dense.reshape(n, m), np.float64)
 
 
-def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Floats, Floats]:
+def _frequent(
+    sums: FloatArray, public: FloatArray, loss: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the most frequent categories and one for all others."""
     first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
     rest = np.setdiff1d(np.arange(len(public)), first)
@@ -122,7 +120,7 @@ def _frequent(sums: Floats, public: Floats, loss: Floats) -> tuple[Floats, Float
     )
 
 
-def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, Limits]:
+def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArray, Limits]:
     """Return sums by group that add up when groups are joined, and the limits on them.
 
     Promises that are no limit on such sums (t-closeness, say) are left to the exact check.
@@ -149,11 +147,11 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[Floats, 
 
 
 def joined(
-    n: Ints,
-    means: Floats,
-    classes_of: Callable[[Ints], Classes],
+    n: IntArray,
+    means: FloatArray,
+    classes_of: Callable[[IntArray], Classes],
     promises: Sequence[Guarantee],
-) -> Ints:
+) -> IntArray:
     """Return the group of every cell, once cells are joined until each keeps every promise.
 
     The worst group first, to the partner that repairs it at the least loss (Ward's, of what

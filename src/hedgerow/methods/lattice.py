@@ -11,12 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..measures import group
+from ..measures import BoolArray, FloatArray, IntArray, group
 from ..measures.persons import PeopleByClass
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 Levels = tuple[int, ...]
 
 _SNAPSHOT_GROUPS = 4_000_000
@@ -44,8 +41,8 @@ class Axis:
         The original categories, in the order of their codes.
     """
 
-    levels: list[Ints]
-    share: list[Floats]
+    levels: list[IntArray]
+    share: list[FloatArray]
     labels: Sequence[tuple[str | None, ...]] = ()
     values: Sequence[str] = ()
 
@@ -66,26 +63,26 @@ class NodeClasses:
         Whose records each class holds, where k counts people.
     """
 
-    row: Ints
-    size: Ints
-    hist: Ints
+    row: IntArray
+    size: IntArray
+    hist: IntArray
     units: PeopleByClass | None = None
 
     def __len__(self) -> int:
         return len(self.size)
 
     @property
-    def people(self) -> Ints:
+    def people(self) -> IntArray:
         """Return what k counts: people, or records."""
         return self.size if self.units is None else self.units.people
 
-    def few(self, k: int) -> Bools:
+    def few(self, k: int) -> BoolArray:
         """Return which classes have fewer than k different people."""
         # `people` falls to 1 where one person has most records, so it may grow in a union and
         # cannot prune; different people never become fewer.
         return (self.size if self.units is None else self.units.different) < k
 
-    def merged(self, rows: Ints, labels: Ints, chosen: Bools | None = None) -> NodeClasses:
+    def merged(self, rows: IntArray, labels: IntArray, chosen: BoolArray | None = None) -> NodeClasses:
         """Merge the classes with equal labels; those that are not chosen are left out."""
         some = slice(None) if chosen is None else chosen
         n, at = len(rows), labels[some]
@@ -123,7 +120,7 @@ class Outcome:
         return round(self.loss, 12), sum(self.node), self.node
 
 
-Accept = Callable[[Ints, Ints], Bools]
+Accept = Callable[[IntArray, IntArray], BoolArray]
 """(sizes, counts) of classes -> which of them may be released."""
 
 
@@ -157,8 +154,8 @@ class Lattice:
 
     axes: Sequence[Axis]
     codes: NDArray[np.uint32]
-    size: Ints
-    hist: Ints
+    size: IntArray
+    hist: IntArray
     k: int
     accept: Accept
     limit: int = 0
@@ -200,14 +197,14 @@ class Lattice:
         self._nodes[at], self._groups[at] = node, len(classes)
         self._snapshots.append(classes)
 
-    def labels(self, node: Levels, rows: Ints) -> list[Ints]:
+    def labels(self, node: Levels, rows: IntArray) -> list[IntArray]:
         """Return the labels of base groups at a node, one array a column."""
         levels = zip(self.axes, node, strict=True)
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
     # --- a node's worth
 
-    def suppressed_classes(self, classes: NodeClasses) -> Bools | None:
+    def suppressed_classes(self, classes: NodeClasses) -> BoolArray | None:
         """Return which classes are suppressed; None when the node cannot be released.
 
         The suppressed records form one more released class, so they must satisfy the
@@ -230,10 +227,10 @@ class Lattice:
                 return out
         return None
 
-    def _good(self, classes: NodeClasses) -> Bools:
+    def _good(self, classes: NodeClasses) -> BoolArray:
         return (classes.people >= self.k) & self.accept(classes.size, classes.hist)
 
-    def _together(self, classes: NodeClasses, out: Bools) -> bool:
+    def _together(self, classes: NodeClasses, out: BoolArray) -> bool:
         one = classes.merged(classes.row[:1], np.zeros(len(classes), np.int64), out)
         return bool(self._good(one)[0])
 
@@ -247,7 +244,7 @@ class Lattice:
         released = int(np.count_nonzero(~out))
         return Outcome(node, self._loss(node, classes, ~out, total), total, released)
 
-    def _loss(self, node: Levels, classes: NodeClasses, released: Bools, total: int) -> float:
+    def _loss(self, node: Levels, classes: NodeClasses, released: BoolArray, total: int) -> float:
         """Return the loss of a node in which some classes are released and `total` records are not."""
         m, size = len(self.axes), classes.size[released].astype(float)
         if self.loss == "loss":
@@ -267,7 +264,7 @@ class Lattice:
             return float(size @ size) + float(total) * self.n
         return self.n / max(len(size) + (total > 0), 1) / self.k
 
-    def bounds(self) -> Floats:
+    def bounds(self) -> FloatArray:
         """Return the loss of every node if nothing were suppressed; its loss is never below."""
         if self.loss not in ("loss", "precision", "height"):
             return np.zeros(self.heights)
@@ -304,7 +301,7 @@ class Lattice:
             )
         return np.zeros(self.heights, dtype=np.int8)
 
-    def _by_height(self, alive: Callable[[], Bools], *, falling: bool = False) -> Iterator[Levels]:
+    def _by_height(self, alive: Callable[[], BoolArray], *, falling: bool = False) -> Iterator[Levels]:
         """Yield nodes by height: those that are `alive` when their height begins."""
         levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
         height: NDArray[np.int16] = reduce(np.add.outer, levels)
@@ -373,7 +370,7 @@ class Lattice:
         status, bound = self._status, self.bounds()
         best = self._first(bound)
 
-        def alive() -> Bools:
+        def alive() -> BoolArray:
             # The best loss falls while the search goes on, and rules out more and more nodes.
             most = np.inf if best is None else best.loss + 1e-12
             return (status >= 0) & (bound <= most)
@@ -387,7 +384,7 @@ class Lattice:
                     best = outcome
         return best
 
-    def _first(self, bound: Floats) -> Outcome | None:
+    def _first(self, bound: FloatArray) -> Outcome | None:
         """Return a good node to begin with: the lowest that passes on the chain of least bounds."""
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):

@@ -112,22 +112,24 @@ class MART(PartitionMethod):
     def _fit(self, table: Table, schema: Schema) -> Plan:
         persons = self._check(table, schema)
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = self._sensitive(table, schema)
+        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
         min_leaf = int(self.min_leaf or self.k)
         depth = None if self.max_depth is None else int(self.max_depth)
-        pruned = self.alpha is not None or min_leaf < self.k
-        tree = self._grow(quasi, sensitive, persons, SSE, min_leaf, depth, pruned)
+        tree = self._grow(quasi, sensitive, persons, SSE, min_leaf, depth, self._is_pruned)
         self._full_tree = tree
-        if pruned:
+        if self._is_pruned:
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         self.tree_: Tree = self._merged(tree, sensitive, persons)
         promises = self._promises(schema, sensitive)
         return self._plan(table, schema, quasi, self.tree_.grown, promises)
 
+    @property
+    def _is_pruned(self) -> bool:
+        return self.alpha is not None or int(self.min_leaf or self.k) < self.k
+
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
         """Return the finer groups that the cap refused; none of a pruned tree, whose leaves say less."""
-        pruned = self.alpha is not None or int(self.min_leaf or self.k) < self.k
-        return [] if pruned else super().refused(table, schema)
+        return [] if self._is_pruned else super().refused(table, schema)
 
     def path(self) -> Path:
         """Return the nested subtrees of the grown tree by smallest q, down to its root.

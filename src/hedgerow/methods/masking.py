@@ -1,4 +1,4 @@
-"""The masking methods, which change values one column at a time: noise, rank swapping, PRAM, top and bottom coding."""
+"""Methods that change values one column at a time: noise, rank swapping, PRAM, top and bottom coding."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import swap_ranks
 from ..kernels.sorting import stable_sort
 from ..key import Key
+from ..measures import BoolArray, FloatArray, IntArray
 from ..measures.guarantees import Guarantee
 from ..notation import plain
 from ..plan.recodings import Mask, MaskedColumn
@@ -29,13 +30,16 @@ from ..schema import Schema
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Files, Method, RecipientNotes, check_columns, check_named, values_by_code
 
-Floats = NDArray[np.float64]
+Changed = tuple[FloatArray, dict[str, Any]]
+"""Changed numbers of shape (rows, columns), and facts about the whole table."""
+
 _PUBLIC = Key(bytes(32))
+"""Orders the rows of methods that draw nothing, so that no result depends on their order."""
 
 
 @dataclass(frozen=True)
 class Masked:
-    """Outcome of a masking.
+    """The result of a masking.
 
     Parameters
     ----------
@@ -44,9 +48,9 @@ class Masked:
     columns : tuple of MaskedColumn
         What changed in each.
     facts : mapping of str to number or str
-        What is true of the table as a whole.
-    promises : tuple of mapping
-        What `Release.verify` can check.
+        Figures about the whole table.
+    promises : tuple of Guarantee
+        Promises that `Release.verify` checks.
     """
 
     released: Mapping[str, pa.Array]
@@ -56,16 +60,16 @@ class Masked:
 
 
 class Masking(Method):
-    """Base of the methods that change values and do not recode them.
+    """Base of the methods that change values instead of recoding them.
 
-    The plan of a masking says what was done; each released value depends on the
-    whole table, so `transform` answers for the table it was fitted on alone.
+    The plan of a masking records what was done; each released value depends on the
+    whole table, so `transform` works for the fitted table alone.
 
     Attributes
     ----------
     plan_ : Plan
     facts_ : dict
-        What is true of the table as a whole: number of blocks or groups, shares.
+        Figures about the whole table: number of blocks or groups, shares.
     columns_ : tuple of MaskedColumn
         What changed in each column: shares unchanged, outside the original extent, clipped.
     """
@@ -76,10 +80,10 @@ class Masking(Method):
         "its row or not; figures for many records carry over better than any single cell. An empty",
         "cell: there was no value, or it was left out.",
     )
-    """How the reader of a release takes its cells."""
+    """Lines that tell the reader of a release how to read its cells."""
     needs_sensitive = False
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
-    """Where no k is promised, a caution tells what repeated records undo."""
+    """Without a promise of k, a caution says what repeated records undo."""
     risk_model: ClassVar[Literal["classes", "linkage"]] = "linkage"
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
@@ -96,22 +100,22 @@ class Masking(Method):
         return self._planned(table, schema, recoding, masked.promises)
 
     def _rows(self, table: Table) -> Rows:
-        """Return the rows in an order that their content gives: masking depends on no other."""
+        """Return the rows, which `Rows.order` sorts by their content; the table's order plays no part."""
         return Rows.of(table, self._key if self.draws else _PUBLIC)
 
     def _release_key(self, rows: Rows, schema: Schema, **parameters: Any) -> Key:
-        """Return the key of this release alone; `parameters` replace those of the method."""
+        """Return a key for this table and these parameters; `parameters` replace those of the method."""
         masked = {"method": type(self).__name__, "columns": sorted(schema.quasi)}
         return rows.release_key(masked | self.plan_parameters() | parameters)
 
     def release_table(self, table: Table) -> Transformed:
-        """Return the masked columns of the table that was fitted; UnsupportedError for most others."""
+        """Return the masked columns of the fitted table; most methods refuse any other table."""
         if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:
             return Transformed(self._mask_other(table), 0)
         return Transformed(dict(self._released), 0)
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
-        """Return the masked columns of a table that was not fitted, where the method allows it."""
+        """Return the masked columns of another table, if the method can mask one."""
         raise UnsupportedError(
             f"{type(self).__name__} cannot transform another table than it was fitted on: each "
             "released value depends on the whole table",
@@ -119,13 +123,13 @@ class Masking(Method):
         )
 
     def release_files(self, release: Any) -> Files:
-        """Return MASKING.md, which tells the reader of the release what was done to the columns."""
+        """Return MASKING.md, which tells the reader what was done to the columns."""
         words = ["```", release.recoding_in_words(), "```"]
         lines = ["# What was done to the masked columns", "", *words, "", *self.reading, ""]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return how the recoded cells are read, and where the reader learns what was done."""
+        """Return notes on how to read the changed cells, and on the file that says what was done."""
         file = "`MASKING.md` says what was done: give it with the release."
         return RecipientNotes(lines=["", *self.reading, file])
 
@@ -136,12 +140,10 @@ class NumberMasking(Masking):
     clip: bool | tuple[float, float] = False
     integers: bool = False
     reported_shares: ClassVar[Mapping[str, str]] = {}
-    """Facts that are a share of all cells, and the field of `MaskedColumn` behind each."""
+    """Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up."""
 
-    def _mask_numbers(
-        self, table: Table, schema: Schema, before: Floats
-    ) -> tuple[Floats, dict[str, Any]]:
-        """Return the changed numbers, shape (rows, columns), and facts about the whole table."""
+    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
+        """Change the numbers of the quasi-identifiers."""
         raise NotImplementedError
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -158,14 +160,14 @@ class NumberMasking(Masking):
 def mask_numbers(
     table: Table,
     schema: Schema,
-    before: Floats,
-    after: Floats,
+    before: FloatArray,
+    after: FloatArray,
     *,
     clip: bool | tuple[float, float] = False,
     integers: bool = False,
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
-    """Return masked numbers as columns, clipped and rounded on request, with what changed.
+    """Return masked numbers as columns, clipped and rounded on request, and what changed in each.
 
     Parameters
     ----------
@@ -184,6 +186,7 @@ def mask_numbers(
         there = ~np.isnan(old)
         new[~there] = np.nan
         lo, hi = np.nanmin(old), np.nanmax(old)
+        # Before clipping: the share outside says how much the method itself shows of the extent.
         outside = (new < lo) | (new > hi)
         clipped = np.zeros(len(old), bool)
         if clip is not False:
@@ -205,22 +208,21 @@ def masked_column(
     name: str,
     kind: str,
     released: pa.Array,
-    there: NDArray[np.bool_],
-    **masks: NDArray[np.bool_],
+    there: BoolArray,
+    **masks: BoolArray,
 ) -> MaskedColumn:
-    """Return what became of one column: each mask as its share of the cells that had a value."""
+    """Return the record of one column: each mask as its share of the cells that had a value."""
     n, cells = len(there), int(there.sum())
     shares: dict[str, Any] = {
         what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
     }
-    missing, kind_released = float((n - cells) / n), str(released.type)
-    return MaskedColumn(
-        name, schema.role(name), kind, released=kind_released, missing=missing, **shares
-    )
+    shares |= {"missing": float((n - cells) / n), "released": str(released.type)}
+    return MaskedColumn(name, schema.role(name), kind, **shares)
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:
-    """Return a digest of some columns, by which a table is recognised without storing it."""
+    """Return a digest of some columns, to recognise a table without storing it."""
+    # By values and not by types: a frame that comes back from CSV or another library is the same.
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
         column = table.arrow.column(name)
@@ -236,13 +238,13 @@ def fingerprint(table: Table, names: Sequence[str]) -> str:
 
 
 def share(columns: Sequence[MaskedColumn], what: str) -> float:
-    """Return a share over the cells of all columns together."""
+    """Return a share of `MaskedColumn` over the cells of all columns together."""
     weight = np.array([1.0 - c.missing for c in columns])
     shares = np.array([getattr(c, what) for c in columns])
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
-def category_column(table: Table, column: Column, codes: NDArray[np.int64]) -> pa.Array:
+def category_column(table: Table, column: Column, codes: IntArray) -> pa.Array:
     """Return codes (missing: the number of categories) as a column of the original type."""
     if not column.n_values:
         return pa.nulls(len(codes), pa.string())
@@ -254,7 +256,7 @@ def category_column(table: Table, column: Column, codes: NDArray[np.int64]) -> p
 
 @dataclass(eq=False, repr=False)
 class NoiseAddition(NumberMasking):
-    """Add Gaussian noise to numbers: a little to every value, drawn from a secret key.
+    """Add a little Gaussian noise to every number, drawn from a secret key.
 
     Parameters
     ----------
@@ -301,9 +303,7 @@ class NoiseAddition(NumberMasking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask_numbers(
-        self, table: Table, schema: Schema, before: Floats
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         if not is_number(self.scale) or not 0 < self.scale < np.inf:
             raise ParameterError("scale must be a number above 0")
         if not isinstance(self.correlated, (bool, np.bool_)):
@@ -327,7 +327,7 @@ class NoiseAddition(NumberMasking):
         return after, {"scale": float(self.scale), "correlated": bool(self.correlated)}
 
 
-def covariance_root(values: Floats) -> Floats:
+def covariance_root(values: FloatArray) -> FloatArray:
     """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError(
@@ -381,9 +381,7 @@ class RankSwapping(NumberMasking):
     random_state: int | None = None
     schema: Schema | None = None
 
-    def _mask_numbers(
-        self, table: Table, schema: Schema, before: Floats
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         proportion = check_share("proportion", self.proportion)
         rows = self._rows(table)
         key = self._release_key(rows, schema)
@@ -470,28 +468,28 @@ class PRAM(Masking):
             )
         if isinstance(self.matrix, Mapping):
             check_named("matrix", self.matrix, schema)
-        for name in schema.quasi:
-            if (n := table.declared_column(schema, name).n_values) > MOST_CATEGORIES:
+        coded = [table.declared_column(schema, name) for name in schema.quasi]
+        for column in coded:
+            if column.n_values > MOST_CATEGORIES:
                 raise ParameterError(
-                    f"column {name!r} has {n:,} categories, and a matrix between more than "
-                    f"{MOST_CATEGORIES:,} is not made",
+                    f"column {column.name!r} has {column.n_values:,} categories, and a matrix "
+                    f"between more than {MOST_CATEGORIES:,} is not made",
                     hint="join categories that are alike, leave the column out, or take another "
                     "method",
                 )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
         released, columns, self.matrices_ = {}, [], {}
-        for name in schema.quasi:
-            column = table.declared_column(schema, name)
+        for column in coded:
+            name, d = column.name, column.n_values
             matrix = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
-            matrix = default_matrix(column.n_values, stay) if matrix is None else _checked(matrix, column)
+            matrix = default_matrix(d, stay) if matrix is None else _checked(matrix, column)
             if self.invariant:
-                counts = column.counts()[: column.n_values].astype(np.float64)
-                matrix = invariant_matrix(matrix, counts)
+                matrix = invariant_matrix(matrix, column.counts()[:d].astype(np.float64))
             self.matrices_[name] = matrix
             moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), matrix)
             released[name] = category_column(table, column, moved)
-            there, same = column.codes < column.n_values, moved == column.codes
+            there, same = column.codes < d, moved == column.codes
             columns.append(
                 masked_column(schema, name, column.kind, released[name], there, unchanged=same)
             )
@@ -499,14 +497,14 @@ class PRAM(Masking):
         return Masked(released, tuple(columns), {"invariant": self.invariant, "matrices": matrices})
 
 
-def default_matrix(d: int, stay: float) -> Floats:
+def default_matrix(d: int, stay: float) -> FloatArray:
     """Return a matrix of shape (d, d) with `stay` on the diagonal, the rest spread evenly."""
     if d < 2:
         return np.ones((d, d))
     return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
 
 
-def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
+def invariant_matrix(matrix: FloatArray, counts: FloatArray) -> FloatArray:
     """Return P times its Bayes inverse: a Markov matrix Q with counts @ Q = counts.
 
     Parameters
@@ -522,7 +520,7 @@ def invariant_matrix(matrix: Floats, counts: Floats) -> Floats:
     return matrix @ back if len(counts) else matrix
 
 
-def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDArray[np.int64]:
+def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: FloatArray) -> IntArray:
     """Move codes by `matrix`, one drawn word a row; codes outside it (missing) stay."""
     # 53 bits are a double in [0, 1), evenly spread.
     draws = (words >> np.uint64(11)) / 2.0**53
@@ -537,7 +535,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: Floats) -> NDAr
     return moved
 
 
-def _checked(values: ArrayLike, column: Column) -> Floats:
+def _checked(values: ArrayLike, column: Column) -> FloatArray:
     """Return a matrix of probabilities between the categories of a column, or raise ParameterError."""
     try:
         matrix = np.asarray(values, dtype=np.float64)
@@ -549,11 +547,8 @@ def _checked(values: ArrayLike, column: Column) -> Floats:
             f"the matrix for column {column.name!r} has the shape {matrix.shape}; "
             f"the column has {d} categories"
         )
-    if (
-        not np.isfinite(matrix).all()
-        or (matrix < 0).any()
-        or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9
-    ):
+    # NaN is not at least 0, and an infinite cell has an infinite sum.
+    if not (matrix >= 0).all() or np.abs(matrix.sum(axis=1) - 1).max() > 1e-9:
         raise ParameterError(
             f"the rows of the matrix for column {column.name!r} are not probabilities that sum to 1"
         )
@@ -568,9 +563,9 @@ FEWEST = 3
 
 @dataclass(eq=False, repr=False)
 class TopBottomCoding(NumberMasking):
-    """Pull the largest and the smallest values of numeric columns in to a bound.
+    """Replace the largest and the smallest values of numeric columns by a bound.
 
-    `transform` of another table pulls its values in to the bounds that were fitted.
+    `transform` of another table uses the bounds that were fitted.
 
     Parameters
     ----------
@@ -608,9 +603,7 @@ class TopBottomCoding(NumberMasking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask_numbers(
-        self, table: Table, schema: Schema, before: Floats
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         check_one_of("replace", self.replace, REPLACE)
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
@@ -631,8 +624,8 @@ class TopBottomCoding(NumberMasking):
         coded = dict(zip(("coded_at_the_top", "coded_at_the_bottom"), n_coded.tolist(), strict=True))
         return self._coded(before), coded
 
-    def _end(self, bound: float, outside: Floats, name: str) -> End:
-        """Return a bound and what values beyond it become."""
+    def _end(self, bound: float, outside: FloatArray, name: str) -> End:
+        """Return a bound, and the number that replaces values beyond it."""
         if self.replace != "mean" or not len(outside):
             return bound, bound
         if len(outside) < FEWEST:
@@ -642,8 +635,8 @@ class TopBottomCoding(NumberMasking):
             )
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
-    def _coded(self, before: Floats) -> Floats:
-        """Return numbers of the fitted columns with values beyond their ends pulled in."""
+    def _coded(self, before: FloatArray) -> FloatArray:
+        """Return numbers of the fitted columns, with those beyond the bounds replaced."""
         after = before.copy()
         for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
             after[before[:, c] > high, c] = at_high
@@ -651,7 +644,7 @@ class TopBottomCoding(NumberMasking):
         return after
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
-        """Pull another table's values in to the ends that were fitted."""
+        """Return the columns of another table, with values beyond the fitted bounds replaced."""
         names = list(self._ends)
         after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
         return {
@@ -660,20 +653,20 @@ class TopBottomCoding(NumberMasking):
         }
 
 
-def share_bound(values: Floats, part: float) -> float:
+def share_bound(values: FloatArray, part: float) -> float:
     """Return the smallest value with at most `part` of all values above it."""
+    # Equal values are coded alike, so the bound steps down to a value that has few enough above it.
     ranked = np.sort(values)
     return float(ranked[len(ranked) - 1 - min(int(part * len(ranked)), len(ranked) - 1)])
 
 
 def _bound(what: str, bound: Any, name: str, schema: Schema) -> float | None:
-    if bound is None:
-        return None
+    """Return the bound of one column; None where none is given."""
     if isinstance(bound, Mapping):
         check_named(what, bound, schema)
         bound = bound.get(name)
-        if bound is None:
-            return None
+    if bound is None:
+        return None
     if not is_number(bound) or not np.isfinite(bound):
         raise ParameterError(f"{what} must be a number, or a number for each column")
     return float(bound)

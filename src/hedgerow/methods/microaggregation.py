@@ -1,4 +1,4 @@
-"""Microaggregation: groups of at least k like records, each released as its average."""
+"""Microaggregation: groups of at least k similar records, each released as its average."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..columns.numbers import numeric_matrix, standardise
 from ..columns.table import Table
@@ -14,20 +13,18 @@ from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
 from ..kernels.sorting import stable_sort
-from ..measures import Counts, Persons, group
+from ..measures import Counts, FloatArray, IntArray, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
 from ..validation import check_one_of, is_number
 from .base import check_people
 from .masking import Masked, Masking, category_column, mask_numbers, masked_column
 
-Floats = NDArray[np.float64]
-
 _ROUNDING = 1e-9
-"""Relative rounding of the sums; a bound less this much is still a bound."""
+"""Relative rounding of the sums; a bound that is lower by this much is still a bound."""
 
 
-def least_loss(points: Floats, k: int) -> float:
+def least_loss(points: FloatArray, k: int) -> float:
     """Return a within-group sum of squares that no partition into groups of at least k goes below.
 
     Two bounds hold for all such partitions, and the larger is taken:
@@ -62,8 +59,8 @@ def least_loss(points: Floats, k: int) -> float:
     return float(bound * (1 - _ROUNDING))
 
 
-def near_sum(points: Floats, k: int) -> float:
-    """Return the squared distances of all records to their k - 1 nearest others, summed."""
+def near_sum(points: FloatArray, k: int) -> float:
+    """Return the sum of the squared distances of all records to their k - 1 nearest others."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     summed = 0.0
     for point in points:
@@ -72,7 +69,7 @@ def near_sum(points: Floats, k: int) -> float:
     return summed
 
 
-def best_runs(values: Floats, k: int) -> float:
+def best_runs(values: FloatArray, k: int) -> float:
     """Return the least sum of squares of ascending values cut into runs of at least k."""
     n = len(values)
     deviations = values - values.mean()
@@ -88,8 +85,6 @@ def best_runs(values: Floats, k: int) -> float:
     return float(best[n])
 
 
-Groups = NDArray[np.int64]
-
 GROUPINGS = ("mdav", "v-mdav", "individual_ranking")
 DISTANCES = ("auto", "euclidean", "gower")
 
@@ -103,7 +98,7 @@ class Microaggregation(Masking):
     k : int
         Smallest group, at least 2 and at most the number of rows.
     grouping : {"mdav", "v-mdav", "individual_ranking"}
-        Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
+        IntArray of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
         every column by itself, which does not make whole records alike.
     distance : {"auto", "euclidean", "gower"}
         Euclidean for numbers, exact with search trees. Gower for categories beside
@@ -125,7 +120,7 @@ class Microaggregation(Masking):
     groups_ : array of int, shape (n,)
         Group of every row (not for individual ranking).
     facts_ : dict
-        Groups, their sizes, and for numbers the loss: within-group over total sum of
+        IntArray, their sizes, and for numbers the loss: within-group over total sum of
         squares in per cent, standardised columns.
 
     Raises
@@ -163,7 +158,7 @@ class Microaggregation(Masking):
 
     @property
     def allows_missing(self) -> bool:
-        """Return whether X may hold missing numbers: where every column is ranked by itself."""
+        """Return whether X may hold missing numbers: only if every column is ranked by itself."""
         return self.grouping == "individual_ranking"
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -178,14 +173,20 @@ class Microaggregation(Masking):
         if self.grouping == "individual_ranking":
             return self._rank(table, schema, k)
         gower = self.distance == "gower" or (self.distance == "auto" and bool(words))
-        if gower:
-            self._check_gower([n for n, kind in kinds.items() if kind == "date"])
+        if gower and (self.grouping != "mdav" or self.distance == "euclidean"):
+            raise UnsupportedError(
+                "categories are aggregated by MDAV with Gower's distance alone",
+                hint='set grouping="mdav" and distance="gower"',
+            )
+        if gower and (dates := [name for name, kind in kinds.items() if kind == "date"]):
+            raise SchemaError(
+                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
+                hint="leave these columns out of the quasi-identifiers",
+            )
         figures = [n for n in schema.quasi if n not in words] if gower else list(schema.quasi)
         encoded = [table.declared_column(schema, n) for n in words] if gower else []
         before = self._complete(table, schema, figures)
-        codes = np.empty((table.n_rows, len(encoded)), np.int64)
-        for c, column in enumerate(encoded):
-            codes[:, c] = column.codes
+        codes = np.array([c.codes for c in encoded], np.int64).reshape(-1, table.n_rows).T
         rows = self._rows(table)
         values, categories = rows.sorted(before), rows.sorted(codes)
         widths = np.array([column.n_values + 1 for column in encoded], dtype=np.int64)
@@ -194,7 +195,7 @@ class Microaggregation(Masking):
             scaled = (values - values.min(axis=0)) / np.where(spans > 0, spans, 1.0)
         else:
             scaled = standardise(values) if self.standardise else values
-        # sorted, so that groups do not depend on the order of the rows
+        # Equal distances go by the order of the points, so that order comes from their values.
         canonical = np.lexsort((*categories.T[::-1], *scaled.T[::-1]))
         points = np.ascontiguousarray(scaled[canonical])
         if gower:
@@ -205,7 +206,8 @@ class Microaggregation(Masking):
             chosen = variable_groups(points, k, float(self.gain))
         groups = np.empty_like(chosen)
         groups[canonical] = chosen
-        if persons is not None:  # whole categories count 1, as Gower's distance has it
+        if persons is not None:
+            # Two different indicators are at a squared distance of 1, as in Gower's distance.
             indicators = [np.eye(m)[c] / np.sqrt(2) for m, c in zip(widths, categories.T, strict=True)]
             places = np.column_stack([scaled, *indicators])
             # Records of one person are no crowd: groups of too few people grow.
@@ -223,24 +225,23 @@ class Microaggregation(Masking):
             cells = released[name] = category_column(table, column, modes)
             masks = {"unchanged": modes == code, "suppressed": modes == missing}
             by_name[name] = masked_column(schema, name, column.kind, cells, code < missing, **masks)
+        sizes = np.bincount(groups)
+        facts: dict[str, Any] = {
+            "k": self.k,
+            "groups": len(sizes),
+            "smallest_group": int(sizes.min()),
+            "largest_group": int(sizes.max()),
+        }
+        if figures:
+            facts["loss_percent"] = group_loss(values, groups)
         columns = tuple(by_name[name] for name in schema.quasi)
-        promises = (KAnonymity.from_schema(k, schema),)
-        return Masked(released, columns, self._facts(values, groups), promises)
-
-    def _check_gower(self, dates: list[str]) -> None:
-        if self.grouping != "mdav" or self.distance == "euclidean":
-            raise UnsupportedError(
-                "categories are aggregated by MDAV with Gower's distance alone",
-                hint='set grouping="mdav" and distance="gower"',
-            )
-        if dates:
-            raise SchemaError(
-                f"dates cannot be averaged here: {', '.join(map(repr, dates))}",
-                hint="leave these columns out of the quasi-identifiers",
-            )
+        return Masked(released, columns, facts, (KAnonymity.from_schema(k, schema),))
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return the loss of its groups, and a bound for all groups of at least k records; of numbers."""
+        """Return the loss of the groups, and a bound for any groups of at least k records.
+
+        Both count numbers alone, and are shares of their total sum of squares.
+        """
         lost = self.facts_.get("loss_percent")
         kinds = ("numeric", "date")
         figures = [n for n in schema.quasi if table.declared_kind(schema, n) in kinds]
@@ -250,7 +251,7 @@ class Microaggregation(Masking):
         total = float((points**2).sum())
         return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
 
-    def _complete(self, table: Table, schema: Schema, names: list[str]) -> Floats:
+    def _complete(self, table: Table, schema: Schema, names: list[str]) -> FloatArray:
         if not names:
             return np.empty((table.n_rows, 0))
         values = numeric_matrix(table, names, schema.kinds)
@@ -261,18 +262,6 @@ class Microaggregation(Masking):
                 hint='fill them, leave these rows out, or set grouping="individual_ranking"',
             )
         return values
-
-    def _facts(self, values: Floats, groups: Groups) -> dict[str, Any]:
-        sizes = np.bincount(groups)
-        facts: dict[str, Any] = {
-            "k": self.k,
-            "groups": len(sizes),
-            "smallest_group": int(sizes.min()),
-            "largest_group": int(sizes.max()),
-        }
-        if values.shape[1]:
-            facts["loss_percent"] = group_loss(values, groups)
-        return facts
 
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
         original, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
@@ -294,8 +283,8 @@ class Microaggregation(Masking):
         return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
 
 
-def variable_groups(points: Floats, k: int, gain: float) -> Groups:
-    """Group sorted points by V-MDAV; the few left over join the group of the nearest average."""
+def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
+    """Group sorted points by V-MDAV; those that remain join the group of the nearest average."""
     from_mean = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
     rest = np.flatnonzero(groups < 0)
@@ -313,8 +302,8 @@ def variable_groups(points: Floats, k: int, gain: float) -> Groups:
     return groups
 
 
-def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> Groups:
-    """Join each group of fewer than k people with that of the nearest average, until none is left."""
+def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons) -> IntArray:
+    """Join groups of fewer than k people to that of the nearest average, until all have k."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -334,16 +323,16 @@ def joined_groups(groups: Groups, points: Floats, k: int, persons: Persons) -> G
         groups = connected_components(pairs, directed=False)[1][groups].astype(np.int64)
 
 
-def group_loss(values: Floats, groups: Groups) -> float:
-    """Return within-group over total sum of squares of standardised columns, per cent."""
+def group_loss(values: FloatArray, groups: IntArray) -> float:
+    """Return the sum of squares within groups in per cent of the total, of standardised columns."""
     scaled = standardise(values)
     within = ((scaled - _averages(scaled, groups)) ** 2).sum()
     total = (scaled**2).sum()
     return float(100.0 * within / total) if total else 0.0
 
 
-def _averages(values: Floats, groups: Groups) -> Floats:
-    """Return the group means of every row, summed in the order of the rows."""
+def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the means of each row's group, shape (rows, columns), summed in the order of the rows."""
     means = np.empty(values.shape)
     sizes = np.bincount(groups)
     for c in range(values.shape[1]):
@@ -352,8 +341,8 @@ def _averages(values: Floats, groups: Groups) -> Floats:
     return means
 
 
-def _modes(codes: Groups, groups: Groups, categories: int) -> Groups:
-    """Return the most frequent code of every group; the first in the column's order among equals."""
+def _modes(codes: IntArray, groups: IntArray, categories: int) -> IntArray:
+    """Return the most frequent code of every group; of equals, the first in the column's order."""
     counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))
     return np.asarray(counts.values[best][counts.starts[:-1]])

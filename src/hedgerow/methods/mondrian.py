@@ -8,7 +8,6 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import ParameterError
 from ..measures import Persons
@@ -96,7 +95,7 @@ class Mondrian(PartitionMethod):
 
     @property
     def title(self) -> str:
-        """Return its name with its objective."""
+        """Return the name of the class with the objective."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _group_bytes(self) -> int:
@@ -104,67 +103,61 @@ class Mondrian(PartitionMethod):
         return _MEDIAN if self.objective == "median" else super()._group_bytes()
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return all columns for extents and losses, which need the records; none where counts do."""
+        """Return the columns that extents and losses are taken from; none where counts are enough."""
         if self.objective not in ("median", "loss"):
             return ()
         return (*schema.quasi, *(schema.sensitive if self.max_disclosure not in (None, 1) else ()))
 
-    def _fit(self, table: Table, schema: Schema) -> Plan:
-        persons = self._check(table, schema)
+    def _check(self, table: Table, schema: Schema) -> Persons | None:
+        persons = super()._check(table, schema)
         check_one_of("objective", self.objective, OBJECTIVES)
-        # ties go by the table's columns, and not by who wrote the schema
-        schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
-        quasi = Quasi.from_table(table, schema, int(self.max_bins))
-        sensitive = self._sensitive(table, schema)
-        if self._cap() and not sensitive:
+        looks_at_sensitive = self.objective not in ("median", "loss")
+        if not schema.sensitive and (self._cap() or looks_at_sensitive):
+            what = "max_disclosure" if self._cap() else f"the objective {self.objective!r}"
             raise ParameterError(
-                "max_disclosure needs at least one sensitive column",
+                f"{what} needs at least one sensitive column",
                 hint="name what an intruder wants to know",
             )
+        if self.criteria and not looks_at_sensitive:
+            raise ParameterError(
+                f"the objective {self.objective!r} takes no further criteria",
+                hint='use objective="regression" or "information_gain"',
+            )
+        return persons
+
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        persons = self._check(table, schema)
+        # Ties go by the table's columns, and not by who wrote the schema.
+        schema = schema.replace(quasi=[name for name in table.names if name in schema.quasi])
+        quasi = Quasi.from_table(table, schema, int(self.max_bins))
+        sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
         if self.objective in ("median", "loss"):
-            if self.criteria:
-                raise ParameterError(
-                    f"the objective {self.objective!r} takes no further criteria",
-                    hint='use objective="regression" or "information_gain"',
-                )
-            if hasattr(self, "tree_"):
-                del self.tree_
+            # The cuts look at no sensitive column, so the grower gets no response.
             unasked = Responses.of([], table.n_rows)
             rows = quasi.rows(unasked, persons=persons)
             assert isinstance(rows, NodeRows)
+            kind = MEDIAN if self.objective == "median" else LOSS
             grown = grow_by_extents(
-                rows,
-                positions(quasi),
-                domains(quasi),
-                int(self.k),
-                MEDIAN if self.objective == "median" else LOSS,
-                persons is not None,
+                rows, positions(quasi), domains(quasi), int(self.k), kind, persons is not None
             )
             tree = full_tree(grown, unasked, StatisticsLayout.of(unasked), quasi)
-            tree = self._merged(tree, sensitive, persons)
-        else:
-            tree = self._grown_for(sensitive, quasi, persons)
-            self.tree_: Tree = tree
-        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, sensitive))
-
-    def _grown_for(self, sensitive: list[Column], quasi: Quasi, persons: Persons | None) -> Tree:
-        if not sensitive:
-            raise ParameterError(
-                f"the objective {self.objective!r} needs at least one sensitive column",
-                hint="name what an intruder wants to know",
-            )
-        if self.objective == "information_gain" and all(c.is_number for c in sensitive):
+        elif self.objective == "information_gain" and all(c.is_number for c in sensitive):
             raise ParameterError(
                 'the objective "information_gain" needs a categorical sensitive column',
                 hint='for numbers use objective="regression"',
             )
-        gain = ENTROPY if self.objective == "information_gain" else SSE
-        tree = self._grow(quasi, sensitive, persons, gain, int(self.k))
-        return self._merged(tree, sensitive, persons)
+        else:
+            gain = ENTROPY if self.objective == "information_gain" else SSE
+            tree = self._grow(quasi, sensitive, persons, gain, int(self.k))
+        tree = self._merged(tree, sensitive, persons)
+        self.__dict__.pop("tree_", None)  # of an earlier fit with another objective
+        if tree.responses.responses:
+            self.tree_: Tree = tree
+        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, sensitive))
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """Return every code's place in [0, 1] on its column, columns one after the other; missing codes 0."""
+    """Return the place of every code in [0, 1] on its column, one column after another; missing is 0."""
     parts = []
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
         places = np.zeros(cut.n_bins + 1)
@@ -180,5 +173,5 @@ def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
 
 
 def domains(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """Return how many categories (missing counts as one) occur in each column, less one; at least 1."""
+    """Return the number of categories of each column less one, at least 1; missing counts as one."""
     return np.array([max(c.n_values + c.has_missing - 1, 1) for c in quasi.columns], np.float64)

@@ -1,8 +1,8 @@
-"""Methods whose plan is a tree of groups: parameters, growing, and the way from a grown tree to a plan."""
+"""Methods whose plan is a tree of groups: parameters, growing, and the steps from a tree to a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
 from ..hierarchy import TOP
 from ..kernels.threads import side_by_side
-from ..measures import Classes, Counts, Persons, group
+from ..measures import Classes, Counts, FloatArray, IntArray, Persons, group
 from ..measures.class_measures import entropy_l, frequency_l
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import (
@@ -41,22 +41,20 @@ from .design import Quasi
 from .group_cells import GroupedCodes, between_points, public_step, recode, rounded
 from .refusals import Refused, known_splits, refused_splits
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
 WHOLE = ("mean", "median", "weighted")
-"""Cells that are made of every record of a group, and not only of the values in it."""
+"""Styles whose cells depend on every record of a group; the others depend on its values alone."""
 _GROUP_BYTES, _COLUMN_BYTES = 2100, 40
-"""Bytes of k records in a tree that no cap prunes, and of their counts of a sensitive column."""
+"""Measured bytes of a group of k records in a tree that no cap prunes, and of its counts of a
+sensitive column."""
 _ROUNDING = 1e-8
 """Relative rounding of the grower, whose squares are whole units."""
 
 
 @dataclass(frozen=True)
 class LeafGroups:
-    """Groups of a partition: leaves of a tree, or several leaves each.
+    """The groups of a partition, each of one leaf of a tree or of several.
 
     Parameters
     ----------
@@ -73,43 +71,42 @@ class LeafGroups:
     """
 
     grown: Grown
-    threshold: Floats
-    group_of_leaf: Ints | None
+    threshold: FloatArray
+    group_of_leaf: IntArray | None
     rows: npt.NDArray[Any]
-    starts: Ints
+    starts: IntArray
     persons: Persons | None
 
     @classmethod
     def from_tree(
-        cls, grown: Grown, threshold: Floats, group_of_leaf: Ints | None, persons: Persons | None
+        cls, grown: Grown, threshold: FloatArray, group_of_leaf: IntArray | None, persons: Persons | None
     ) -> LeafGroups:
-        """Return the groups with their rows side by side."""
+        """Return the groups of a tree, with the rows of each group side by side."""
         leaf = grown.column == LEAF
-        starts, ends = grown.start[leaf], grown.end[leaf]
-        if not isinstance(grown.rows, np.ndarray):
-            return cls(grown, threshold, group_of_leaf, grown.rows, starts, persons)
-        if group_of_leaf is None:
-            return cls(grown, threshold, None, grown.rows, starts, persons)
-        of_place = np.repeat(group_of_leaf, ends - starts)
-        rows = grown.rows[np.argsort(of_place, kind="stable")]
-        sizes = np.bincount(group_of_leaf, ends - starts).astype(np.int64)
-        return cls(grown, threshold, group_of_leaf, rows, np.cumsum(sizes) - sizes, persons)
+        rows, starts = grown.rows, grown.start[leaf]
+        # Rows on a cluster are brought together there, group by group, when a column is read.
+        if group_of_leaf is not None and isinstance(rows, np.ndarray):
+            n_rows = grown.end[leaf] - starts
+            rows = rows[np.argsort(np.repeat(group_of_leaf, n_rows), kind="stable")]
+            sizes = np.bincount(group_of_leaf, n_rows).astype(np.int64)
+            starts = np.cumsum(sizes) - sizes
+        return cls(grown, threshold, group_of_leaf, rows, starts, persons)
 
     def codes(self, column: Column, whole: bool) -> GroupedCodes:
         """Return the codes of a column, group by group.
 
-        Where the rows are on a cluster and `whole` does not ask for every one of them, the codes are
-        those that make a cell: of numbers the ends, of categories each once.
+        Rows on a cluster come as every code only with `whole`; without it, as the codes that make
+        a range or a set: of numbers both ends, of categories each once.
         """
         if isinstance(self.rows, np.ndarray):
             return GroupedCodes(column, column.codes[self.rows], self.starts)
         part, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
         return GroupedCodes(part, part.codes[rows], starts)
 
-    def people_with_value(self, column: Column) -> Ints:
-        """Return the people of every group who have a value in a column."""
+    def people_with_value(self, column: Column) -> IntArray:
+        """Count the people of every group who have a value in a column."""
         if not isinstance(self.rows, np.ndarray):
-            counts: Ints = self.rows.known(column, self.starts, self.group_of_leaf)
+            counts: IntArray = self.rows.known(column, self.starts, self.group_of_leaf)
             return counts
         sizes = np.diff(np.append(self.starts, len(self.rows)))
         there = column.codes[self.rows] != column.n_values
@@ -120,11 +117,7 @@ class LeafGroups:
         people = self.persons.subset(self.rows[there]).sizes(groups)
         return np.bincount(number[groups.first], people, len(sizes)).astype(np.int64)
 
-    def of_leaves(self, of_groups: Ints) -> Ints:
-        """Return a value for every leaf from one for every group."""
-        return of_groups if self.group_of_leaf is None else of_groups[self.group_of_leaf]
-
-    def between(self, j: int) -> tuple[Floats, Floats]:
+    def between(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Return the thresholds on column j between which every group lies; infinite where open."""
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
@@ -140,9 +133,9 @@ def classes_of(
     tree: Tree,
     sensitive: Sequence[Column],
     persons: Persons | None,
-    number: Ints | None = None,
+    number: IntArray | None = None,
 ) -> Classes:
-    """Return the classes of a tree's leaves, or of the groups that `number` says of each leaf."""
+    """Return the leaves of a tree as classes, or their groups if `number` has the group of each leaf."""
     grown = tree.grown
     starts = grown.start[grown.column == LEAF]
     if not isinstance(grown.rows, np.ndarray):
@@ -155,8 +148,11 @@ def classes_of(
 
 def conditions(
     grown: Grown, quasi: Quasi
-) -> tuple[Floats, Ints, list[tuple[str | None, ...]]]:
-    """Return thresholds and left subsets of every node, in the plan's form."""
+) -> tuple[FloatArray, IntArray, list[tuple[str | None, ...]]]:
+    """Return the thresholds of all nodes, the subset that goes left at each, and all subsets.
+
+    Arrays over the nodes: a threshold counts where the subset is -1, else it is the number of a subset.
+    """
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
     subsets: dict[tuple[str | None, ...], int] = {}
@@ -164,7 +160,7 @@ def conditions(
     codes, width = grown.subset_codes.tobytes(), grown.subset_codes.itemsize
     for j, (column, cut) in enumerate(zip(quasi.columns, quasi.cuts, strict=True)):
         here = np.flatnonzero(grown.column == j)
-        if cut.public:
+        if cut.public:  # grids: the cut is a point that somebody chose, and no value of a person
             threshold[here] = cut.thresholds[grown.first_right[here] - 1]
             continue
         if column.is_number:
@@ -195,13 +191,14 @@ def conditions(
     return threshold, subset, list(subsets)
 
 
-def regions(grown: Grown, j: int, threshold: Floats) -> tuple[Floats, Floats]:
+def regions(grown: Grown, j: int, threshold: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the thresholds on column j between which every leaf lies; infinite where open."""
     low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
+    # One pass a depth, since children inherit the bounds of a parent that is already bounded.
     inner = grown.column != LEAF
     for depth in range(int(grown.depth.max())):
         at = np.flatnonzero(inner & (grown.depth == depth))
-        left, right = at + 1, grown.right[at]
+        left, right = at + 1, grown.right[at]  # in pre-order the left child comes next
         for ends in (low, high):
             ends[left] = ends[right] = ends[at]
         mine = grown.column[at] == j
@@ -210,7 +207,7 @@ def regions(grown: Grown, j: int, threshold: Floats) -> tuple[Floats, Floats]:
 
 
 def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
-    """Return what goes left at each node, in words; empty for leaves."""
+    """Return the condition for going left at each node, in words; empty for leaves."""
     threshold, subset, subsets = conditions(grown, quasi)
     texts = []
     for i, j in enumerate(grown.column.tolist()):
@@ -231,7 +228,7 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
 
 
 def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quasi: Quasi) -> Tree:
-    """Return a grown tree with its splits in words."""
+    """Return a tree as it was grown, whose splits are put into words when somebody reads them."""
     return Tree(
         grown,
         responses,
@@ -260,17 +257,17 @@ class PartitionMethod(Method):
         return ()
 
     def _group_bytes(self) -> int:
-        """Return the bytes of k records where no cap prunes."""
+        """Return the bytes of a group of k records where no cap prunes."""
         return _GROUP_BYTES
 
     rounds: ClassVar[bool] = True
-    """Whether means and medians stand at multiples of a public step."""
+    """Whether means and medians are rounded to a public step."""
     ranges_with_grids: ClassVar[bool] = False
     """Whether columns with a grid become ranges where other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of groups of k records, the most that there can be; 0 under a cap."""
-        is_k = isinstance(self.k, int) and self.k > 0  # what is none is refused when it is fitted
+        """Return the bytes of as many groups as k allows; 0 under a cap, which leaves far fewer."""
+        is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         small = is_k and self.max_disclosure in (None, 1)
         return n_rows // self.k * (self._group_bytes() + _COLUMN_BYTES * n_sensitive) if small else 0
 
@@ -322,9 +319,6 @@ class PartitionMethod(Method):
                     hint='use LDiversity(l, "frequency") or LDiversity(l, "entropy")',
                 )
 
-    def _sensitive(self, table: Table, schema: Schema) -> list[Column]:
-        return [table.declared_column(schema, name) for name in schema.sensitive]
-
     def _cap(self) -> ColumnGuarantee | None:
         """Return the cap on disclosure; None where nothing is capped."""
         d = self.max_disclosure
@@ -340,18 +334,18 @@ class PartitionMethod(Method):
         depth: int | None = None,
         pruned: bool = False,
     ) -> Tree:
-        """Return the tree of the best admissible splits; `pruned`: by what its nodes tell of classes."""
+        """Grow the tree of the best admissible splits; `pruned` says that its nodes' classes are needed."""
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
         responses = Responses.of([c.value_counts for c in sensitive], scored=scored)
         weights = ("persons",) if persons is not None else ()
-        # listed classes are read off the rows, which are not here; the tree is the same
+        # Pruning reads listed classes off the rows; a cluster's are not here, so it counts all classes.
         listed_from = None if pruned and quasi.table.record_source is not None else COUNTED
         layout = StatisticsLayout.of(
             responses, gain, limit < 1, weights, floored=scored, counted=listed_from
         )
-        # a split exactly at the cap is not lost to rounding: `_merged` decides exactly
+        # A split exactly at the cap must not be lost to rounding: `_merged` decides exactly.
         rules = self._rules(responses, min_leaf, gain, limit * (1 + _ROUNDING * scored), scored)
         grown = grow(quasi.rows(responses, sensitive, persons), responses, layout, rules, depth)
         return full_tree(grown, responses, layout, quasi)
@@ -359,17 +353,15 @@ class PartitionMethod(Method):
     def _rules(
         self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool
     ) -> Rules:
+        """Return the limits of the grower, which are the strictest of all criteria for each response."""
         classes = responses.categorical
-        # The grower compares with the strictest limit of all criteria that name a response.
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
-            check_diversity(criterion, responses)
-            for j, response in enumerate(classes):
-                if criterion.columns is None or response.name in criterion.columns:
-                    if criterion.diversity == "frequency":
-                        share[j] = min(share[j], 1 / criterion.l)
-                    else:
-                        entropy[j] = max(entropy[j], float(np.log(criterion.l)))
+            for j in limited_classes(criterion, responses):
+                if criterion.diversity == "frequency":
+                    share[j] = min(share[j], 1 / criterion.l)
+                else:
+                    entropy[j] = max(entropy[j], float(np.log(criterion.l)))
         flags = len(responses.classes) - len(classes) + len(responses.judged)
         caps = np.array(
             [cap] * len(responses.numeric)
@@ -401,15 +393,16 @@ class PartitionMethod(Method):
         return tree
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups that the cap refused to make of each released group."""
+        """Return the finer groups of each released group that the cap refused."""
         tree, uncut = self._cut
-        if not uncut.responses.responses:  # whoever knows the quasi-identifiers knows this tree
+        # A tree without responses grows on quasi-identifiers alone: an intruder can grow it as well.
+        if not uncut.responses.responses:
             return known_splits(tree, uncut)
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
         return refused_splits(tree, uncut, quasi, int(self.k), getattr(self, "max_depth", None))
 
     def _promises(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
-        """Return the promises of every group; l-diversity is about categories unless it names columns."""
+        """Return the promises of every group; l-diversity without columns is about all categories."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
         promises: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
         promises += [cap] if cap is not None else []
@@ -420,8 +413,8 @@ class PartitionMethod(Method):
 
     def _recoded(
         self, column: Column, j: int, quasi: Quasi, groups: LeafGroups, schema: Schema
-    ) -> tuple[Recoded, Ints]:
-        """Return a column with its cells, and which of them each group gets."""
+    ) -> tuple[Recoded, IntArray]:
+        """Return a released column with its cells, and the number of the cell of each group."""
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
@@ -443,13 +436,13 @@ class PartitionMethod(Method):
         quasi: Quasi,
         grown: Grown,
         promises: Sequence[Guarantee],
-        group_of_leaf: Ints | None = None,
+        group_of_leaf: IntArray | None = None,
         persons: Persons | None = None,
     ) -> Plan:
-        """Return the plan of a finished partition, whose leaves may have been joined to groups.
+        """Return the plan of a partition whose leaves are groups, or joined to the groups of a number each.
 
-        Quasi-identifiers that are not in `quasi` are suppressed. Groups whose cells read alike are
-        one to a reader, so they are joined and recoded again.
+        Quasi-identifiers that are not in `quasi` are suppressed. Groups with equal cells are one
+        group for a reader, so they are joined and recoded again.
         """
         threshold, subset, subsets = conditions(grown, quasi)
         groups = LeafGroups.from_tree(grown, threshold, group_of_leaf, persons)
@@ -457,7 +450,8 @@ class PartitionMethod(Method):
 
         def recoded(j: int) -> tuple[Recoded, Vector]:
             column, index = self._recoded(quasi.columns[j], j, quasi, groups, schema)
-            return column, Vector("i", groups.of_leaves(index).astype(np.int32))
+            of_leaf = index if group_of_leaf is None else index[group_of_leaf]
+            return column, Vector("i", of_leaf.astype(np.int32))
 
         places = range(len(quasi.columns))
         pairs = side_by_side(recoded, places, table.n_rows * len(places))
@@ -487,8 +481,8 @@ class PartitionMethod(Method):
         return self._planned(table, schema, recoding, [*promises, *together])
 
 
-def _distinct_groups(recoding: Partition, number: Ints) -> Ints:
-    """Return the groups of all cells that a reader can tell apart, numbered by their first cell."""
+def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
+    """Return the group of every leaf after leaves with equal labels are joined, in order of first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         place: dict[Any, int] = {}
@@ -502,8 +496,16 @@ def _distinct_groups(recoding: Partition, number: Ints) -> Ints:
     return order[groups.labels]
 
 
-def check_diversity(criterion: LDiversity, responses: Responses) -> None:
-    """Raise when a criterion names columns that it cannot speak of, or asks for more than the whole table has."""
+def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int]:
+    """Yield the places of the categorical responses that a criterion limits.
+
+    Raises
+    ------
+    ParameterError
+        It names other columns, or there is no categorical response.
+    InfeasibleError
+        It asks for more than the whole table has.
+    """
     names = [r.name for r in responses.categorical]
     unknown = [n for n in criterion.columns or () if n not in names]
     if unknown or not names:
@@ -523,3 +525,4 @@ def check_diversity(criterion: LDiversity, responses: Responses) -> None:
                     f"but the whole table has only {most:.4g}",
                     hint="ask for a smaller l",
                 )
+            yield j

@@ -21,19 +21,19 @@ from ..kernels.masking_loops import normalise_blocks, place_back, trace_back
 from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
 from ..key import Key
+from ..measures import FloatArray
 from ..measures.masking_scores import score_arrays
 from ..notation import percent
 from ..progress import caution, done
 from ..schema import Schema
 from ..validation import check_one_of, check_whole
 from .estimator import renamed
-from .masking import Masked, NumberMasking
+from .masking import Changed, Masked, NumberMasking
 
-Floats = NDArray[np.float64]
 Noise = Literal["synthetic", "perturbative"]
 
 
-def polynomial_basis(k: int, degree: int) -> Floats:
+def polynomial_basis(k: int, degree: int) -> FloatArray:
     """Return orthonormal polynomials over the points 0..k-1, shape (degree + 1, k).
 
     The discrete Legendre (Gram) polynomials, made by multiplying with x and
@@ -54,7 +54,7 @@ def polynomial_basis(k: int, degree: int) -> Floats:
     return basis
 
 
-def fit_blocks(blocks: Floats, degree: int) -> Floats:
+def fit_blocks(blocks: FloatArray, degree: int) -> FloatArray:
     """Return least-squares polynomials of all blocks at once: their values at 0..k-1.
 
     Parameters
@@ -91,23 +91,23 @@ class OrderedPartition:
     """
 
     k: int
-    z: Floats
+    z: FloatArray
     place: NDArray[np.uint32]
     block: NDArray[np.uint32]
-    lo: Floats
-    span: Floats
+    lo: FloatArray
+    span: FloatArray
 
     @property
     def remainder(self) -> int:
-        """Return number of values r in the short last block; 0 when k divides n."""
+        """Return the number of values in a short last block; 0 when k divides n."""
         return len(self.z) % self.k
 
     @property
     def n_blocks(self) -> int:
-        """Return number of blocks, a short last one included."""
+        """Return the number of blocks, a short last one included."""
         return -(-len(self.z) // self.k)
 
-    def protect(self, degree: int | Sequence[int], noise: Noise, normals: Floats) -> Floats:
+    def protect(self, degree: int | Sequence[int], noise: Noise, normals: FloatArray) -> FloatArray:
         """Return the protected vector, in the order of the original one.
 
         Parameters
@@ -134,7 +134,7 @@ class OrderedPartition:
                 spread[chosen] = _spread(mine, curves)
         if r:
             # The short block is fitted on the last k values, so that every curve
-            # rests on as many points; only its own r values are kept.
+            # rests on as many points; only its own r values are used.
             window = self.z[None, n - k :]
             curve = fit_blocks(window, degrees[-1])
             fitted[whole:] = curve[0, k - r :]
@@ -155,7 +155,7 @@ class OrderedPartition:
         return released
 
 
-def order(values: Floats, k: int) -> OrderedPartition:
+def order(values: FloatArray, k: int) -> OrderedPartition:
     """Sort, cut into blocks of k, normalise each block, sort again (steps 1 to 4).
 
     Parameters
@@ -185,7 +185,7 @@ def order(values: Floats, k: int) -> OrderedPartition:
 
 
 def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
-    """Return one degree per block; ParameterError when there are more or fewer than blocks."""
+    """Return the degree of each block; ParameterError if the number of degrees is another."""
     chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
     if len(chosen) != n_blocks:
         raise ParameterError(
@@ -196,7 +196,7 @@ def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
 
 
 def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
-    """Return a block size k and degree(s) that fit n values, else ParameterError."""
+    """Return a block size and degree(s) as Python integers; ParameterError where they do not fit n values."""
     k = check_whole("block_size", k, 2)
     single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
     if not single and not (isinstance(degree, (list, tuple)) and degree):
@@ -217,8 +217,8 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
     return k, degrees[0] if single else degrees
 
 
-def _spread(blocks: Floats, curves: Floats) -> Floats:
-    """Return square root of the mean squared residual of every block."""
+def _spread(blocks: FloatArray, curves: FloatArray) -> FloatArray:
+    """Return the root of the mean squared residual of every block, shape (p,)."""
     residual = blocks - curves
     return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
 
@@ -238,7 +238,7 @@ MOST_TOGETHER = 3
 
 
 def search_settings(
-    values: Floats,
+    values: FloatArray,
     size: Any,
     degree: Any,
     noise: str,
@@ -263,10 +263,7 @@ def search_settings(
     n = int((~np.isnan(values)).sum())
     trial = _Trial(values, noise, search)
     check_settings(n if size == "auto" else size, 1 if degree == "auto" else degree, n)
-    if degree == "auto":
-        degrees: list[Any] = list(DEGREES)
-    else:
-        degrees = [degree]
+    degrees: list[Any] = list(DEGREES) if degree == "auto" else [degree]
     sizes = _candidates(n) if size == "auto" else [size]
     settings = [(k, d) for k in sizes for d in degrees if _fits(k, d, n)]
     uniform = []
@@ -292,9 +289,9 @@ def search_settings(
 
 
 class _Trial:
-    """Masks and scores one table (or a sample of its rows, cut alike) again and again."""
+    """One table, or a sample of its rows in as many blocks, that is masked and scored again and again."""
 
-    def __init__(self, values: Floats, noise: str, seed: np.random.SeedSequence) -> None:
+    def __init__(self, values: FloatArray, noise: str, seed: np.random.SeedSequence) -> None:
         self.n_whole = int((~np.isnan(values)).sum())
         if len(values) > MOST_ROWS:
             chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
@@ -313,8 +310,7 @@ class _Trial:
     def run(
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
     ) -> dict[str, Any]:
-        """Score one choice; k counts values of the whole table."""
-
+        """Mask and score the table under one choice; k counts values of the whole table."""
         if self.ordered[0] != k:  # candidates of one k follow each other: sort once
             self.ordered = (k, order(self.values[self.there], self._cut(k)))
         ordered = self.ordered[1]
@@ -347,7 +343,7 @@ class _Trial:
     def per_block(
         self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
     ) -> list[dict[str, Any]]:
-        """Try degrees block by block, from the best uniform one."""
+        """Score degrees that differ between blocks, starting from the best degree for all."""
         start = next(row for row in uniform if row["block_size"] == k)
         blocks = len(start["degrees"])
         allowed = [d for d in DEGREES if _fits(k, d, n)]
@@ -370,7 +366,7 @@ class _Trial:
 
 
 def _candidates(n: int) -> list[int]:
-    """Return block sizes N / cut: none leaves a short remainder."""
+    """Return the block sizes N / cut, which leave no short last block."""
     return sorted({min(n, int(np.ceil(n / cut))) for cut in CUTS})
 
 
@@ -483,12 +479,20 @@ class PoROP(NumberMasking):
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
         masked = super()._mask(table, schema)
-        _warn(masked.facts)
+        facts = masked.facts
+        if facts["share_unchanged"] > UNCHANGED:
+            caution(
+                f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
+                "constant, heavily tied or rounded; choose larger blocks"
+            )
+        if 0 < facts["remainder"] < SHORT * facts["block_size"]:
+            caution(
+                f"the last block holds only {facts['remainder']} of {facts['block_size']} values, to "
+                "which the score is sensitive; choose a block size that leaves none or more"
+            )
         return masked
 
-    def _mask_numbers(
-        self, table: Table, schema: Schema, before: Floats
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         check_one_of("noise", self.noise, NOISES)
         rows, n = self._rows(table), int(np.count_nonzero(~np.isnan(before)))
         size, degree = self.block_size, self.degree
@@ -539,16 +543,3 @@ class LiROP(PoROP):
     words: ClassVar[str] = "linear regression on ordered partitions (LiROP-k)"
 
     degree: ClassVar[int] = 1  # type: ignore[misc]
-
-
-def _warn(facts: Mapping[str, Any]) -> None:
-    if facts["share_unchanged"] > UNCHANGED:
-        caution(
-            f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
-            "constant, heavily tied or rounded; choose larger blocks"
-        )
-    if 0 < facts["remainder"] < SHORT * facts["block_size"]:
-        caution(
-            f"the last block holds only {facts['remainder']} of {facts['block_size']} values, to "
-            "which the score is sensitive; choose a block size that leaves none or more"
-        )

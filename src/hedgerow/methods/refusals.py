@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from ..measures import BoolArray, IntArray
 from ..trees.nodes import LEAF, Grown
 from ..trees.split import EXHAUSTIVE
 from ..trees.tree import Tree
 from .design import Quasi
-
-Ints = npt.NDArray[np.int64]
-Sides = npt.NDArray[np.bool_]
 
 _MOST = 32
 """Splits of a group that are looked at, evenly chosen; leaving some out weakens an intruder."""
@@ -37,8 +35,8 @@ class Refused:
         Whether the method tries only splits that change the means or shares.
     """
 
-    rows: Ints
-    parts: Sides
+    rows: IntArray
+    parts: BoolArray
     is_joined: bool = False
     needs_gain: bool = False
 
@@ -80,11 +78,11 @@ def refused_splits(
     return refused
 
 
-def _rows(grown: Grown, node: int) -> Ints:
+def _rows(grown: Grown, node: int) -> IntArray:
     return np.sort(grown.rows[grown.start[node] : grown.end[node]]).astype(np.int64)
 
 
-def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[Sides]:
+def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[BoolArray]:
     """Yield the left sides that the grower tries, but orders of many categories by their means."""
     present = np.unique(codes)
     if ordered:
@@ -109,7 +107,7 @@ def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
     return refused
 
 
-def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]:
+def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[Refused]:
     """Return the groups that were joined from cells, with these.
 
     Parameters
@@ -125,7 +123,7 @@ def joined_cells(tree: Tree, joined: Ints, group_of_cell: Ints) -> list[Refused]
     for number in range(int(group_of_cell.max()) + 1):
         cells = np.flatnonzero(group_of_cell == number)
         if len(cells) > 1 and (joined[cells] == joined[cells[0]]).all():
-            parts: Sequence[Ints] = [_rows(nodes, int(leaves[cell])) for cell in cells]
+            parts: Sequence[IntArray] = [_rows(nodes, int(leaves[cell])) for cell in cells]
             rows = np.sort(np.concatenate(parts))
             sides = np.stack([np.isin(rows, part) for part in parts])
             refused.append(Refused(rows, sides, is_joined=True))

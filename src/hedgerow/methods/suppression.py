@@ -9,13 +9,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..columns.arrays import one_piece
 from ..columns.numbers import one_zero
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError
-from ..measures import Persons
+from ..measures import BoolArray, IntArray, Persons
 from ..measures import group as by_codes
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
@@ -23,20 +22,18 @@ from ..validation import MAPPING, Kind, check_whole, is_number
 from .base import check_columns, check_named
 from .masking import Masked, Masking, masked_column, share
 
-Codes = NDArray[np.int64]
-
 ALL_SUBSETS = 12
 """Up to so many columns every set of columns is tried; beyond, sets of up to three, then all."""
 
 
 @dataclass(eq=False, repr=False)
 class LocalSuppression(Masking):
-    """Remove few cells, until every record is like at least k - 1 others.
+    """Empty few cells, until every record equals at least k - 1 others.
 
-    Missing counts strictly: a missing cell equals a missing cell and nothing else, in
-    the original as in the release. Records that are too rare lose the cheapest set
-    of cells that makes k of them alike; every cell of the last few is suppressed,
-    with as many others from large groups as they need.
+    A missing cell equals a missing cell and nothing else, in the original as in the
+    release. Records that are too rare lose the cheapest set of cells that makes k of
+    them equal; the last few lose every cell, together with as many others from large
+    groups as they need.
 
     Parameters
     ----------
@@ -88,23 +85,19 @@ class LocalSuppression(Masking):
         persons = Persons.from_schema(table, schema, k)
         check_columns(table, schema, empty=True)
         costs = self._costs(schema)
-        codes = np.empty((table.n_rows, len(schema.quasi)), np.int64)
-        absent = np.empty(len(schema.quasi), np.int64)
-        kinds = []
-        for c, name in enumerate(schema.quasi):
-            column = table.declared_column(schema, name)
-            codes[:, c], absent[c] = column.codes, column.n_values
-            kinds.append(column.kind)
+        coded = [table.declared_column(schema, name) for name in schema.quasi]
+        codes = np.array([column.codes for column in coded], np.int64).T
+        absent = np.array([column.n_values for column in coded])
         rows = self._rows(table)
         ordered = None if persons is None else persons.subset(rows.order)
         hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
         released, columns = {}, []
-        for c, name in enumerate(schema.quasi):
+        for column, out in zip(coded, hidden.T, strict=True):
+            name, there = column.name, column.codes < column.n_values
             original = one_zero(one_piece(table.arrow.column(name)))
-            released[name] = original.take(pa.array(np.arange(table.n_rows), mask=hidden[:, c]))
-            masks = {"unchanged": ~hidden[:, c], "suppressed": hidden[:, c]}
-            there = codes[:, c] < absent[c]
-            columns.append(masked_column(schema, name, kinds[c], released[name], there, **masks))
+            released[name] = original.take(pa.array(np.arange(table.n_rows), mask=out))
+            masks = {"unchanged": ~out, "suppressed": out}
+            columns.append(masked_column(schema, name, column.kind, released[name], there, **masks))
         facts: dict[str, Any] = {
             "k": k,
             "cells_suppressed": int(hidden.sum()),
@@ -123,8 +116,8 @@ class LocalSuppression(Masking):
 
 
 def suppress(
-    codes: Codes, absent: Codes, k: int, costs: list[float], persons: Persons | None = None
-) -> NDArray[np.bool_]:
+    codes: IntArray, absent: IntArray, k: int, costs: list[float], persons: Persons | None = None
+) -> BoolArray:
     """Return which cells to suppress so that every row of codes occurs at least k times.
 
     Parameters
@@ -163,20 +156,20 @@ def suppress(
     return np.asarray(now != codes)
 
 
-def _fill_up(now: Codes, absent: Codes, k: int, persons: Persons | None) -> None:
+def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -> None:
     """Suppress whole records of other groups until k are suppressed whole."""
-    if persons is None:  # what a group can spare depends on whose records they are
+    if persons is None:  # with persons, a record less may be a person less
         _spare(now, absent, k)
     while True:  # whole groups, the smallest first
         group, size = _groups(now, persons)
         empty = (now == absent).all(axis=1)
-        if size[group[empty]].min(initial=k) >= k:
+        if size[group[empty]].min(initial=k) >= k:  # `initial`: no record may be suppressed whole
             return
         size[group[empty]] = len(now) + 1
         now[group == np.argmin(size)] = absent
 
 
-def _spare(now: Codes, absent: Codes, k: int) -> None:
+def _spare(now: IntArray, absent: IntArray, k: int) -> None:
     """Suppress whole records that large groups can spare until k are suppressed whole."""
     empty = (now == absent).all(axis=1)
     group, size = _groups(now)
@@ -191,8 +184,8 @@ def _spare(now: Codes, absent: Codes, k: int) -> None:
     now[spared] = absent
 
 
-def _groups(codes: Codes, persons: Persons | None = None) -> tuple[Codes, Codes]:
-    """Group of every row and what k counts of every group, groups in sorted order."""
+def _groups(codes: IntArray, persons: Persons | None = None) -> tuple[IntArray, IntArray]:
+    """Return the group of every row, and the records or people of every group."""
     groups = by_codes(list(codes.T))
     size = groups.sizes if persons is None else persons.sizes(groups)
     return groups.labels.astype(np.int64), size.copy()
