@@ -301,24 +301,16 @@ class Rates:
     controlled: bool = True
 
 
-@dataclass(frozen=True)
-class PublicGuess:
-    """The success of guesses that need no attack.
-
-    Parameters
-    ----------
-    usual, best, random_row : float
-        The usual guess from public totals, the best such guess, a released row taken at random;
-        by default these are the usual guess as well.
-    """
-
-    usual: float
-    best: float | None = None
-    random_row: float | None = None
-
-
 def attack_record(
-    attack: str, *, learner: str, target: str, means: str, rates: Rates, public: PublicGuess
+    attack: str,
+    *,
+    learner: str,
+    target: str,
+    means: str,
+    rates: Rates,
+    public: float,
+    best: float | None = None,
+    random_row: float | None = None,
 ) -> dict[str, Any]:
     """Return an attack as plain data, under the names that every attack shares.
 
@@ -329,11 +321,13 @@ def attack_record(
     means : str
         What counts as a success.
     rates : Rates
-    public : PublicGuess
+    public, best, random_row : float
+        The success of guesses that need no attack: the usual guess from public totals, the best such
+        guess, a released row taken at random; the last two by default as the usual guess.
     """
     success, control, original = rates.success, rates.control, rates.original
-    best = public.usual if public.best is None else public.best
-    random_row = public.usual if public.random_row is None else public.random_row
+    best = public if best is None else best
+    random_row = public if random_row is None else random_row
     over = gained(success, control) if rates.controlled and control is not None else None
     return {
         "attack": attack,
@@ -345,7 +339,7 @@ def attack_record(
         "interval": success.interval,
         "control": _value(control),
         "control_interval": _interval(control),
-        "public_guess": public.usual,
+        "public_guess": public,
         "public_best": best,
         "random_row": random_row,
         "original": _value(original),

@@ -1,4 +1,4 @@
-"""Everything about the classes of one table, and what its groups tell: original or release."""
+"""Risk figures of the classes of one table, original or released: sizes, disclosure, population."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def sensitive_summary(
     hierarchy: Hierarchy | None = None,
     smallest_cell: int | None = None,
 ) -> dict[str, Any]:
-    """Return every measure of one sensitive column.
+    """Return every measure of one sensitive column as plain data.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
 def diversity_summary(
     column: SensitiveCounts, hierarchy: Hierarchy | None = None
 ) -> dict[str, Any]:
-    """Return diversity, closeness and likeness, each of the class that does worst."""
+    """Return l-diversity, t-closeness and beta-likeness, each of the class that does worst."""
     counts = column.counts
     l = int(class_measures.distinct(counts).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
@@ -220,7 +220,7 @@ def diversity_summary(
 
 
 def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
-    """Return the share of the records by a figure of their group, from 0 to 1, in twentieths."""
+    """Return a histogram: the share of records whose group's figure lies in each twentieth of [0, 1]."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
     shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
     return shares
@@ -271,6 +271,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     n, r = responses.shape
     if n < 2:
         return None
+    # on one scale, so that determinants of mixed units neither overflow nor vanish
     scale = np.ptp(responses, axis=0)
     if not (scale > 0).all():
         return None
@@ -283,6 +284,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     sign, log_overall = np.linalg.slogdet(overall)
     if sign <= 0 or np.linalg.cond(overall) > 1e12:
         return None
+    # the covariance of r records or fewer is singular whatever they hold
     large = np.flatnonzero(groups.sizes > r)
     place = np.full(groups.n_groups, -1)
     place[large] = np.arange(len(large))
@@ -310,7 +312,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
 
 
 def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntArray:
-    """Return in each group the records whose value the best guess names; NaN is nobody's.
+    """Count in each group the records whose number the best single guess hits; shape (n_groups,).
 
     Parameters
     ----------
@@ -326,7 +328,7 @@ def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntAr
 
 
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
-    """Return the share of people whose value the best guess hits, against the public's best guess.
+    """Return the share of people whose value the best guess per class hits, and the best public guess.
 
     Of every class the intruder names the one number that lies within the
     tolerance of most of its values; in public only the table's own
@@ -380,12 +382,14 @@ def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, Flo
     homes, n = persons.homes[persons.codes], persons.counted
     homes_of_members, members = homes, risk
     if persons.unit is not None:
+        # somebody with several records is found by the one that is found most easily
         members = np.zeros(persons.n)
         np.maximum.at(members, persons.codes, risk)
         homes_of_members = persons.homes
         there = np.zeros(persons.n, np.bool_)
         there[persons.codes] = True
         homes_of_members, members = homes_of_members[there], members[there]
+    # a member at risk 1 has log(0), which makes the household's risk 1 as well
     with np.errstate(divide="ignore"):
         nobody = np.bincount(homes_of_members, np.log1p(-np.minimum(members, 1.0)), n)
     at_risk = -np.expm1(nobody)
@@ -435,7 +439,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
     @cache
     def mask(j: int, cell: int) -> npt.NDArray[np.uint8]:
-        """Return a bit a person: whether the cell may stand for them."""
+        """Return one bit a person: whether the cell may stand for them."""
         column = pair.released_quasi[j]
         covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
         return np.packbits(covers(people.columns[j], np.full(n, cell)))
@@ -472,7 +476,7 @@ class Population:
 def journalist(
     pair: TablePair, population: Table | None = None, weights: str | None = None
 ) -> Population | None:
-    """Return the population behind the released classes; None where nothing tells of it."""
+    """Return the population behind the released classes; None without a population table or weights."""
     people = pair.people_in(pair.classes)
     if population is not None:
         counted = np.maximum(population_sizes(pair, population), people)
@@ -530,7 +534,7 @@ def weights_of(pair: Pair, name: str) -> FloatArray:
 
 
 def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
-    """Count the released records that are alone by columns without a role.
+    """Return the shares of released records that columns without a role single out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Composition: what several releases of the same people tell together."""
+"""Composition: what several releases of the same people give away together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, Sensiti
 from ...release import Release
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
-from ..success import PublicGuess, Rates, attack_record, rate_of
+from ..success import Rates, attack_record, rate_of
 from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
 
@@ -33,7 +33,7 @@ _BLOCK = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class ReleaseGroups:
-    """The groups of one release, and the row in it of each person of a table.
+    """The groups of one release, and in which released row each person of the original stands.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def composition(
 def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Measure one sensitive column; None where no two releases have a person in common."""
+    """Return one column's figures and attack; None where no two releases have a person in common."""
     groups = [_Groups.of(t, column, pair.rows) for t in releases]
     shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
@@ -181,6 +181,7 @@ def _column(
     cells = np.sum([np.diff(g.counts.indptr)[g.groups[order]] for g in groups], axis=0)
     chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
     public = pair.original.declared_column(pair.schema, column.name)
+    # block by block: large groups times many people would not fit into memory
     blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
     per_release: list[list[dict[str, Any]]] = [[] for _ in range(len(releases) + 1)]
     for people in blocks:
@@ -206,11 +207,8 @@ def _column(
             rate_of(together["withheld"]),
             rate_of(np.diff(distinct.starts)[same] == 1),
         ),
-        public=PublicGuess(
-            float(column.n_values == 1),
-            best=max(one["certain"] for one in alone),
-            random_row=float(column.n_values == 1),
-        ),
+        public=float(column.n_values == 1),
+        best=max(one["certain"] for one in alone),
     )
     return {"people": len(chosen), "together": _summary(together, k), "alone": alone}, attack
 
@@ -237,6 +235,7 @@ class _Groups:
         codes = release.sensitive[column.name].codes_in(column, unknown=unknown).astype(np.int64)
         cells = Counts.from_codes(release.labels, codes, unknown + 1)
         starts = np.append(cells.starts, len(cells.counts))
+        # one empty group more, for people who are not in the release
         counts = csr_array((cells.counts, cells.values, starts), shape=(n + 1, unknown + 1))
         at = release.at[people]
         return cls(counts, np.where(at >= 0, release.labels.labels[at], n), codes[at])
@@ -346,14 +345,14 @@ def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
 
 
 def _mean(values: Any) -> float:
-    """Return a mean that is the same in any order."""
+    """Return the mean, summed exactly, so that the order of people does not change its last bit."""
     return fsum(values.tolist()) / max(len(values), 1)
 
 
 def _disclosure(
     who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int
 ) -> FloatArray:
-    """Score what is left of each person as a group of its own."""
+    """Return the disclosure of what is left of each person, taken as a group of its own; NaN for nothing."""
     out = np.full(n_people, np.nan)
     n_values = public.n_values + public.has_missing
     used = values < n_values

@@ -16,7 +16,7 @@ from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
 from ...progress import Tell, telling
 from ..released_values import ReleasedColumn
-from ..success import PublicGuess, Rates, attack_record, wilson
+from ..success import Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 from .learners import quiet
 
@@ -104,7 +104,7 @@ def downcoding(
 
 
 class _Rule:
-    """The finer values that a release's own rule leaves to its cells."""
+    """The intruder who asks why a cell was coarsened, and excludes finer values that the rule rules out."""
 
     def __init__(
         self,
@@ -121,14 +121,14 @@ class _Rule:
         ]
 
     def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
-        """Return by target column the weight of every step for each of some classes, from its cell."""
+        """Return for each target column the weights of its steps in some classes, from their cells alone."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
     def excluding(
         self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
     ) -> Mapping[int, FloatArray]:
-        """Return the same weights without steps that have a finer class of their own, in a hierarchy."""
+        """Return the weights of `cell_weights` less what stands in finer classes, where cells form a hierarchy."""
         if not all(self.nested):
             return weights_shown
         out = {j: weights.copy() for j, weights in weights_shown.items()}
@@ -140,7 +140,7 @@ class _Rule:
         return out
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
-        """Weigh the steps of each cell by what it shows, or by how often the release has them."""
+        """Weigh the steps of each cell by the weights that it shows, or by the release's own shares."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.released[j]
         if not source.is_number:
@@ -152,7 +152,7 @@ class _Rule:
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
-        """Return the expected records by step, where every end, or every value of a set, has one."""
+        """Return expected records by step: one for each end or member that was attained, the rest by shares."""
         column, source, out = self.columns[j], self.released[j], shares.copy()
         for i, label in enumerate(labels):
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
@@ -162,6 +162,7 @@ class _Rule:
             if source.is_number:
                 values = steps[steps < column.n_steps - 1]
                 steps = values[[0, -1]] if len(values) else values
+            # whoever defines an end stands there for certain; the others follow the shares
             if len(steps) <= n:
                 out[i] *= n - len(steps)
                 out[i, steps] += 1
@@ -170,15 +171,18 @@ class _Rule:
     def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
         """Return the released classes that lie in each of some classes."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
+        # a class is no finer class of its own
         inside[np.arange(len(labels)), labels] = False
         for source, cells in zip(self.released, self.cells, strict=True):
+            # many classes share a cell, so that each cell is compared once
             distinct, place = np.unique(cells[labels], return_inverse=True)
             inside &= _within_cells(source, distinct)[:, cells][place]
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
     def _remaining(self, j: int, label: int, finer: IntArray) -> FloatArray:
-        """Return what is left of each step of a class when it is in none of the finer ones."""
+        """Return the chance of each step of a class that its people are in none of the finer classes."""
         share = np.ones(len(finer))
+        # the other columns are taken as independent within the class
         for i, mass in enumerate(self._mass):
             if i != j:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
@@ -187,7 +191,7 @@ class _Rule:
 
 
 def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
-    """Return which cells of a column lie in some of them; shape (n, n_cells)."""
+    """Return for some cells which of all cells lie inside each; shape (n, n_cells)."""
     anything, missing = column.anything, column.missing
     if column.is_number:
         empty = np.isnan(column.lo) & ~anything
@@ -206,7 +210,7 @@ def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.boo
 
 
 class _Dependence:
-    """The dependence of one column's steps on the other released columns."""
+    """The intruder who learns from the release how columns go together, and names the likeliest step."""
 
     def __init__(
         self,
@@ -224,10 +228,11 @@ class _Dependence:
         ]
         chosen = evenly(np.arange(classes.n_groups), LEARNT_FROM)
         rows = np.flatnonzero(np.isin(classes.labels, chosen))
+        # sorted by content: the two halves must not depend on the order of rows
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
-        """Return the likeliest step of each person asked about; `weights` is what the own cell tells."""
+        """Return each person's likeliest step; `weights` are those that the person's own cell leaves."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
         # learnt on one half, tried on the other: dependence that is noise gets no weight
@@ -238,6 +243,7 @@ class _Dependence:
         evidence = self._evidence(j, others, learnt, tried, shares)
         covered = target.cover[target.codes[tried]].toarray()
         likely = [_likelihood(covered, shares, evidence * w) for w in WEIGHTS]
+        # equal up to rounding, the smallest weight wins: the first one, on every machine
         best = WEIGHTS[int(np.argmax(np.round(likely, 9)))]
         if best == 0:
             return np.asarray(weights.argmax(axis=1))
@@ -254,7 +260,7 @@ class _Dependence:
         people: IntArray,
         shares: FloatArray,
     ) -> FloatArray:
-        """Return the log of how much likelier the others' cells are at each step; shape (n, n_steps)."""
+        """Return the log-likelihood ratio of the other columns' cells at each step; shape (n, n_steps)."""
         target, out = self.columns[j], np.zeros((len(people), self.columns[j].n_steps))
         for i in others:
             other = self.evidence[i]
@@ -266,12 +272,13 @@ class _Dependence:
             both = covered @ pairs.T
             with np.errstate(divide="ignore", invalid="ignore"):
                 gain = np.log(both / (mass[:, None] * shares[None, :]))
+            # 0 / 0 is no evidence; an impossible step is excluded, but not beyond repair by other columns
             out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
         return out
 
 
 def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
-    """Return the mean log likelihood of the released cells when steps are weighed by evidence."""
+    """Return the mean log-likelihood of released cells under shares that are weighed by evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
     inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     return float(np.log(np.maximum(inside, 1e-300)).mean())
@@ -310,7 +317,9 @@ def _record(
         target="coarsened cells",
         means="the finer value behind the cell is named",
         rates=Rates(success, control, original),
-        public=PublicGuess(guess, best, random_row),
+        public=guess,
+        best=best,
+        random_row=random_row,
     ) | {"cells": total, "columns": by_column}
 
 
@@ -322,7 +331,7 @@ def _compared(
     public: FloatArray,
     source: ReleasedColumn,
 ) -> FloatArray:
-    """Count who is right: the names, the control, the two public guesses, a draw."""
+    """Count how often the names, the control, both public guesses and a random draw are right."""
     true = np.bincount(column.step, source.whole.counts(), column.n_steps)
     distinct, place = np.unique(cells, return_inverse=True)
     covered = column.cover[distinct].toarray()
@@ -432,6 +441,7 @@ def together(
     weight = pairs.sizes.astype(np.float64)
     shape = (len(mine), len(theirs))
     independent = np.outer(alone, other_alone)
+    # few rows prove no dependence: as many as there are steps are taken as independent
     lean = other.n_steps / (len(rows) + other.n_steps)
     joint, other_dense = independent, other_covered.toarray()
     for _ in range(ROUNDS // 4):
@@ -445,11 +455,12 @@ def together(
 
 
 def nested(column: ReleasedColumn) -> bool:
-    """Return whether any two cells are disjoint or one lies in the other, as in a hierarchy."""
+    """Return whether cells form a hierarchy: any two are disjoint, or one lies in the other."""
     if column.is_number:
         wide = np.isfinite(column.lo) & ~column.anything
         lo, hi = column.lo[wide], column.hi[wide]
         open_ends: list[float] = []
+        # ascending, the wider first: the stack holds the ranges that are still open
         for i in np.lexsort((-hi, lo)):
             while open_ends and open_ends[-1] < lo[i]:
                 open_ends.pop()
@@ -459,6 +470,7 @@ def nested(column: ReleasedColumn) -> bool:
         return True
     around = np.full(column.original.n_values, -1)
     sets = [(len(m), i) for i, m in enumerate(column.members) if not column.anything[i]]
+    # the largest first: all members of a smaller one must lie in the same larger one
     for _, i in sorted(sets, key=lambda s: (-s[0], s[1])):
         members = column.members[i]
         if len(members) and (around[members] != around[members[0]]).any():
@@ -474,6 +486,7 @@ def _steps(column: Column, most: int) -> IntArray:
     if m > most:
         step = np.arange(m) * most // m
         if not column.is_number:
+            # the most frequent categories keep a step of their own, the rest shares the last one
             order = np.lexsort((np.arange(m), -column.counts()[:m]))
             step = np.full(m, most - 1)
             step[order[: most - 1]] = np.arange(most - 1)
@@ -481,7 +494,7 @@ def _steps(column: Column, most: int) -> IntArray:
 
 
 def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
-    """Count the values of each step that a cell may stand for."""
+    """Return how many values of each step every cell may stand for: sparse, shape (n_cells, n_steps)."""
     original, m = column.original, column.original.n_values
     missing = np.flatnonzero((column.missing | column.anything) & original.has_missing)
     if column.is_number:

@@ -1,4 +1,4 @@
-"""What the groups of a release say of people: their shares, and what whoever knows more makes of them."""
+"""Learners that know the released groups: their shares, and deFinetti's attack on their counts."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ class GroupRows:
 
     @cached_property
     def known_counts(self) -> Counts:
-        """The known values of each group."""
+        """The counts of known values in each group."""
         some = self.is_known[self.codes]
         groups = Groups(self.groups.labels[some], self.groups.first)
         return Counts.from_codes(groups, self.codes[some], len(self.is_known))
 
     @property
     def totals(self) -> Counts:
-        """The known values of all rows, as those of one group."""
+        """The counts of known values in all rows, as those of one group."""
         totals = np.bincount(self.codes[self.rows], minlength=len(self.is_known))
         return Counts.dense(np.where(self.is_known, totals, 0)[None, :])
 
@@ -92,7 +92,7 @@ class GroupRows:
 
     @property
     def row(self) -> IntArray:
-        """Return an example row of each cell."""
+        """An example row of each cell."""
         return self.usable[self._cells.first]
 
     @cached_property
@@ -106,7 +106,7 @@ class GroupRows:
         return self.groups.labels[self.row].astype(np.int64)
 
     def expected(self) -> Counts:
-        """Count the values of every class: each record has all values of its group, by their shares.
+        """Return expected counts by class: each record counts for all values of its group, by their shares.
 
         That is the join of two tables whose values are published by group.
         """
@@ -119,7 +119,7 @@ class GroupRows:
         return Counts(classes, values, cells.data, *cells.shape)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
-        """Return the cells that each person may stand in, with their chances; none for a stranger to buckets.
+        """Return the cells that each person may stand in, with their chances; none for a stranger to Anatomy.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class GroupRows:
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entries of some groups, one group after the other: which of the groups, and the entry."""
+    """List the entries of some groups, one group after the other: the place of its group, and the entry."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
     which = np.repeat(np.arange(len(groups)), sizes)
     return which, np.arange(len(which)) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
@@ -181,6 +181,7 @@ class GroupCounts:
             _Bins(column, cells) for column in sorted(released, key=lambda column: column.name)
         ]
         self._tables: list[FloatArray] = []
+        # the balance holds for whole groups alone, so no group is learnt from in part
         learnt = _whole_groups(cells)
         entries = self._balanced(cells, learnt)
         for _ in range(ITERATIONS):
@@ -231,6 +232,7 @@ class GroupCounts:
 
     def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
         """Return the chance of each kind of value for people who stand in no group."""
+        # a value that nobody has left is as good as excluded, but its logarithm stays finite
         log = np.tile(np.log(np.maximum(self.prior, 1e-300)), (len(people), 1))
         values = {column.name: each for column, each in zip(released, people.columns, strict=True)}
         for column, table in zip(self._columns, self._tables, strict=True):
@@ -240,7 +242,7 @@ class GroupCounts:
 
 
 def kinds_of(counts: Counts, number: bool) -> IntArray:
-    """Return the kind of each value: quantile bins of numbers that have many values, else the value."""
+    """Return the class that each value is learnt as: a quantile bin of numbers of many values, else itself."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)
     totals = counts.totals
@@ -259,6 +261,7 @@ class _Bins:
             order = np.argsort(values, kind="stable")
             order = order[: np.isfinite(values).sum()]
             below = np.cumsum(cells.sizes[order])
+            # as many records in each bin, not as many cells
             wanted = np.arange(1, BINS) * below[-1:] / BINS
             self._cuts = np.unique(values[order][np.searchsorted(below, wanted)])
             self.n = len(self._cuts) + 2
@@ -267,6 +270,7 @@ class _Bins:
             code = [int(m[0]) if len(m) == 1 else unknown for m in column.members]
             values, self.n = np.array(code, np.int64)[cells_shown], unknown + 1
         self.of_cell = self.of_values(values)
+        # one record more in each bin: a bin without records would exclude every value
         counts = np.bincount(self.of_cell, cells.sizes, self.n) + 1.0
         self.shares = counts / counts.sum()
 
@@ -291,7 +295,7 @@ def _whole_groups(cells: GroupRows) -> IntArray:
 
 
 def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatArray:
-    """Add a learner's change to what groups say; shares of categories stay shares."""
+    """Add a learner's correction to the groups' forecast; shares of categories stay at least 0 and sum to 1."""
     changed = forecast + change
     if number:
         return changed
@@ -302,7 +306,7 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
 def rows_by_group(
     cells: GroupRows, groups: IntArray, order: IntArray, width: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Return the rows of some groups, whole groups at a time: the place of each in `groups`, and the row.
+    """Yield the rows of some groups, whole groups at a time: the place of each in `groups`, and the row.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ STUDENT = 2.3646
 
 @dataclass(frozen=True)
 class Values:
-    """The different rows of sensitive values in a table, and what promises ask of each.
+    """The distinct rows of sensitive values in a table, and the sums that promises ask of each.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class Posterior:
 
 
 class Agreeing(NamedTuple):
-    """Expected sums of a group's parts over the assignments that agree with its refusals.
+    """The expected sums of a group's parts over the assignments that agree with its refusals.
 
     Fields
     ------
@@ -172,7 +172,7 @@ class Agreeing(NamedTuple):
 def agreeing(
     refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
 ) -> Agreeing | None:
-    """Return what agreeing assignments say of a group's parts; None where none was met.
+    """Return the expected sums of a group's parts over agreeing assignments; None where none was met.
 
     Parameters
     ----------
@@ -207,6 +207,7 @@ def agreeing(
         runs, weights = _sampled(code.astype(np.int64), refusal, seed)
     else:
         return None
+    # of fewer than half of the runs no interval could be said
     if not weights.any() or 2 * np.count_nonzero(weights) < len(weights):
         return None
     if not refused.is_joined:  # both sides of a split were refused
@@ -216,7 +217,7 @@ def agreeing(
 
 
 def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
-    """Return the disclosure of every part by the runs together, with the spread between them."""
+    """Return the disclosure of every part over all runs, with an interval from the spread between them."""
     weights = agreed.weights / agreed.weights.sum()
     each = np.stack([_disclosures(run, cap) for run in agreed.runs])
     mean = _disclosures(np.tensordot(weights, agreed.runs, 1), cap)
@@ -292,6 +293,7 @@ def _enumerated(
 ) -> tuple[Floats, Floats]:
     """Return the expected sums of every part over all agreeing tables, (1, p, w), and their weight."""
     summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
+    # a few at a time, which bounds the memory of their sums
     for begin in range(0, len(tables), 256):
         some = tables[begin : begin + 256]
         dealt = np.array([kinds @ table for table, _ in some])  # values in every part
@@ -313,6 +315,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
     moves = min(n, MOVES)
     for run in range(RUNS):
         rng = np.random.default_rng([*seed, run])
+        # every assignment is equally likely before anything is known of the refusals
         values = np.stack([rng.permutation(code) for _ in range(STATES)])
         sides = refusal.sides.astype(np.float64)
         sums, gains = (
@@ -393,6 +396,7 @@ def knows_method(
     columns = [original.declared_column(schema, name) for name in schema.sensitive]
     values = Values.of(columns, promised, getattr(method, "objective", "") == "information_gain")
     agreed = [agreeing(each, values) for each in refused]
+    # enumeration is exact and cheap; only some of the other groups are sampled
     rest = spread(
         np.array([i for i, each in enumerate(agreed) if each is None]), GROUPS, random_state
     )
@@ -426,7 +430,7 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
 
 
 def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
-    """Summarise the parts of all groups that were looked at."""
+    """Count the parts and people above the cap, and summarise the parts of all groups that were looked at."""
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
     over: dict[str, Callable[[Posterior], npt.NDArray[np.bool_]]] = {
         "asked": lambda each: each.low >= 0,

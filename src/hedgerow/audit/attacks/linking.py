@@ -20,7 +20,7 @@ from ...progress import Tell, telling
 from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
-from ..success import AttackTarget, PublicGuess, Rates, area, attack_record, rate_of
+from ..success import AttackTarget, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
 from .class_risk import best_hits, twentieths
 from .learners import by_person
@@ -67,7 +67,7 @@ def linking_attacks(
             target="own record",
             means="the person's own record is named",
             rates=Rates(rate_of(chance), rate_of(agree), rate_of(unprotected), controlled=False),
-            public=PublicGuess(1 / pair.n_rows),
+            public=1 / pair.n_rows,
         )
         for name, chance in (("distance", nearest), ("probabilistic", likeliest))
     ]
@@ -234,7 +234,8 @@ def linking(
                 target="own record",
                 means="the nearest released record has all sensitive values of the person",
                 rates=_rates(same_values, records.sizes[records.labels[rows]] / sizes),
-                public=PublicGuess(float(commonest) / sides.n_rows, random_row=float(chance[0].mean())),
+                public=float(commonest) / sides.n_rows,
+                random_row=float(chance[0].mean()),
             )
         )
     if halves(sides)[1]:
@@ -245,7 +246,7 @@ def linking(
                 target="both halves",
                 means="the person's two halves lead to one released record, ties shared",
                 rates=_rates(joined, 1 / sizes),
-                public=PublicGuess(1 / sides.n_rows),
+                public=1 / sides.n_rows,
             )
         )
     return out, _nearness(nearest)

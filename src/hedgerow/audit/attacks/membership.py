@@ -15,7 +15,7 @@ from ..non_members import Outside
 from ..pairing import same
 from ..record_distance import Reach, bound
 from ..released_values import ReleasedColumn
-from ..success import PublicGuess, Rate, Rates, area, attack_record, wilson
+from ..success import Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
@@ -296,7 +296,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
         target=knows,
         means="somebody in the table scores above somebody who is not",
         rates=Rates(success, Rate(0.5, null.low, null.high, strangers), area(before)),
-        public=PublicGuess(0.5),
+        public=0.5,
     ) | {
         "people": members,
         "strangers": strangers,

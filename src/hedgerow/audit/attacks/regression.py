@@ -22,7 +22,7 @@ from ...measures import Counts, FloatArray, IntArray
 from ...progress import Tell, telling
 from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..non_members import FOLDS
-from ..success import AttackTarget, PublicGuess, Rates, attack_record, bootstrap, rate_of
+from ..success import AttackTarget, Rates, attack_record, bootstrap, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
 from .learners import LEARNERS, TRAINED, Guesses, TrainingSet, nearest_of
 
@@ -111,7 +111,7 @@ def _on_column(
         before.targets[column.name].is_number,
         sides.original_rows(members),
     )
-    by_public, public = baselines(release.cells.totals, release.values, people[0].values[0], aim)
+    by_public, best, random_row = baselines(release.cells.totals, release.values, people[0].values[0], aim)
     # the nearest record names what a group says of its members
     usable = (*TRAINED, "group counts") if release.cells.separate else TRAINED
     out = []
@@ -128,7 +128,7 @@ def _on_column(
             scores["control"] = _withheld(*withheld, learner, people[0], aim, random_state)
         elif theirs and len(theirs[0].errors):
             scores["control"] = theirs[0]
-        row = _row(column, aim, learner, scores, public, random_state)
+        row = _row(column, aim, learner, scores, best, random_row, random_state)
         out.append(row | {"trained": guesses[0].trained, "classes": sides.classes.n_groups})
     return out
 
@@ -184,24 +184,23 @@ def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
 
 def baselines(
     public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget
-) -> tuple[Score, PublicGuess]:
-    """Return what needs no attack: the public mean or majority, the best number, a random released row."""
+) -> tuple[Score, float, float]:
+    """Score what needs no attack: the public mean or majority, the best single guess, a random released row."""
     shares, near = public.shares, aim.headline
     levels = values[public.values]
     usual = float(levels @ shares) if aim.is_number else public.values[int(shares.argmax())]
     guess = score(Guesses.same(np.full(len(y), usual), aim.tolerances, 0), y, aim)
-    success = float(guess.hits[near.key].mean())
     if not aim.is_number:
         share = np.zeros(len(values))
         share[public.values] = shares
-        return guess, PublicGuess(success, random_row=float(share[y.astype(np.int64)].mean()))
+        return guess, float(guess.hits[near.key].mean()), float(share[y.astype(np.int64)].mean())
     best = near.best(np.array([0, len(levels)]), levels, public.counts)[0][0]
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
     reach = near.share * np.abs(y) + near.width
     lo = np.searchsorted(levels, y - reach, "left")
     hi = np.searchsorted(levels, y + reach, "right")
     random_row = float(np.maximum(cdf[hi] - cdf[lo], 0.0).mean())
-    return guess, PublicGuess(success, float(best) / int(public.counts.sum()), random_row)
+    return guess, float(best) / int(public.counts.sum()), random_row
 
 
 def _row(
@@ -209,7 +208,8 @@ def _row(
     aim: AttackTarget,
     learner: str,
     scores: Mapping[str, Score],
-    public: PublicGuess,
+    best: float,
+    random_row: float,
     random_state: int,
 ) -> dict[str, Any]:
     """Return the attack on a column as plain data; what there is no score of stands there as None."""
@@ -228,7 +228,9 @@ def _row(
         target=column.name,
         means=f"{aim.headline.words} of the value" if aim.is_number else "the exact value",
         rates=Rates(rates["release"], rates["control"], rates["original"]),
-        public=public,
+        public=float(scores["public"].hits[aim.headline.key].mean()),
+        best=best,
+        random_row=random_row,
     )
     row["attacked_as"] = aim.attacked_as
     if not aim.is_number:

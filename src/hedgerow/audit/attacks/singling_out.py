@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ...measures import BoolArray, Counts, FloatArray, IntArray, group
 from ..non_members import Outside
 from ..released_values import ReleasedColumn, unchanged
-from ..success import PublicGuess, Rate, Rates, attack_record, rate_of, wilson
+from ..success import Rate, Rates, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
@@ -149,11 +149,9 @@ def predicate_singling_out(
                     _luck_of_strangers(others, learner),
                     _share(before, before.by(learner)),
                 ),
-                public=PublicGuess(
-                    fmean(_luck(d.weight, n) for d in predicates),
-                    best=_luck(1 / n, n),
-                    random_row=random.value,
-                ),
+                public=fmean(_luck(d.weight, n) for d in predicates),
+                best=_luck(1 / n, n),
+                random_row=random.value,
             )
         )
     return out
@@ -335,7 +333,7 @@ def singling_out(
                     exchanged(fits, theirs[0], mine.n, others[0].n) if others else None,
                     wilson(float(alone), alone),
                 ),
-                public=PublicGuess(guess),
+                public=guess,
             )
         )
     return out
