@@ -128,7 +128,7 @@ class _Rule:
     def excluding(
         self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
     ) -> Mapping[int, FloatArray]:
-        """Return the weights of `cell_weights` less what stands in finer classes, where cells form a hierarchy."""
+        """Return the weights without what stands in finer classes, where all columns form hierarchies."""
         if not all(self.nested):
             return weights_shown
         out = {j: weights.copy() for j, weights in weights_shown.items()}

@@ -295,7 +295,7 @@ def _whole_groups(cells: GroupRows) -> IntArray:
 
 
 def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatArray:
-    """Add a learner's correction to the groups' forecast; shares of categories stay at least 0 and sum to 1."""
+    """Add a learner's correction to the groups' forecast; shares of categories stay shares."""
     changed = forecast + change
     if number:
         return changed

@@ -1,4 +1,4 @@
-"""Which quasi-identifiers give people away."""
+"""Shares of the disclosure by quasi-identifier, before and after a release."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
         if len(rows) < 4 or ((y - y.mean(axis=0)) ** 2).sum() <= 0:
             return []
         true = design_known(quasi, known_rows(quasi, rows))
+        # learnt from released cells, asked about true values: as an intruder would
         x = true if side is pair.unchanged else design_released(quasi, rows)
         shares[name] = _shares(x, true, y, feature_columns(quasi), len(quasi))
     out = []
@@ -56,7 +57,7 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
 
 
 def _responses(pair: Pair, rows: IntArray) -> FloatArray:
-    """Return the sensitive columns side by side, each with a squared error of 1 a row."""
+    """Return the sensitive columns as one matrix, each scaled to a squared error of 1 a row."""
     parts = []
     for column in pair.sensitive:
         if column.is_number:
@@ -87,9 +88,10 @@ def _shares(
 
 
 def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
-    """Grow a tree on every other row; return it and the share that it explains of the rest."""
+    """Grow a tree on every other row; return it, and the share of the rest's error that it explains."""
     from sklearn.tree import DecisionTreeRegressor
 
+    # large leaves keep columns of many values from winning by noise
     size = max(LEAF, int(LEAF_SHARE * len(x)))
     model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
     model.fit(x[::2], y[::2])

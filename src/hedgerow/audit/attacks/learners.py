@@ -1,4 +1,4 @@
-"""The intruder's learners: trained on weighted class summaries, asked about true values."""
+"""The intruder's learners: trained on released rows, asked about true quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ LEAF = 20
 
 
 def check_learners(names: Sequence[str]) -> None:
-    """Refuse learners that there are not, by name."""
+    """Refuse names of learners that do not exist."""
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         raise ParameterError(
@@ -157,7 +157,7 @@ class TrainingSet:
         members: IntArray,
         rows: IntArray | None = None,
     ) -> TrainingSet:
-        """Take the rows with a known value; of many classes, those of `members` before others.
+        """Build from the rows with a known value; of many classes, those of `members` come before others.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class TrainingSet:
         random_state: int = 0,
         rows: IntArray | None = None,
     ) -> Guesses:
-        """Train, and guess the value of each person; `rows` as in `forecast`."""
+        """Train a learner, and guess the value of each person; `rows` as in `forecast`."""
         if learner == "nearest":
             return self._by_nearest(people, tolerances)
         if learner not in TRAINED:
@@ -223,6 +223,7 @@ class TrainingSet:
         elif not self.number and len(self._kinds) == 1:
             guesses = np.full(len(people), self._kinds[0])
         else:
+            # trained anew: the models that are kept grow larger leaves, for forecasts
             model = self._trained(estimator(learner, self.number, len(self._kinds), random_state))
             with quiet():
                 guesses = np.asarray(model.predict(design_known(self.released, people)))
@@ -231,7 +232,7 @@ class TrainingSet:
     def forecast(
         self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
     ) -> FloatArray:
-        """Train, and forecast the value of each person.
+        """Train a learner, and forecast the value of each person.
 
         "nearest" is the 10 released records nearest to each person, ties sharing. "group" is
         what the person's group says; of somebody who is in none, the group that the release
@@ -301,11 +302,12 @@ class TrainingSet:
     def _of_groups(
         self, learner: str, people: Known, rows: IntArray, random_state: int
     ) -> FloatArray:
-        """Forecast by what groups say, alone or corrected; by public totals for who is in none."""
+        """Forecast by a person's group, alone or corrected; by public totals for people in no group."""
         assert self.cells is not None
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
         counts = self._group_counts if learner == "group counts" and self.cells.separate else None
+        # without separate groups the counts of all groups say no more than a person's own group
         of_cell = self.cells.shares() if counts is None else counts.chances
         totals, width = self.counts.totals, 1 if self.number else len(self.values)
         of_value = self._numbers[:, None] if self.number else np.eye(width)
@@ -362,7 +364,7 @@ class TrainingSet:
     def mean_forecasts(
         self, groups: IntArray, random_state: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the mean forecast over the rows of each group, and its rows."""
+        """Return the mean forecast over the rows of each group, and how many rows it has."""
         width = 1 if self.number else len(self.values)
         sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
         for *_, some, rows in self.corrections(groups, random_state):
@@ -447,7 +449,7 @@ class TrainingSet:
         return {}
 
     def _groups_near(self, people: Known) -> Any:
-        """Return the chances of the classes nearest to each person; as `_near`, but as groups are formed.
+        """Return the chances of the classes nearest to each person, by the distance that groups are formed by.
 
         Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
         (Gower's) where there are categories.
@@ -458,6 +460,7 @@ class TrainingSet:
         ):
             return self._near(people)[1]
         spread = [np.sort(c.original.numbers).std() or 1.0 for c in columns]
+        # standardised as the method does it before it groups
         centres = np.stack([c.middle[c.codes[self.first]] for c in columns], axis=1) / spread
         points = np.stack(people.columns, axis=1) / spread
         has_centre, has_point = (np.isfinite(each).all(axis=1) for each in (centres, points))
@@ -499,6 +502,7 @@ class TrainingSet:
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
         """Return the classes and weights of each person as a sparse matrix."""
         ends = np.cumsum([0, *(len(classes) for classes, _ in near)])
+        # an empty first part keeps the type where nobody is asked about
         at = np.concatenate([np.zeros(0, np.int64), *(classes for classes, _ in near)])
         weights = np.concatenate([np.zeros(0), *(weight for _, weight in near)])
         at = at if self.taught is None else self.taught[at]
@@ -527,12 +531,12 @@ class Guesses:
     def same(
         cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
     ) -> Guesses:
-        """Return one guess for every tolerance."""
+        """Return the same guesses for every tolerance."""
         return cls(values, {t.key: values for t in tolerances}, trained)
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
-    """Return a row of each person's nearest class, where learners are trained on some classes alone."""
+    """Return a row of each person's nearest class; none where learners are trained on all classes anyway."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
     reach, n = Reach(released, classes.first), len(people)
@@ -544,7 +548,7 @@ T = TypeVar("T")
 
 
 def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
-    """Return what `work` gives of each of n people, by several threads where all takes many steps (`cost`)."""
+    """Return `work` of each of n people, by several threads where it takes many steps in all (`cost`)."""
     parts = in_parts(lambda part: [work(i) for i in range(part.start, part.stop)], n, cost)
     return [result for part in parts for result in part]
 
@@ -562,7 +566,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
-    """Return the entries of some classes, and their records; those that fit a person as they are likely."""
+    """Return the entries of some classes, and their records, weighed by how likely they are a person's."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
@@ -588,6 +592,7 @@ def quiet() -> Iterator[None]:
 
 def _tenth(distance: FloatArray, sizes: IntArray) -> float:
     """Return the distance within which `NEIGHBOURS` records lie."""
+    # each class has a record at least, so the nearest ten classes hold the nearest ten records
     most = min(NEIGHBOURS, len(distance))
     near = np.argpartition(distance, most - 1)[:most]
     near = near[distance[near].argsort()]

@@ -51,6 +51,7 @@ def linking_attacks(
         without any disagreement and as closely although their own record was withheld, so
         that the intruder cannot tell them from people in the table.
     """
+    # a count is kept for every pattern of agreement, and patterns double with each column
     chosen = pair.released_quasi[:MOST_COLUMNS]
     groups = group([e.codes for e in chosen], pair.n_rows)
     picked = spread(pair.canonical, people, random_state)
@@ -80,7 +81,7 @@ def _linked(
     sizes: IntArray,
     own_class: IntArray,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return each person's chance to be named by distance and by probability, and whether others fit.
+    """Return each person's chance to be linked by distance and by probability, and whether others fit.
 
     A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record
@@ -103,6 +104,7 @@ def _linked(
     sure = np.array([column.general and not column.stands_in for column in released])
     belong = 1.0 / int(sizes.sum())
     weights = Agreement.estimated(counts, q, belong, sure).weights(informative=True)
+    # a second pass: weights are estimated from the patterns of all people together
     likeliest = np.zeros(n)
     for i in range(n):
         agree = reach.patterns(people, i)
@@ -115,12 +117,12 @@ def _linked(
 
 
 def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
-    """Return the chance that a record is named, where some classes of records share the link."""
+    """Return the chance that a person's own record is the one named, where classes of records share a link."""
     return float((best == own_class).any() / sizes[best].sum())
 
 
 def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
-    """Split the quasi-identifiers into two files that tell about as much; by the released values."""
+    """Split the quasi-identifiers into two files of about equal entropy, by their released values."""
 
     def entropy(column: ReleasedColumn) -> float:
         return float(class_measures.entropy_l(Counts.dense(column.counts[None]))[0])
@@ -134,7 +136,7 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
 
 
 def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
-    """Match some people with all released records.
+    """Match some people with all released records, as somebody would who knows their true values.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
     but of those that may be the person's the most likely come first.
@@ -383,7 +385,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
 
 def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
-    """Return per group the share of its people whose value the best guess names."""
+    """Return for each group the share of its people whose value the best single guess names."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)

@@ -1,4 +1,4 @@
-"""Membership: was this person in the table, as far as the release tells?"""
+"""Membership inference: does a release show whether a person was in the table?"""
 
 from __future__ import annotations
 
@@ -134,6 +134,7 @@ def _people_asked(
         )
     )
     order = np.lexsort(coded.columns)
+    # dealt over the sorted strangers, so that the order of the file does not matter
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
     asked_about, others = (coded.part(spread(order[side], most, random_state)) for side in (half, ~half))
     return sides.members.known(columns, picked), asked_about, others
@@ -142,7 +143,7 @@ def _people_asked(
 def _scores(
     sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
-    """Score members and strangers by every intruder; rows next to a person's value count where it was altered."""
+    """Score members and strangers by every intruder; in altered columns values of near ranks agree."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
     releases = {KNOWS[0]: _Release(quasi, others, sensitive, [*agreements.values()], sides.groups)}
@@ -159,7 +160,7 @@ def _scores(
 def _agreements(
     sensitive: Sequence[ReleasedColumn], altered: Collection[str]
 ) -> Iterator[tuple[Attack, dict[int, float]]]:
-    """Yield the sensitive columns in which released rows may agree with a person: each, and all together."""
+    """Yield the attacks by sensitive values: one column and all together, exactly and by near ranks."""
     near = [column.name in altered for column in sensitive]
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
@@ -243,7 +244,7 @@ class _Release:
         return [*out[:2].round(9), *out[2:]]
 
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
-        """Return how much the nearest of the rows that agree speaks for a person."""
+        """Return the score of the nearest of the rows that agree with a person."""
         if not len(rows):
             return -1.0 - len(self.columns)
         near = float(distance[self.labels[rows]].min())
@@ -261,6 +262,7 @@ class _Release:
             x = values_of_people[person]
             if column.is_number:
                 distance = np.minimum(np.abs(values - x) / (column.span or 1.0), 1.0)
+                # as far as possible where one of two values is missing
                 there, here = np.isfinite(values), np.isfinite(x)
                 total += np.where(there & here, distance, there != here)
             else:
@@ -269,7 +271,7 @@ class _Release:
 
 
 def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberScores]:
-    """Return the scores of whoever does best on one half of the people, on the other half."""
+    """Return the scores of the intruder who does best on the other half of the people, for both halves."""
     halves = [
         {a: [MemberScores(s.members[i::2], s.strangers[i::2]) for s in each] for a, each in scores.items()}
         for i in (0, 1)
@@ -282,7 +284,7 @@ def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberSc
 
 
 def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
-    """Return the attack as plain data, from the scores on releases and on their originals."""
+    """Return an attack as plain data, from its scores on releases and on their originals."""
     knows, learner = attack
     success, sizes = area(scores), [(len(s.members), len(s.strangers)) for s in scores]
     members, strangers = (sum(each) for each in zip(*sizes, strict=True))
@@ -309,7 +311,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
 
 
 def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
-    """Return the share of members found at a share of false alarms, with both ends uncertain."""
+    """Return the share of members found at a share of false alarms; the interval covers the error of both."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
     return {

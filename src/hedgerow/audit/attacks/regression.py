@@ -71,7 +71,7 @@ def regression(
 def _on_column(
     sides: TablePair, j: int, learners: Sequence[str], most: int, random_state: int, progress: Tell
 ) -> list[dict[str, Any]]:
-    """Attack one column with every learner; nothing where nobody's value is known and shown."""
+    """Attack one column with every learner; nothing where no value is known of anybody, or released."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
     aim = sides.targets[column.name]
@@ -84,6 +84,7 @@ def _on_column(
         orders.append(order[has_value[order]])
         picked = spread(orders[-1], most, random_state)
         people.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
+        # a learner of some rows alone must at least see those around the people it is asked about
         is_member = sides.is_paired and who is sides.members
         near.append(picked if is_member else nearest_of(quasi, sides.classes, people[-1].known))
     members = spread(orders[0], most, random_state)
@@ -97,6 +98,7 @@ def _on_column(
     withheld = None
     if sides.is_paired and sides.strangers is None:
         fold = np.full(sides.n_rows, -1)
+        # dealt in the order of values, so that each part is like the whole
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS
         parts = (np.flatnonzero(fold != f) for f in range(FOLDS))
         withheld = [train(rows) for rows in parts], fold[members]
@@ -158,7 +160,7 @@ def _withheld(
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return released codes, and the number behind each; few-valued numbers as the nearest of their own."""
+    """Return released codes, and the number behind each; numbers of few values as the nearest original one."""
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
     values = np.asarray(original.values)
@@ -176,7 +178,7 @@ class Score:
 
 
 def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
-    """Compare guesses with the true values."""
+    """Return the hits and errors of guesses against the true values."""
     hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
     errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
     return Score(hits, errors)
@@ -195,6 +197,7 @@ def baselines(
         share[public.values] = shares
         return guess, float(guess.hits[near.key].mean()), float(share[y.astype(np.int64)].mean())
     best = near.best(np.array([0, len(levels)]), levels, public.counts)[0][0]
+    # a random row hits where it lies within reach: a difference of the distribution function
     cdf = np.concatenate([[0.0], np.cumsum(shares)])
     reach = near.share * np.abs(y) + near.width
     lo = np.searchsorted(levels, y - reach, "left")
@@ -212,7 +215,7 @@ def _row(
     random_row: float,
     random_state: int,
 ) -> dict[str, Any]:
-    """Return the attack on a column as plain data; what there is no score of stands there as None."""
+    """Return the attack on a column as plain data; figures without a score are None."""
 
     def by_score(figure: Callable[[Score], Any]) -> dict[str, Any]:
         sources = ("release", "control", "public", "original")

@@ -1,4 +1,4 @@
-"""Singling out: does the release describe exactly one person, more often than luck and strangers explain?"""
+"""Singling out: how often the release describes exactly one person, beside luck and strangers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Tests = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Predicate:
-    """A description of somebody, and how many of all people should fit by the totals of single columns.
+    """A description of somebody, and the share of people who should fit it by the totals of single columns.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class _Crowd:
         return len(_rows_passing(list(passing)))
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return which codes of the people's column pass a test; nobody's unknown category does."""
+        """Return which codes of the people's column pass a test; a category that no member has never does."""
         column, people = self._columns[j], self._people[j]
         if not column.is_number:
             codes = np.arange(column.original.n_values + 1)
@@ -198,7 +198,7 @@ class _Described:
         self._mass = [_masses(column) for column in self.quasi]
 
     def isolates(self, description: Predicate) -> float:
-        """Return the chance that exactly one person is left."""
+        """Return the chance that exactly one person fits, and is kept by the coin."""
         fitting = self.members.fitting(description.tests)
         return fitting * description.chance * (1 - description.chance) ** max(fitting - 1, 0)
 
@@ -231,6 +231,7 @@ class _Described:
             chosen = _chosen(generator, len(self.quasi))
             different.add(tuple((j, "is", int(self.quasi[j].codes[row])) for j in chosen))
         weighed = map(self._weighed, different)
+        # a set has no order of its own: equal weights are told apart by the tests
         return sorted(weighed, key=lambda d: (d.weight, d.tests))[:DESCRIPTIONS]
 
     @property
@@ -256,6 +257,7 @@ class _Described:
             public = original.counts() / max(len(original.codes), 1)
             weight = boxes[counts.groups] * public[counts.values]
             is_known = np.flatnonzero((counts.values < original.n_values) & (weight > 0))
+            # the rarest in its group first: a single record with the value is isolated for certain
             order = np.lexsort((weight[is_known], counts.counts[is_known]))[:DESCRIPTIONS]
             for at in is_known[order].tolist():
                 tests = (*self._group(int(counts.groups[at])), (j, "is", int(counts.values[at])))
@@ -266,6 +268,7 @@ class _Described:
     def _by_chance(self) -> list[Predicate]:
         """Describe a group and a coin, which keeps the whole at or below 1/n."""
         boxes = np.maximum(self._boxes, 1e-300)
+        # one in s isolates best in a group of s; a smaller share keeps the weight of large cells allowed
         coin = np.minimum(1 / self.sides.classes.sizes, 1 / (self.sides.n_rows * boxes))
         weight = boxes * coin
         order = np.argsort(weight, kind="stable")[:DESCRIPTIONS].tolist()
@@ -314,6 +317,7 @@ def singling_out(
     generator = np.random.default_rng(random_state)
     nobody = [rows.at_random(generator) for _ in range(people)]
     before = _Rows([unchanged(c.original) for c in columns])
+    # descriptions that ignore the release: what fits one person by luck
     guess = float(np.mean([mine.fitting(d) == 1 for d in nobody])) if nobody else 0.0
     out = []
     for kind in KINDS:
@@ -424,7 +428,7 @@ class _Rows:
         return int(self.rows.sizes[classes].sum())
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return the released cells that may stand for a value that passes a test."""
+        """Return flags of the released cells that may stand for a value that passes a test."""
         column = self.columns[j]
         missing = column.missing if how == "is" and column.missing[cell] else column.anything
         if column.is_number:

@@ -104,7 +104,7 @@ def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns
 
 
 def weights(columns: int, size: int) -> FloatArray:
-    """Return what a minimal sample unique of 1, 2, ... columns counts, shape (size,).
+    """Return the score of one minimal sample unique of 1, 2, ... columns, shape (size,).
 
     Examples
     --------
@@ -159,6 +159,7 @@ def special_uniques(
     counts = np.zeros((n, size), np.int64)
     parts = np.zeros((n, m))
     worth = weights(m, size)
+    # one bit a record and set, for there may be many sets of a size
     alone: dict[tuple[int, ...], npt.NDArray[np.uint8]] = {(): np.packbits(np.zeros(n, np.bool_))}
     for k in range(1, size + 1):
         report(f"special uniques of {k} column{'s' if k > 1 else ''}")
@@ -179,6 +180,7 @@ def special_uniques(
         # sets of the next size look back at these alone
         alone = larger
     sizes = group(list(codes), n).sizes
+    # a record without a score has no parts either: 1 only avoids 0 / 0
     scores = np.maximum(counts @ worth, 1.0)
     return SpecialUniques(
         tuple(names),
@@ -190,7 +192,7 @@ def special_uniques(
 
 
 def summary(uniques: SpecialUniques, fraction: float = FRACTION) -> dict[str, Any]:
-    """Return the special uniques of a table in the audit's figures.
+    """Summarise the special uniques of a table as plain data for the audit.
 
     Parameters
     ----------

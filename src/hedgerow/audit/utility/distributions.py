@@ -1,4 +1,4 @@
-"""How far the released columns, and their dependences, moved from the original ones."""
+"""Distances of released columns, and of their dependences, from the original ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TABLE = 1 << 22
 def places_inside(
     values: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return where in ascending values each range begins and ends; 0 and 0 for a range without numbers."""
+    """Return the first place inside each range, and the first beyond it; 0 and 0 for missing cells."""
     has_ends = np.isfinite(low)
     first = np.searchsorted(values, np.where(has_ends, low, 0.0), "left")
     end = np.searchsorted(values, np.where(has_ends, high, 0.0), "right")
@@ -64,6 +64,7 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
 
     Wasserstein's is over the range of the values, so all three lie in [0, 1].
     """
+    # Wasserstein's distance in one dimension is the area between both distribution functions
     gap = np.cumsum(after - before)
     span = float(values[-1] - values[0]) if len(values) else 0.0
     moved = float((np.abs(gap[:-1]) * np.diff(values)).sum()) / span if span > 0 else 0.0
@@ -142,7 +143,7 @@ class Variable:
 
 
 def dependence(a: Variable, b: Variable) -> float | None:
-    """Return the strength of the dependence of two columns, in [0, 1], of 12 decimals: sums have an order.
+    """Return the strength of the dependence of two columns, in [0, 1], rounded to 12 decimals.
 
     |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
     number given a category, the symmetric uncertainty coefficient of two
@@ -154,6 +155,7 @@ def dependence(a: Variable, b: Variable) -> float | None:
         strength = _correlation_ratio(*((a, b) if a.numbers is None else (b, a)))
     else:
         strength = _correlation(a, b)
+    # sums depend on the order of the rows in their last bits
     return None if strength is None else round(strength, 12)
 
 
@@ -170,6 +172,7 @@ def _correlation(a: Variable, b: Variable) -> float | None:
             return None
         product -= sum_x * sum_y / n
         squares = (float((x * x) @ in_y) - sum_x**2 / n, float((y * y) @ in_x) - sum_y**2 / n)
+    # constant but for rounding
     if squares[0] <= 1e-12 * a.norm or squares[1] <= 1e-12 * b.norm:
         return None
     return min(abs(product) / float(np.sqrt(squares[0] * squares[1])), 1.0)
@@ -187,6 +190,7 @@ def _correlation_ratio(a: Variable, b: Variable) -> float | None:
 def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:
     width = int(b.max()) + 1
     space = (int(a.max()) + 1) * width
+    # wide pairs would say little: nearly every combination is one record
     if space > _TABLE:
         return None
     joint = np.bincount(a.astype(np.int64) * width + b, minlength=space) / len(a)
@@ -204,7 +208,7 @@ def _entropy(p: FloatArray) -> float:
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
-    """Return the columns of the original and of the release, for dependences.
+    """Return the columns of the original and of the release as variables.
 
     Released ranges stand at their middle; a released set or generalised
     category is a category of its own.
@@ -227,7 +231,7 @@ def _variable(column: Column) -> Variable:
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
-    """Return every pair of columns before and after, and the mean and largest difference."""
+    """Return the dependence of each pair of columns before and after, with mean and largest difference."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])

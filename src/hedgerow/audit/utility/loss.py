@@ -44,7 +44,7 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
 
 def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
-    """Return what the cells that are not true of their row lose beyond their width, summed."""
+    """Return the summed loss, beyond their own width, of cells that are not true of their row."""
     original = column.original
     false = ~column.covers(original.codes, column.codes)
     if not false.any():
@@ -54,12 +54,13 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
     if column.is_number:
         y = original.numbers[false]
         reach = np.maximum(column.hi[cells], y) - np.minimum(column.lo[cells], y)
+        # nothing short of every value covers a missing one
         needed = np.where(np.isfinite(reach), np.clip(reach / (column.span or 1.0), 0.0, 1.0), 1.0)
     return float((needed - widths[cells]).sum())
 
 
 def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
-    """Return per row the true extent of its class, and of the number that stands for it."""
+    """Return for each row the ends of the true values of its class, and of the number that stands for them."""
     y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
     present = np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
@@ -104,11 +105,13 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
         mass = mass[column.codes]
     mass = mass + np.where(column.missing, counts[m], 0.0)[column.codes]
     mass = np.where(column.anything[column.codes], counts.sum(), mass)
+    # a cell that misses its value says nothing true, so no bits are counted for it
     inside = column.stands_in | column.covers(original.codes, column.codes)
     same_value = counts[original.codes]
     lost = np.log2(np.maximum(mass, same_value) / same_value)[inside].sum()
     bits = released_bits = -np.log2(same_value / counts.sum()).sum()
     if pair.suppressed:
+        # rows that were left out lose all their bits
         present = counts[counts > 0]
         bits = -present @ np.log2(present / counts.sum())
         lost += bits - released_bits
@@ -128,6 +131,7 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
         only = np.array([m[0] if len(m) == 1 else -1 for m in column.members], np.int64)
         same = only[cells] == original.codes
     same &= ~column.missing[cells]
+    # a missing value that is still missing was not changed
     empty = np.array([label is None for label in column.labels], np.bool_)
     same |= (original.codes == original.n_values) & empty[cells]
     same &= ~column.anything[cells]

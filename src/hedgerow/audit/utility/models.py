@@ -1,4 +1,4 @@
-"""What a learner loses when it learns from the release instead of the original."""
+"""Errors of learners that learn from the release instead of the original."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_ROWS = 10_000
 
 
 def default_estimators(number: bool, random_state: int) -> dict[str, Any]:
-    """Return the learners of the papers' experiments, and the usual ones beside them."""
+    """Return the learners of the papers' experiments, and common ones, for numbers or for categories."""
     from sklearn.naive_bayes import GaussianNB
 
     linear = estimator("linear", number)
@@ -43,7 +43,7 @@ def learning(
     random_state: int = 0,
     progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
-    """Return cross-validated learning from a released file.
+    """Compare learning from a released file with learning from the original, by cross-validation.
 
     For every sensitive column: learn from the released training folds, predict
     the original rows of the test fold; the same with the original training
@@ -91,6 +91,7 @@ def learning(
     fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(folds, len(rows)))
     every = slice(None)
     splits: list[tuple[Any, Any, Any]] = [
+        # unpaired rows belong to nobody, so all of them teach in every fold
         ((fold != f)[pairs >= 0] if sides.is_paired else every, (fold != f) | (len(rows) < 2), fold == f)
         for f in np.unique(fold)
     ]
@@ -137,7 +138,7 @@ Sample = tuple[FloatArray, FloatArray]
 def _one_fold(
     model: Any, number: bool, released: Sample, original: Sample, people: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the truth and predictions of a test fold: learnt from the release, the original, nothing."""
+    """Return the true values of a test fold, and predictions learnt from the release, the original, nothing."""
     is_known = np.isfinite(y)
     guesses = {"truth": y[is_known]}
     for name, (x, z) in (("release", released), ("original", original)):
@@ -158,6 +159,7 @@ def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> Floa
 
     if len(z) == 0 or len(test) == 0:
         return np.zeros(len(test))
+    # classifiers refuse a single class
     if is_classifier(model) and (z == z[0]).all():
         return np.full(len(test), z[0])
     with quiet():
@@ -183,7 +185,7 @@ def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
 
 
 def _summary(column: Column, name: str, parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the averages over the folds."""
+    """Return the errors of one estimator, averaged over the folds."""
     out: dict[str, Any] = {"target": column.name, "estimator": name, "folds": len(parts)}
     for source in ("release", "original", "constant"):
         by_fold = [

@@ -1,4 +1,4 @@
-"""Random counting and averaging queries, answered from the release and from the original."""
+"""Counting and averaging queries, answered from the release and from the original."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BINS, SMALLEST = 10, 30
 
 
 def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Return a random condition on the original values (one flag a value, missing never)."""
+    """Draw a random condition on a column: a flag for each original value; a missing one never fits."""
     m = column.original.n_values
     chosen = np.zeros(m + 1, np.bool_)
     size = max(1, round(WIDTH * m))
@@ -37,7 +37,7 @@ def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.ND
 
 
 def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return the share of each released cell that a condition asks for, its values taken as even."""
+    """Return the share of each released cell that fits a condition, as if its values were equally likely."""
     if not column.is_number:
         return column.shares @ chosen
     wanted = column.original.values[chosen[:-1]]
@@ -50,7 +50,7 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
-    """Return the relative errors of random counts "how many people have ... and ...".
+    """Measure the relative errors of random counts: "how many people have ... and ...".
 
     Parameters
     ----------
@@ -72,6 +72,7 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     if not usable:
         return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
 
+    # counted once for each choice of columns: queries of the same columns differ by their conditions alone
     @cache
     def joint(released: bool, picked: tuple[int, ...]) -> Counts:
         columns = [pair.released_quasi[j] for j in picked]
@@ -110,7 +111,7 @@ def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
 def group_queries(
     pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None
 ) -> dict[str, Any]:
-    """Return the relative errors of "the average ... by ..." for every number and quasi-identifier.
+    """Measure the relative errors of "the average ... by ..." for every number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
 
@@ -140,6 +141,7 @@ def group_queries(
                 if n < SMALLEST or total == 0:
                     continue
                 truth = total / people
+                # equal cells stand in one class, so a class is asked once and counts by its rows
                 share = _overlap(column, chosen)[column.codes[classes.first]]
                 weight = float((share * sizes).sum())
                 guess = float((share * sums).sum()) / weight if weight > 0 else 0.0
@@ -150,13 +152,14 @@ def group_queries(
 
 
 def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
-    """Return the groups of a GROUP BY: categories, or ranges of about equal counts."""
+    """Return the groups of a GROUP BY as flags of values: categories, or ranges of about equal counts."""
     m = column.original.n_values
     if not column.is_number:
         part = np.arange(m)
     else:
         counts = column.whole.counts()[:m]
         part = ((np.cumsum(counts) - counts) * BINS) // max(int(counts.sum()), 1)
+    # a bound on the work for columns of thousands of categories
     return [np.append(part == p, False) for p in np.unique(part)[:200]]
 
 
@@ -169,7 +172,7 @@ def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
 
 
 def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
-    """Return the estimates of the population from the original, and as a recipient makes them.
+    """Return weighted estimates of the population from the original, and from the release as read.
 
     Parameters
     ----------
