@@ -98,7 +98,7 @@ def test_the_gap_that_no_printed_step_assigns(adult):
     assert (values[node.lo], values[node.hi]) == (5013.0, 5178.0)
     assert 5060.0 in values
     plans = list(state.plans)
-    for f in tree.used:
+    for f in {n.feature for n in tree.nodes if n.feature >= 0}:
         if columns[f].numeric:
             made_by_paper: Predictor = printed_step_3(columns[f], f, tree)
             group = np.zeros(columns[f].n_values, np.int32)

@@ -26,7 +26,7 @@ def printed(columns, response, settings):
     old = Builder(columns, response, settings).grow()
     made = [
         printed_step_3(c, f, old)
-        if f in old.used
+        if f in {n.feature for n in old.nodes}
         else Predictor.from_numbers(c.name, np.zeros(len(c.codes)))
         for f, c in enumerate(columns)
     ]

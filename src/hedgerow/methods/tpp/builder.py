@@ -83,11 +83,6 @@ class BuiltTree:
         """Number of splits."""
         return sum(1 for node in self.nodes if node.feature >= 0)
 
-    @property
-    def used(self) -> set[int]:
-        """Predictors that the tree tests."""
-        return {node.feature for node in self.nodes if node.feature >= 0}
-
     def prefix(self, n_splits: int) -> BuiltTree:
         """Return the tree as it stood after its first splits."""
         return self.keep(lambda node: node.order < n_splits)

@@ -141,7 +141,7 @@ class TreePatternPreserving(Method):
         """Return a copy that is not fitted, but keeps the user's fitted trees."""
         return self.copy().set_output(transform=self._own_output)
 
-    def _answers(self, y: Any, taken: Sequence[str]) -> dict[str, Any]:
+    def _answers(self, y: Any, columns: Sequence[str]) -> dict[str, Any]:
         """Return the response under its own name, that of the parameter, or "response"."""
         array = as_array(y)
         table = read(y if array is None else array).arrow
@@ -150,8 +150,8 @@ class TreePatternPreserving(Method):
         framed = hasattr(y, "columns") or isinstance(y, pa.Table)
         name = table.column_names[0] if framed or getattr(y, "name", None) else None
         if name is None:
-            name = self.response or _free("response", taken)
-        if name in taken:
+            name = self.response or _free("response", columns)
+        if name in columns:
             raise ParameterError(
                 f"the response {name!r} is a column of X as well",
                 hint="leave it out of X, or give y no name",
@@ -215,7 +215,6 @@ class TreePatternPreserving(Method):
             [responses[t.classes] for t in targets],
             targets,
             codes,
-            [e.column.kind == "date" for e in encoded],
             persons,
         )
         best, path = sanitizer.search(self.k, self.l)
@@ -369,7 +368,8 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
     return min(float(frequency_l(c.counts).min()) for c in classes.sensitive.values())
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    while name in taken:
+def _free(name: str, columns: Sequence[str]) -> str:
+    """Return the name, with underscores where a column has it."""
+    while name in columns:
         name += "_"
     return name

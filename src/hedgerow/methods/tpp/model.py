@@ -24,7 +24,7 @@ from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes
 from .builder import BuiltTree
 from .encoding import PredictedColumn, Predictor
-from .targets import own_target, rebuild_from
+from .targets import SKLEARN_CLASSES, own_target, rebuild_from
 from .tree_settings import from_json
 
 VERSION = 1
@@ -108,12 +108,12 @@ def model_to_json(
 ) -> dict[str, Any]:
     """Return the whole model file as plain data, for trees built on the original table."""
     models = []
-    for description, own in zip(descriptions, trees, strict=True):
+    for description, grown in zip(descriptions, trees, strict=True):
         models.append(
             {
                 **description,
-                "n_splits": sum(t.n_splits for t in own),
-                "trees": [tree_to_json(t, columns, groups) for t in own],
+                "n_splits": sum(t.n_splits for t in grown),
+                "trees": [tree_to_json(t, columns, groups) for t in grown],
             }
         )
     return {
@@ -555,10 +555,7 @@ def _rpart(
 def _sklearn(
     published: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
 ) -> list[str]:
-    cls = {
-        "decision_tree_classifier": "DecisionTreeClassifier",
-        "decision_tree_regressor": "DecisionTreeRegressor",
-    }[published["kind"]]
+    cls = SKLEARN_CLASSES[published["kind"]]
     arguments = ", ".join(f"{k}={v!r}" for k, v in published["parameters"].items() if v is not None)
     names = [p["name"] for p in model["predictors"]]
     return [

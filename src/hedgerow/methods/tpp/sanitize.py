@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InfeasibleError, ParameterError, PromiseError
-from ...measures import Counts, Groups, Persons, group
+from ...measures import Counts, Persons, group
 from ...measures.class_measures import frequency_l
 from ...notation import concatenation
 from ...plan import ColumnMap
@@ -66,8 +66,6 @@ class Sanitizer:
     targets : sequence of PreservedModel
     sensitive : sequence of int arrays
         Codes of the sensitive columns that L is measured on.
-    rounded : sequence of bool
-        Columns (dates) whose mean is rounded to a whole number where no tree uses them.
     persons : Persons, optional
         Who the records are about, where K counts people.
     """
@@ -78,13 +76,11 @@ class Sanitizer:
         responses: Sequence[PredictedColumn],
         targets: Sequence[Any],
         sensitive: Sequence[NDArray[np.int64]] = (),
-        rounded: Sequence[bool] | None = None,
         persons: Persons | None = None,
     ) -> None:
         self.persons = persons
         self.columns, self.responses, self.targets = list(columns), list(responses), list(targets)
         self.sensitive = list(sensitive)
-        self.rounded = list(rounded) if rounded is not None else [False] * len(self.columns)
         self.bits = min(t.bits for t in self.targets)
         self.ensemble = any(t.ensemble for t in self.targets)
         self._cache: dict[int, tuple[Any, ColumnPlan]] = {}
@@ -123,29 +119,25 @@ class Sanitizer:
                 plan = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
             else:
                 mean = unused_value(column.values, counts, self.bits)
-                value = float(round(mean)) if self.rounded[feature] else mean
+                value = float(round(mean)) if column.unit else mean  # a date is a whole number
                 plan = ColumnPlan(np.zeros(column.n_values, np.int32), (value,))
         self._cache[feature] = (key, plan)
         return plan
 
     def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
         """Return K, the smallest class over the released predictors, and L, the least n / max frequency."""
-        groups = self.classes(plans)
+        codes = [
+            plan.group[column.codes]
+            for column, plan in zip(self.columns, plans, strict=True)
+            if plan.n_groups > 1
+        ]
+        groups = group(codes, self.responses[0].n)
         least = [
             float(frequency_l(Counts.from_codes(groups, codes, int(codes.max()) + 1)).min())
             for codes in self.sensitive
         ]
         people = groups.sizes if self.persons is None else self.persons.sizes(groups)
         return int(people.min()), min(least, default=None)
-
-    def classes(self, plans: Sequence[ColumnPlan]) -> Groups:
-        """Return the classes of the records over the released predictors."""
-        codes = [
-            plan.group[column.codes]
-            for column, plan in zip(self.columns, plans, strict=True)
-            if plan.n_groups > 1
-        ]
-        return group(codes, self.responses[0].n)
 
     def released(self, plans: Sequence[ColumnPlan]) -> list[Predictor]:
         """Return the sanitized columns, encoded as a recipient would encode them."""
@@ -251,11 +243,11 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
     """Return the label of every group: its categories joined, or ALL for an unused column."""
     if plan.n_groups == 1:
         return (ALL,)
-    known = len(column.labels) - column.missing
+    n_named = len(column.labels) - column.missing
     labels = []
     for j in range(plan.n_groups):
         members = np.flatnonzero(plan.group == j)
-        names = [column.labels[m] for m in members if m < known]
+        names = [column.labels[m] for m in members if m < n_named]
         labels.append(concatenation(names, missing=len(members) - len(names)))
     return tuple(labels)
 
@@ -265,21 +257,16 @@ def column_map(
 ) -> ColumnMap:
     """Return the recoding of one predictor as a plan record."""
     column, predictor = encoded.column, encoded.predictor
-    name = predictor.name
+    about = (predictor.name, "quasi", column.kind, column.unit)
     if not predictor.numeric:
         labels = group_labels(predictor, plan)
         released = [labels[g] for g in plan.group]
-        missing = released.pop() if predictor.missing else None
-        default = labels[0] if plan.n_groups == 1 else "*"
         return ColumnMap(
-            name,
-            "quasi",
-            column.kind,
-            column.unit,
+            *about,
+            missing=released.pop() if predictor.missing else None,  # its label is the last
             categories=tuple(column.values),
             labels=tuple(released),
-            default=default,
-            missing=missing,
+            default=labels[0] if plan.n_groups == 1 else "*",
         )
     values = np.asarray(column.values, dtype=np.float64)
     block = plan.group[encoded.rank]
@@ -299,16 +286,10 @@ def column_map(
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)
     if not np.array_equal(np.searchsorted(between, values, side="right"), block):
-        raise PromiseError(f"the plan of column {name!r} does not lead to its sanitized values")
-    return ColumnMap(
-        name,
-        "quasi",
-        column.kind,
-        column.unit,
-        cuts=tuple(between),
-        labels=plan.values,
-        default=None,
-    )
+        raise PromiseError(
+            f"the plan of column {predictor.name!r} does not lead to its sanitized values"
+        )
+    return ColumnMap(*about, cuts=tuple(between), labels=plan.values, default=None)
 
 
 def shrunk(

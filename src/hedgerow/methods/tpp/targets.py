@@ -120,19 +120,15 @@ class OwnForest(PreservedModel):
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Grow the first trees."""
-        return tuple(self._grow(columns, response, tree, step) for tree in range(step))
-
-    def _grow(
-        self, columns: Sequence[Predictor], response: PredictedColumn, tree: int, n_trees: int
-    ) -> BuiltTree:
-        done(tree / n_trees)
-        s = self.settings
-        weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
-        n = len(columns)
-        choose = None
-        if s.max_features is not None and s.max_features < n:
-            choose = partial(features_at, s.seed, tree, n_features=n, n_chosen=s.max_features)
-        return Builder(columns, response, s.tree, weights, choose).grow()
+        s, n, trees = self.settings, len(columns), []
+        for tree in range(step):
+            done(tree / step)
+            weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
+            choose = None
+            if s.max_features is not None and s.max_features < n:
+                choose = partial(features_at, s.seed, tree, n_features=n, n_chosen=s.max_features)
+            trees.append(Builder(columns, response, s.tree, weights, choose).grow())
+        return tuple(trees)
 
 
 class OwnBoosting(PreservedModel):
@@ -212,10 +208,10 @@ class RpartTree(PreservedModel):
                     hint="recode those columns to at most 12 categories",
                 )
         criterion = {"gini": "gini", "information": "entropy"}[s.parms] if s.classes else "variance"
-        own = TreeSettings(
+        settings = TreeSettings(
             criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=step
         )
-        grower = Builder(columns, response, own, min_split=s.minsplit, ordered_anyway=True)
+        grower = Builder(columns, response, settings, min_split=s.minsplit, ordered_anyway=True)
         return (grower.grow(),)
 
 
@@ -255,6 +251,8 @@ _KINDS = {
     "DecisionTreeClassifier": "decision_tree_classifier",
     "DecisionTreeRegressor": "decision_tree_regressor",
 }
+SKLEARN_CLASSES = {kind: name for name, kind in _KINDS.items()}
+"""The scikit-learn class behind each kind of a model file."""
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
@@ -379,7 +377,7 @@ class SklearnTree(SingleTree):
             check_response(response.y)
         tree = read_tree(self.estimator, columns)
         self.trees = (tree,)
-        if _splits(self._refit(columns, response, None)) != _splits(tree):
+        if _splits(self._refit(columns, response, tree.n_splits)) != _splits(tree):
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
                 hint="give the records, columns and response that the estimator was fitted on, "
@@ -390,33 +388,28 @@ class SklearnTree(SingleTree):
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
         """Fit the same parameters, limited to that many leaves (or as given, for the full tree)."""
-        return (self._refit(columns, response, self._max_leaves(step)),)
+        return (self._refit(columns, response, step),)
 
     def _refit(
-        self, columns: Sequence[Predictor], response: PredictedColumn, max_leaves: int | None
+        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> BuiltTree:
         from sklearn.base import clone
 
-        estimator = clone(self.estimator)
-        if max_leaves is not None:
-            estimator.set_params(max_leaf_nodes=max_leaves)
-        return _fit_and_read(estimator, columns, response)
+        return _fit_and_read(clone(self.estimator).set_params(**self._size(step)), columns, response)
 
-    def _max_leaves(self, step: int) -> int | None:
-        return None if step >= self.n_steps else step + 1
+    def _size(self, step: int) -> dict[str, int]:
+        """Return the parameter that limits the tree to so many splits; none for the full tree."""
+        return {} if step >= self.n_steps else {"max_leaf_nodes": step + 1}
 
     def describe(self, step: int) -> dict[str, Any]:
         """Return builder, its version and parameters."""
         import sklearn
 
-        parameters = plain(self.estimator.get_params())
-        if self._max_leaves(step) is not None:
-            parameters["max_leaf_nodes"] = self._max_leaves(step)
         return {
             "builder": "scikit-learn",
             "kind": _KINDS[type(self.estimator).__name__],
             "version": sklearn.__version__,
-            "parameters": parameters,
+            "parameters": plain(self.estimator.get_params()) | self._size(step),
         }
 
 
@@ -438,8 +431,7 @@ def rebuild_from(
     """Fit the estimator that a model file describes on a released table; KeyError when unknown."""
     from sklearn import tree
 
-    cls = {kind: name for name, kind in _KINDS.items()}[data["kind"]]
-    estimator = getattr(tree, cls)(**data["parameters"])
+    estimator = getattr(tree, SKLEARN_CLASSES[data["kind"]])(**data["parameters"])
     return _fit_and_read(estimator, columns, response)
 
 
