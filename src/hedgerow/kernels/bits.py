@@ -120,30 +120,3 @@ def clear_lanes(context: Any, into: Any, at: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(into, types.uint64), code
-
-
-@intrinsic
-def borrowed(context: Any, given: Any) -> Any:
-    """The same arrays (one, or a tuple of them), but nobody counts references to them.
-
-    Counting is an atomic operation for every array that a compiled function hands to
-    another, which costs more than a small node's work. Whoever called the outermost
-    function holds the arrays until it returns.
-    """
-
-    def released(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = make_array(kind)(context, builder, value)
-            array.meminfo = ir.Constant(array.meminfo.type, None)
-            array.parent = ir.Constant(array.parent.type, None)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            for i, part in enumerate(kind.types):
-                old = builder.extract_value(value, i)
-                value = builder.insert_value(value, released(context, builder, part, old), i)
-        return value
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return released(context, builder, signature.args[0], arguments[0])
-
-    return given(given), code

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bits import borrowed
 from .compiled import inner, kernel
 from .measures import entropy, largest, number_terms, ranked_gain, share_gain
 
@@ -242,7 +241,6 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
 
     Returns whether there is more to do; a single group that is left stays as it is.
     """
-    groups, limits = borrowed(groups), borrowed(limits)
     heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
     means, told, n = groups.means, groups.told, groups.n
     sums = np.empty(told.shape[1])

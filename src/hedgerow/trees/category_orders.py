@@ -50,7 +50,7 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
 
 
 @inner
-def write_order(codes, sequence, n_channels, t, search, extras):  # type: ignore[no-untyped-def]
+def write_order(codes, sequence, n_channels, stride, divisor, search):  # type: ignore[no-untyped-def]
     """Write the categories' rows in the order of one response's means, or of their main axis.
 
     Returns how many rows there are.
@@ -60,7 +60,7 @@ def write_order(codes, sequence, n_channels, t, search, extras):  # type: ignore
         for k in range(m):
             key[k] = search.means[k * n_channels + sequence]
     else:
-        _principal_axis(codes, n_channels, t, search)
+        _principal_axis(codes, n_channels, stride, divisor, search.means, key)
         level(key, m)
     sort_places(key, m, order)
     for k in range(m):
@@ -80,19 +80,19 @@ def level(key, m):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _principal_axis(codes, d, t, search):  # type: ignore[no-untyped-def]
+def _principal_axis(codes, d, stride, divisor, means, key):  # type: ignore[no-untyped-def]
     """Write the categories' scores on the first principal axis of their scatter (power steps).
 
     The scatter matrix, the axis and its next step stand in `means` behind the m rows of d means.
     """
-    means, key, m = search.means, search.key, codes.last - codes.first
+    m = codes.last - codes.first
     scatter = means[m * d : (m + d) * d]
     axis = means[(m + d) * d : (m + d + 1) * d]
     moved = means[(m + d + 1) * d : (m + d + 2) * d]
     for i in range(d * d):
         scatter[i] = 0.0
     for k in range(m):
-        n = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
+        n = codes.hist[codes.rows[codes.first + k] * stride + divisor]
         for a in range(d):
             for b in range(d):
                 scatter[a * d + b] += n * means[k * d + a] * means[k * d + b]

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels.bits import borrowed
-from ..kernels.compiled import inner, kernel
+from ..kernels.compiled import inner, loop
 from .histogram import (
     Counter,
     Histograms,
@@ -46,7 +45,8 @@ from .nodes import (
     is_open,
 )
 from .objective import Terms, is_within_caps
-from .split import BEST, Search, choose, list_node, work_since
+from .sparse import SparseClasses, SparseSums, list_node
+from .split import BEST, Search, choose
 
 NONE, OWN = -1, -2
 """In `SOURCE`: a node's histograms are forgotten, or kept; else the slot that they are taken off."""
@@ -61,6 +61,10 @@ class ByHistograms(NamedTuple):
     places: Histograms
     terms: Terms
     search: Search
+    sums: SparseSums | None
+    """For likeness."""
+    classes: SparseClasses | None
+    """Where classes are listed."""
     big: int
     """Nodes of so many rows keep histograms."""
     rows: Any
@@ -77,7 +81,14 @@ class ByHistograms(NamedTuple):
 
     @classmethod
     def of(
-        cls, counter: Counter, places: Histograms, terms: Terms, search: Search, big: int, branch: Branch
+        cls,
+        counter: Counter,
+        places: Histograms,
+        terms: Terms,
+        search: Search,
+        sparse: tuple[SparseSums | None, SparseClasses | None],
+        big: int,
+        branch: Branch,
     ) -> ByHistograms:
         """Return the policy for the root of a branch and all that is below it."""
         n, depth = int(branch.nodes[0, END] - branch.nodes[0, START]), len(branch.stack)
@@ -96,6 +107,7 @@ class ByHistograms(NamedTuple):
             places,
             terms,
             search,
+            *sparse,
             big,
             rows,
             listed,
@@ -107,71 +119,61 @@ class ByHistograms(NamedTuple):
 
 
 @inner
-def _are_sides_within_caps(a, middle, b, counter, t, search):  # type: ignore[no-untyped-def]
-    """Count the cells of a split's sides; return whether both keep the caps on judged columns."""
-    sides = search.sides
-    first, last, small = (a, middle, 0) if middle - a <= b - middle else (middle, b, 1)
-    count_cells(sides[small], first, last, counter)
-    for i in range(sides.shape[1]):
-        sides[1 - small, i] = sides[BEST, i] - sides[small, i]
-    return is_within_caps(sides[0], t) and is_within_caps(sides[1], t)
-
-
-@inner
-def _write_split(node, top, left, branch, policy):  # type: ignore[no-untyped-def]
+def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-untyped-def]
     """Write the split of a node, and its children's statistics."""
-    nodes, stats, state, split = branch.nodes, branch.stats, branch.state, policy.search.split
-    column, columns = split[0], policy.places.columns
+    nodes, stats, state, split = branch.nodes, branch.stats, branch.state, search.split
+    column, columns = split[0], search.columns
     if columns[column, 1]:
         for i in range(3):
             nodes[node, LAST_LEFT + i] = split[1 + i]
     else:
         at = state[CODES]
         nodes[node, SUBSET_AT] = at
-        for i in range(policy.listed[top, column], policy.listed[top, column + 1]):
-            code = policy.rows[top, i] - columns[column, 2]
+        for i in range(listed[column], listed[column + 1]):
+            code = rows[i] - columns[column, 2]
             if branch.goes_left[code]:
                 branch.codes[at] = code
                 at += 1
         nodes[node, LAST_LEFT] = at - state[CODES]
         state[CODES] = at
-    side = policy.search.stats[BEST]
+    side = search.stats[BEST]
     for i in range(side.shape[0]):
         stats[left, i] = side[i]
         stats[left + 1, i] = stats[node, i] - side[i]
 
 
 @inner
-def _copy_lists(top, is_left_larger, p, policy):  # type: ignore[no-untyped-def]
+def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignore[no-untyped-def]
     """Give both children, on the stack from `top` on, the lists of their parent and their cells."""
-    listed, cells, sides = policy.listed, policy.cells, policy.search.sides
+    p = listed.shape[1] - 1
     for c in range(p + 1):
         listed[top + 1, c] = listed[top, c]
     for i in range(listed[top, p]):
-        policy.rows[top + 1, i] = policy.rows[top, i]
+        rows[top + 1, i] = rows[top, i]
     large = 0 if is_left_larger else 1
     for i in range(cells.shape[1]):
         cells[top, i] = sides[large, i]
         cells[top + 1, i] = sides[1 - large, i]
 
 
-@kernel
+@loop
 def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
     """Grow a branch; nodes of at most `keep` rows are left open.
 
     Returns when it is done, when the branch needs more room, or when it has counted `budget` codes.
     """
-    branch, policy = borrowed(branch), borrowed(policy)
     counter, t, search, scratch = policy.counter, policy.terms, policy.search, policy.scratch
-    columns, bundles, bounds = policy.places.columns, policy.places.bundles, search.bounds
+    bundles, bounds = policy.places.bundles, search.bounds
+    all_rows, all_listed, all_cells = policy.rows, policy.listed, policy.cells
+    view, fields, starts = counter.views.bytes, counter.cells, counter.cell_starts
     nodes, state, stack = branch.nodes, branch.state, branch.stack
     slots, free, stride = policy.slots, policy.free, t.stride
-    p, n_cells, cells = columns.shape[0], search.cells.shape[1], search.cells.reshape(-1)
+    p, n_cells, cells = search.columns.shape[0], search.cells.shape[1], search.cells.reshape(-1)
     while is_open(branch, budget):
         top = state[OPEN_NODES] - 1
         node, slot, source = stack[top, NODE], stack[top, SLOT], stack[top, SOURCE]
         a, b, total = nodes[node, START], nodes[node, END], branch.stats[node]
-        rows, listed = policy.rows[top], policy.listed[top]
+        rows, listed = all_rows[top], all_listed[top]
         may_split = b - a > keep and nodes[node, DEPTH] < max_depth
         may_split = may_split and total[t.persons] >= 2 * t.min_leaf
         is_counted, is_whole = slot >= 0, slot >= 0 or source != NONE
@@ -183,17 +185,17 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
             hist = slots[slot]
         middle, column = b, LEAF
         if node == 0:
-            count_cells(search.sides[BEST], a, b, counter)
+            count_cells(search.sides[BEST], a, b, view, fields, starts)
         else:
             for i in range(n_cells):
-                search.sides[BEST, i] = policy.cells[top, i]
+                search.sides[BEST, i] = all_cells[top, i]
         # the best split by what histograms say is nearly always admitted; only where its judged
         # columns break a cap are all candidates checked for theirs
         for judging in range(2 if n_cells > 0 else 1):
             state[SPENT] += (b - a) * p + 64
             search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
             if may_split:
-                list_node(a, b, search.extras)
+                list_node(a, b, policy.classes)
             for k in range(1 if is_whole else (bundles.shape[0] - 1 if may_split else 0)):
                 first, last = bundles[k], p if is_whole else bundles[k + 1]
                 if not is_counted:
@@ -204,8 +206,10 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 if judging:
                     count_cells_by_code(cells, bounds, first, last, a, b, counter)
                 if may_split:
-                    choose(hist, columns, rows, first, last, total, t, search)
-                    state[SPENT] += work_since(search.extras)
+                    span = first, last
+                    state[SPENT] += choose(
+                        hist, rows, span, total, t, search, policy.sums, policy.classes
+                    )
                 if judging:
                     for i in range(bounds[first], bounds[last]):
                         for j in range(rows[i] * n_cells, (rows[i] + 1) * n_cells):
@@ -220,12 +224,19 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
             if column < 0:
                 break
             middle = bring_left(counter.views.words, counter.codes[column], a, b, branch.goes_left)
-            if n_cells == 0 or _are_sides_within_caps(a, middle, b, counter, t, search) or judging:
+            if n_cells == 0:
+                break
+            sides, small = search.sides, 0 if middle - a <= b - middle else 1
+            first, last = (middle, b) if small else (a, middle)
+            count_cells(sides[small], first, last, view, fields, starts)
+            for i in range(n_cells):
+                sides[1 - small, i] = sides[BEST, i] - sides[small, i]
+            if judging or (is_within_caps(sides[0], t.judged) and is_within_caps(sides[1], t.judged)):
                 break
             column = LEAF
         left = close_node(node, OPEN if b - a <= keep else column, middle, branch)
         if left >= 0:
-            _write_split(node, top, left, branch, policy)
+            _write_split(node, left, branch, rows, listed, search)
         if slot >= 0 and (left < 0 or max(middle - a, b - middle) < policy.big):
             clear(slots[slot], stride, rows, 0, listed[p])  # nobody below needs the histograms
             free[0] += 1
@@ -234,4 +245,4 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         if left >= 0:
             stack[top, SLOT], stack[top, SOURCE] = slot, NONE
             stack[top + 1, SLOT], stack[top + 1, SOURCE] = -1, slot if slot >= 0 else NONE
-            _copy_lists(top, middle - a > b - middle, p, policy)
+            _copy_lists(top, middle - a > b - middle, all_rows, all_listed, all_cells, search.sides)

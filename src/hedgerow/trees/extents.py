@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.bits import borrowed
-from ..kernels.compiled import inner, kernel, merged
+from ..kernels.compiled import inner, loop
 from ..kernels.exact_sums import UNIT_BITS
 from .category_orders import sort_places
 from .node_rows import MASK, SHIFT, WORD_AT, NodeRows, code_at
@@ -143,6 +142,17 @@ class ByExtents(NamedTuple):
 
 
 @inner
+def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
+    """Sort the first m codes."""
+    key, order = policy.key, policy.order
+    for k in range(m):
+        key[k] = codes[k]
+    sort_places(key, m, order)
+    for k in range(m):
+        codes[k] = key[order[0, k]]
+
+
+@inner
 def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
     """Count the records a..b by code; returns how many codes occur, ascending in `present`."""
     words, present, count = policy.words, policy.present, policy.count
@@ -156,7 +166,7 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
         count[code] += max(code_at(words, i, policy.share, 0), 1)
     # few of many codes: sorting them is cheaper than looking at every code
     if m * SCANNED < n_codes:
-        present[:m].sort()
+        _sort(present, m, policy)
     else:
         m = 0
         for code in range(n_codes + 1):
@@ -166,7 +176,7 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
     return m
 
 
-@merged
+@inner
 def _begin(policy):  # type: ignore[no-untyped-def]
     """Forget what was met; returns the tick that is now."""
     for j in range(policy.fields.shape[0]):
@@ -175,7 +185,7 @@ def _begin(policy):  # type: ignore[no-untyped-def]
     return policy.now[0]
 
 
-@merged
+@inner
 def _extent(j, policy):  # type: ignore[no-untyped-def]
     """Return the normalised extent of column j in what was met, 0 to 1."""
     if policy.ordered[j]:
@@ -289,7 +299,7 @@ def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
             key[k] = total / max(end - begin, 1)
 
 
-@merged
+@inner
 def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
     """Cut the widest column that was not tried, ties by column order; returns whether to stop.
 
@@ -324,7 +334,7 @@ def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
     return True
 
 
-@merged
+@inner
 def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
     """Look for a better cut of column c by what its sides lose; returns the steps that it took."""
     present, count, best, cut = policy.present, policy.count, policy.best, policy.cut
@@ -382,17 +392,17 @@ def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
     else:
         nodes[node, LAST_LEFT], nodes[node, SUBSET_AT] = n_left, at
         # ascending, whatever the order that they were cut in
-        branch.codes[at : at + n_left] = best[:n_left]
-        branch.codes[at : at + n_left].sort()
+        for k in range(n_left):
+            branch.codes[at + k] = best[k]
+        _sort(branch.codes[at:], n_left, policy)
         state[CODES] = at + n_left
     for child in range(left, left + 2):
         branch.stats[child, 0] = nodes[child, END] - nodes[child, START]
 
 
-@kernel
+@loop
 def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
     """Grow a branch as `expand.expand` does, by extents."""
-    branch, policy = borrowed(branch), borrowed(policy)
     nodes, state, cut, p = branch.nodes, branch.state, policy.cut, policy.fields.shape[0]
     while is_open(branch, budget):
         node = branch.stack[state[OPEN_NODES] - 1, NODE]

@@ -6,7 +6,7 @@ import os
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,7 @@ from .nodes import (
 )
 from .objective import Rules, Terms
 from .responses import Responses
-from .sparse import SparseClasses
+from .sparse import SparseClasses, SparseSums
 from .split import Search
 from .statistics import StatisticsLayout, root_statistics
 
@@ -101,19 +101,19 @@ class _Grower:
         lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
         return max(WORTH, int(self.places.n_rows * layout.stride / lanes * PER_CODE))
 
-    def _classes(self, n: int) -> Any:
-        """Return memory for the classes that are listed in nodes of up to n rows, if any are."""
-        if self.layout.listed is None:
-            return ()
-        widest = int(self.rows.predictors.n_codes.max(initial=0)) + 1
-        return SparseClasses.of(self.rows, n, widest, self.layout, self.rules)
-
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
-        search = Search.of(self.places, self.layout, self._classes(end - start))
+        search, sums, classes = Search.of(self.places, self.layout), None, None
+        widest = len(search.subset)
+        if self.layout.alone:
+            sums = SparseSums.of(widest, self.layout)
+        if self.layout.listed is not None:
+            classes = SparseClasses.of(self.rows, end - start, widest, self.layout, self.rules)
         counter = Counter.of(self.rows, self.layout, self.places)
         branch = Branch.of(start, end, depth, stats, search.subset)
-        policy = ByHistograms.of(counter, self.places, self.terms, search, self.big, branch)
+        policy = ByHistograms.of(
+            counter, self.places, self.terms, search, (sums, classes), self.big, branch
+        )
         return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
 
 

@@ -81,6 +81,17 @@ class CodeSums(NamedTuple):
     """The statistics of the node."""
 
 
+class CountedNow(NamedTuple):
+    """The columns whose codes are counted now, narrow ones first."""
+
+    place: Any
+    """Positions of the codes."""
+    base: Any
+    """Where their histograms begin."""
+    bounds: Any
+    """Where the codes of each width begin among them, with the end of the last; 0 at first."""
+
+
 class Counter(NamedTuple):
     """Counts the records of a table: where their fields stand, where they are added, and buffers.
 
@@ -119,12 +130,7 @@ class Counter(NamedTuple):
     """What each row of a block adds to the plain sums."""
     entries: Any
     """The entries that each row of a block adds one to."""
-    place: Any
-    """Positions of the codes that are counted now, narrow ones first."""
-    base: Any
-    """Where their histograms begin."""
-    bounds: Any
-    """Where the codes of each width begin among them, with the end of the last; 0 at first."""
+    now: CountedNow
 
     @classmethod
     def of(cls, rows: NodeRows, layout: StatisticsLayout, places: Histograms) -> Counter:
@@ -153,9 +159,7 @@ class Counter(NamedTuple):
             int(begin) - 1 if is_whole else -1,
             lanes,
             np.zeros(BLOCK * layout.q, np.uint64),
-            np.zeros(p, np.uint64),
-            np.zeros(p, np.uint64),
-            np.zeros(4, np.int64),
+            CountedNow(np.zeros(p, np.uint64), np.zeros(p, np.uint64), np.zeros(4, np.int64)),
         )
 
 
@@ -167,10 +171,10 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @inner
-def _add_one(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+def _add_one(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
     """Add up to four plain sums."""
-    place, base, lanes = counter.place, counter.base, counter.lanes
-    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
+    place, base = now.place, now.base
+    first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four = np.uint64(4)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
@@ -181,13 +185,13 @@ def _add_one(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _add_record(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-untyped-def]
     """Add up to four plain sums that stand in the records as they are counted."""
-    place, base, longs = counter.place, counter.base, counter.views.longs
-    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
+    place, base = now.place, now.base
+    first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four, step = np.uint64(4), np.uint64(longs.shape[1])
     begin = np.uint64(a)
-    at = begin * step + np.uint64(counter.whole)
+    at = begin * step + np.uint64(whole)
     for i in range(begin, np.uint64(b if last > first else a)):
         terms = one_and_three(longs, at)
         for c in range(first, last):
@@ -196,10 +200,10 @@ def _add_record(hist, view, a, b, width, counter):  # type: ignore[no-untyped-de
 
 
 @inner
-def _add_two(hist, view, a, b, width, counter):  # type: ignore[no-untyped-def]
+def _add_two(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
     """Add up to eight plain sums."""
-    place, base, lanes = counter.place, counter.base, counter.lanes
-    first, last = np.uint64(counter.bounds[width]), np.uint64(counter.bounds[width + 1])
+    place, base = now.place, now.base
+    first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four, eight = np.uint64(4), np.uint64(8)
     at = np.uint64(0)
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
@@ -281,24 +285,24 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
     first_column, last_column, a, b : int
     counter : Counter
     """
-    views, widths = counter.views, counter.bounds
+    views, now, lanes = counter.views, counter.now, counter.lanes
     # bytes before 16-bit codes, so that the loops below know the type that they read
     for width in range(2):
-        n = widths[width]
+        n = now.bounds[width]
         for c in range(first_column, last_column):
             if bounds[c + 1] - bounds[c] > 1 and counter.codes[c, 0] == width:
-                counter.place[n] = counter.codes[c, 1]
-                counter.base[n] = counter.columns[c, 2]
+                now.place[n] = counter.codes[c, 1]
+                now.base[n] = counter.columns[c, 2]
                 n += 1
-        widths[width + 1] = n
-    lane = counter.lanes.shape[0] // BLOCK
+        now.bounds[width + 1] = n
+    lane = lanes.shape[0] // BLOCK
     is_small = lane == counter.stride and lane <= 8
     few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
     if few and counter.whole >= 0:
         for start in range(a, b, CACHED):
             end = min(b, start + CACHED)
-            _add_record(hist, views.bytes, start, end, BYTE, counter)
-            _add_record(hist, views.shorts, start, end, SHORT, counter)
+            _add_record(hist, views.bytes, start, end, BYTE, now, views.longs, counter.whole)
+            _add_record(hist, views.shorts, start, end, SHORT, now, views.longs, counter.whole)
         return
     for start in range(a, b, BLOCK):
         end = min(b, start + BLOCK)
@@ -306,22 +310,22 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
         if not few:
             _add_all(hist, bounds, first_column, last_column, start, end, counter)
         elif lane == 4:
-            _add_one(hist, views.bytes, start, end, BYTE, counter)
-            _add_one(hist, views.shorts, start, end, SHORT, counter)
+            _add_one(hist, views.bytes, start, end, BYTE, now, lanes)
+            _add_one(hist, views.shorts, start, end, SHORT, now, lanes)
         else:
-            _add_two(hist, views.bytes, start, end, BYTE, counter)
-            _add_two(hist, views.shorts, start, end, SHORT, counter)
+            _add_two(hist, views.bytes, start, end, BYTE, now, lanes)
+            _add_two(hist, views.shorts, start, end, SHORT, now, lanes)
 
 
 @inner
-def count_cells(counts, a, b, counter):  # type: ignore[no-untyped-def]
+def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-def]
     """Count the judged columns' cells over the records a..b."""
     for i in range(counts.shape[0]):
         counts[i] = 0
-    for j in range(counter.cells.shape[0]):
-        at, begin = np.uint64(counter.cells[j]), np.uint64(counter.cell_starts[j])
+    for j in range(fields.shape[0]):
+        at, begin = np.uint64(fields[j]), np.uint64(starts[j])
         for i in range(np.uint64(a), np.uint64(b)):
-            counts[begin + np.uint64(counter.views.bytes[i, at])] += 1
+            counts[begin + np.uint64(view[i, at])] += 1
 
 
 @inner

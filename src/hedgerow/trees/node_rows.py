@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.compiled import merged
+from ..kernels.compiled import inner
 from .responses import Responses
 
 Ints = npt.NDArray[np.int64]
@@ -247,7 +247,7 @@ class NodeRows:
         return np.ascontiguousarray(found if width == WORD else found.view(np.uint32))
 
 
-@merged
+@inner
 def code_at(words, i, fields, c):  # type: ignore[no-untyped-def]
     """The code of record i in column c; `fields` are `Format.codes`."""
     bits = words[i, fields[c, WORD_AT]] >> np.uint64(fields[c, SHIFT])

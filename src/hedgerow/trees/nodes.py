@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..kernels.compiled import inner, kernel, merged
+from ..kernels.compiled import inner, kernel
 from ..kernels.exact_sums import UNIT_BITS
 from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
 
@@ -159,7 +159,7 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
     return np.int64(middle)
 
 
-@merged
+@inner
 def is_open(branch, budget):  # type: ignore[no-untyped-def]
     """Return whether a node is open, there is room for its children, and work is left to spend."""
     state, most_codes = branch.state, branch.codes.shape[0] - branch.goes_left.shape[0]
@@ -167,7 +167,7 @@ def is_open(branch, budget):  # type: ignore[no-untyped-def]
     return state[OPEN_NODES] > 0 and has_room and state[SPENT] <= budget
 
 
-@merged
+@inner
 def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
     """Write what became of the node on top, whose right rows begin at `middle`.
 

@@ -83,10 +83,26 @@ class Plain(NamedTuple):
         )
 
 
+class JudgedTerms(NamedTuple):
+    """The caps on judged columns, and what their cells say."""
+
+    cap: Any
+    cells: Any
+    """Where each column's cells begin, with the end of the last."""
+    share: Any
+    local: Any
+    ranked: Any
+    """See `ScoredColumn`; 0 for records that take no part."""
+
+
 class Terms(NamedTuple):
-    """Rules and layout together, in the form that compiled loops take."""
+    """Rules and layout together, in the form that compiled loops take.
+
+    Numba hands a tuple over field by field, so what few functions ask for is a tuple of its own.
+    """
 
     plain: Plain
+    judged: JudgedTerms
     stride: int
     gain: int
     min_leaf: int
@@ -109,18 +125,20 @@ class Terms(NamedTuple):
     loss: Any
     alone: bool
     orders: int
-    cells: Any
-    share: Any
-    local: Any
-    ranked: Any
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Bundle rules and layout for a table of n rows."""
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
+        by_cell = (
+            np.concatenate([np.zeros(0), *(np.append(getattr(j, name), 0.0) for j in layout.judged)])
+            for name in ("share", "local", "ranked")
+        )
+        cap = rules.cap[len(rules.cap) - len(layout.judged) :]
         return cls(
             Plain.of(rules, layout),
+            JudgedTerms(cap, layout.cells, *by_cell),
             layout.stride,
             rules.gain,
             (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
@@ -142,13 +160,6 @@ class Terms(NamedTuple):
             layout.loss,
             layout.alone,
             layout.q if layout.orders < 0 else layout.orders,
-            layout.cells,
-            *(
-                np.concatenate(
-                    [np.zeros(0), *(np.append(getattr(j, of), 0.0) for j in layout.judged)]
-                )
-                for of in ("share", "local", "ranked")
-            ),
         )
 
 
@@ -181,46 +192,47 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
     """Return whether a group keeps the caps on its judged columns, by the counts of their cells."""
-    for j in range(t.cells.shape[0] - 1):
-        cap = t.cap[t.cap.shape[0] - t.cells.shape[0] + 1 + j]
+    for j in range(judged.cap.shape[0]):
+        cap = judged.cap[j]
         if cap < 1.0:
-            a, b = t.cells[j], t.cells[j + 1] - 1
-            known, gain, lost = share_gain(counts, a, b, t.share, t.local)
+            a, b = judged.cells[j], judged.cells[j + 1] - 1
+            known, gain, lost = share_gain(counts, a, b, judged.share, judged.local)
             if gain > cap * known * lost:
                 return False
-            gain, lost = ranked_gain(counts, a, b, known, t.share, t.ranked)
+            gain, lost = ranked_gain(counts, a, b, known, judged.share, judged.ranked)
             if gain > cap * known * lost:
                 return False
     return True
 
 
 @inner
-def xlogx(count, t):  # type: ignore[no-untyped-def]
-    """count * log(count), 0 for 0."""
-    if count < t.xlogx.shape[0]:
-        return t.xlogx[count]
+def xlogx(count, table):  # type: ignore[no-untyped-def]
+    """count * log(count), 0 for 0; small counts have it in a table."""
+    if count < table.shape[0]:
+        return table[count]
     return float(count) * np.log(float(count))
 
 
 @inner
 def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
-    n, nl = total[t.divisor], left[t.divisor]
+    n, nl, table = total[t.divisor], left[t.divisor], t.xlogx
     value = 0.0
     for j in range(t.weight.shape[0] - t.r):
         if t.weight[t.r + j] > 0.0:
-            here = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
+            change = xlogx(n, table) - xlogx(nl, table) - xlogx(n - nl, table)
             for c in range(t.starts[j], t.starts[j + 1]):
-                here += xlogx(left[c], t) + xlogx(total[c] - left[c], t) - xlogx(total[c], t)
-            value += t.weight[t.r + j] * here
-    return above_rounding(value, n, t)
+                right = total[c] - left[c]
+                change += xlogx(left[c], table) + xlogx(right, table) - xlogx(total[c], table)
+            value += t.weight[t.r + j] * change
+    return above_rounding(value, n, table)
 
 
 @inner
-def above_rounding(value, n, t):  # type: ignore[no-untyped-def]
+def above_rounding(value, n, table):  # type: ignore[no-untyped-def]
     """A gain in entropy, or 0 where rounding may have made it: sums of n log n cancel in it."""
-    return value if value > 1e-12 * xlogx(n, t) else 0.0
+    return value if value > 1e-12 * xlogx(n, table) else 0.0
 
 
 @inner

@@ -70,20 +70,20 @@ class SparseSums(NamedTuple):
 
 
 @inner
-def list_sums(codes, t, sums):  # type: ignore[no-untyped-def]
+def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
     """List the entries that the codes of a column hold."""
     at = codes.first - codes.first
     size = sums.weight.shape[0]
     whole = 0.0
     for i in range(size):
-        all_of = float(codes.total[t.sums + i])
+        all_of = float(codes.total[begin + i])
         sums.weighted[i] = sums.weight[i] * all_of
         whole += sums.weighted[i] * all_of
     sums.whole[0] = whole
     for k in range(codes.first, codes.last):
         row = codes.rows[k]
         sums.begins[row - codes.base] = at
-        place = row * t.stride + t.sums
+        place = row * stride + begin
         for i in range(size):
             value = codes.hist[place + i]
             if value != 0:
@@ -95,7 +95,7 @@ def list_sums(codes, t, sums):  # type: ignore[no-untyped-def]
 
 
 @inner
-def walk_sums(codes, extra, is_gray, is_alone, best, t, search, sums):  # type: ignore[no-untyped-def]
+def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped-def]
     """Return the best of the left sides that rows of a histogram make, in turn or each alone.
 
     As `split._walk`; returns (gain, step), step 0 where nothing beats `best`.
@@ -175,6 +175,8 @@ class SparseClasses(NamedTuple):
     """Per column what `Rules` ask."""
     records: Any
     """The node's records by class, for every class column, and a buffer to sort them."""
+    digits: Any
+    """Records by eight bits of their class."""
     present: Any
     """Places of the classes that occur in the node, ascending."""
     column: Any
@@ -233,6 +235,7 @@ class SparseClasses(NamedTuple):
             rules.share[:w],
             rules.entropy[:w],
             np.zeros((w + 1, n), np.int64),
+            np.zeros(257, np.int64),
             np.zeros(most, np.int64),
             np.zeros(most, np.int64),
             np.zeros(size, np.int64),
@@ -258,9 +261,8 @@ class SparseClasses(NamedTuple):
 
 
 @inner
-def _sorted_by_class(shorts, at, a, m, records, spare):  # type: ignore[no-untyped-def]
-    """Write the records a .. a + m by class, by eight bits after eight; `spare` has as much classes."""
-    counts = np.zeros(257, np.int64)
+def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[no-untyped-def]
+    """Write the records a .. a + m by class, by eight bits after eight."""
     high = 0
     for i in range(m):
         spare[i] = a + i
@@ -279,21 +281,25 @@ def _sorted_by_class(shorts, at, a, m, records, spare):  # type: ignore[no-untyp
             target[counts[digit]] = source[i]
             counts[digit] += 1
     if high > 0:
-        records[:m] = spare[:m]
+        for i in range(m):
+            records[i] = spare[i]
 
 
 @inner
 def list_node(a, b, classes):  # type: ignore[no-untyped-def]
-    """List the classes that the records a..b hold."""
+    """List the classes that the records a..b hold; without listed classes nothing."""
+    if classes is None:
+        return
     state, present, total, records = classes.state, classes.present, classes.total, classes.records
     for h in range(state[CLASSES]):
         total[present[h]] = 0
     m, n_present = b - a, 0
     for j in range(classes.weight.shape[0]):
-        _sorted_by_class(classes.shorts, classes.fields[j], a, m, records[j], records[-1])
+        at = classes.fields[j]
+        _sorted_by_class(classes.shorts, at, a, m, records[j], records[-1], classes.digits)
         last = -1
         for i in range(m):
-            place = classes.starts[j] + classes.shorts[records[j, i], classes.fields[j]]
+            place = classes.starts[j] + classes.shorts[records[j, i], at]
             if place != last:
                 present[n_present] = last = place
                 classes.at[place], classes.column[n_present] = n_present, j
@@ -313,13 +319,13 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def list_classes(codes, t, classes):  # type: ignore[no-untyped-def]
+def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
     """List the pairs of a column's codes."""
     at = m = 0
     base, field = codes.base, classes.codes[codes.column]
     for k in range(codes.first, codes.last):
         row = codes.rows[k]
-        records = codes.hist[row * t.stride]
+        records = codes.hist[row * stride]
         classes.begins[row - base] = classes.ends[row - base] = at
         at += records * classes.weight.shape[0]
         m += records
@@ -358,8 +364,8 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
             classes.scores[j, 0] += value * classes.public[place]
             classes.scores[j, 1] += value * classes.loss[place]
         if t.gain == ENTROPY:
-            classes.mixed[j] += xlogx(after, t) + xlogx(whole - after, t)
-            classes.mixed[j] -= xlogx(before, t) + xlogx(whole - before, t)
+            classes.mixed[j] += xlogx(after, t.xlogx) + xlogx(whole - after, t.xlogx)
+            classes.mixed[j] -= xlogx(before, t.xlogx) + xlogx(whole - before, t.xlogx)
 
 
 @inner
@@ -381,10 +387,10 @@ def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
     value = 0.0
     classes.state[WORK] += 1
     if t.gain == ENTROPY:
-        sides = xlogx(n, t) - xlogx(nl, t) - xlogx(n - nl, t)
+        sides = xlogx(n, t.xlogx) - xlogx(nl, t.xlogx) - xlogx(n - nl, t.xlogx)
         for j in range(classes.weight.shape[0]):
             value += classes.weight[j] * (sides + classes.mixed[j])
-        return above_rounding(value, n, t)
+        return above_rounding(value, n, t.xlogx)
     for j in range(classes.weight.shape[0]):
         value += classes.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
     return value / (float(n) * float(nl) * float(n - nl))
@@ -462,21 +468,13 @@ def left_is_larger(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped
     return difference > 0.0
 
 
-@inner
-def work_of(classes):  # type: ignore[no-untyped-def]
-    """Steps since this was asked."""
-    work = classes.state[WORK]
-    classes.state[WORK] = 0
-    return work
-
-
 STEPS, MOST_STEPS = 1 << 8, 1 << 25
 """Steps that the orders of all classes may take for every record, and for a node. Beyond, the
 codes without a class stand together in its order, all of them on one side."""
 
 
 @inner
-def list_holders(codes, n_channels, t, classes):  # type: ignore[no-untyped-def]
+def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[no-untyped-def]
     """List which codes hold each class; returns how many orders they give beyond those of means.
 
     One for every class that occurs, one for all others, which leave the codes as they are, and the
@@ -493,11 +491,11 @@ def list_holders(codes, n_channels, t, classes):  # type: ignore[no-untyped-def]
             first[classes.at[classes.place[e]] + 1] += 1
     for h in range(n_present):
         first[h + 1] += first[h]
-    n = codes.total[t.divisor]
+    n = codes.total[divisor]
     for k in range(m):
         row = np.int64(codes.rows[begin + k])
         code = row - base
-        here = codes.hist[row * t.stride + t.divisor]
+        here = codes.hist[row * stride + divisor]
         for e in range(classes.begins[code], classes.ends[code]):
             place = classes.place[e]
             h = classes.at[place]
@@ -517,7 +515,7 @@ def list_holders(codes, n_channels, t, classes):  # type: ignore[no-untyped-def]
 def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
     """Write the codes in the order of one response or class, or of their main axis."""
     if sequence < n_channels:
-        return write_order(codes, sequence, n_channels, t, search, ())
+        return write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
     key, order, present = search.key, search.order, classes.present
     m = codes.last - codes.first
     n_present = classes.state[CLASSES]

@@ -16,11 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.bits import trailing_zeros
-from ..kernels.compiled import inner, kernel, merged
+from ..kernels.compiled import inner, kernel
 from ..kernels.measures import number_terms
-from . import sparse
 from .category_orders import category_means, write_order
-from .dispatch import by_type
 from .histogram import (
     CodeSums,
     Counter,
@@ -33,7 +31,20 @@ from .histogram import (
 from .node_rows import NodeRows, Predictors
 from .nodes import LEAF
 from .objective import NOWHERE, TIE, Terms, admissible, gain_of, is_within_caps
-from .sparse import SparseSums, list_sums, walk_sums
+from .sparse import (
+    WORK,
+    SparseSums,
+    admits_listed,
+    bring,
+    gain_of_listed,
+    left_is_larger,
+    list_classes,
+    list_holders,
+    list_sums,
+    take_back,
+    walk_sums,
+    write_class_order,
+)
 from .statistics import StatisticsLayout
 
 Ints = npt.NDArray[np.int64]
@@ -47,6 +58,8 @@ LEFT, RIGHT, BEST = range(3)
 class Search(NamedTuple):
     """Memory of a search and its result; one for each thread."""
 
+    columns: Any
+    """See `Histograms.columns`."""
     bounds: Any
     """Where each column's listed rows begin, with the end of the last."""
     best: Any
@@ -69,11 +82,9 @@ class Search(NamedTuple):
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
     """The same of a candidate's left and right side, and of the node."""
-    extras: Any
-    """`SparseSums` for likeness, `SparseClasses` where classes are listed, else nothing."""
 
     @classmethod
-    def of(cls, histograms: Histograms, layout: StatisticsLayout, classes: Any = ()) -> Search:
+    def of(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
         """Return memory to search columns of these histograms."""
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
@@ -88,6 +99,7 @@ class Search(NamedTuple):
         axis = channels * (channels + 2) if has_axis else 0
         n_cells = int(layout.cells[-1])
         return cls(
+            histograms.columns,
             np.zeros(len(n_codes) + 1, np.int64),
             np.zeros(1),
             np.zeros(4, np.int64),
@@ -101,24 +113,27 @@ class Search(NamedTuple):
             np.zeros(1, np.int64),
             np.zeros((histograms.n_rows, n_cells), np.int64),
             np.zeros((3, n_cells), np.int64),
-            SparseSums.of(widest, layout) if layout.alone else classes,
         )
 
 
-@merged
-def choose(hist, columns, present, first_column, last_column, total, t, search):  # type: ignore[no-untyped-def]
+@inner
+def choose(hist, present, span, total, t, search, sums, classes):  # type: ignore[no-untyped-def]
     """Improve the best split by those of some columns, whose rows that occur are listed.
 
-    `search.best` and `search.split` hold what earlier columns gave, or 0 and LEAF.
+    `search.best` and `search.split` hold what earlier columns gave, or 0 and LEAF. `span` are the
+    first column and the end of the last. `sums` (likeness) and `classes` (listed ones) are None
+    where there are none: then numba compiles nothing of what stands behind the question.
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
     are many, orders by every response's mean and by their main axis. Where the layout says
     so (`alone`), these orders without the axis, and each category against the rest.
+
+    Returns the steps that listed classes took.
     """
-    best, split, extras, bounds = search.best, search.split, search.extras, search.bounds
-    pending = at = first_column - first_column + NOWHERE  # no constant: one type is compiled
-    for c in range(first_column, last_column):
+    best, split, bounds, columns = search.best, search.split, search.bounds, search.columns
+    pending = at = span[0] - span[0] + NOWHERE  # no constant: one type is compiled
+    for c in range(span[0], span[1]):
         begin, end = bounds[c], bounds[c + 1]
         m = end - begin
         if m < 2:
@@ -126,7 +141,10 @@ def choose(hist, columns, present, first_column, last_column, total, t, search):
         ordered, base = columns[c, 1] > 0, columns[c, 2]
         missing = base + columns[c, 0]
         codes = CodeSums(hist, present, begin, end, base, c, ordered, total)
-        list_column(codes, t, extras)
+        if sums is not None:
+            list_sums(codes, t.stride, t.sums, sums)
+        if classes is not None:
+            list_classes(codes, t.stride, classes)
         is_gray = not ordered and m <= EXHAUSTIVE and not t.alone
         in_order = not ordered and not is_gray
         n_channels = zero = begin - begin
@@ -138,7 +156,9 @@ def choose(hist, columns, present, first_column, last_column, total, t, search):
             sequences = zero + 2
         elif in_order:
             n_channels = category_means(codes, t, search.means)
-            sequences = n_channels + more_orders(codes, n_channels, t, extras)
+            sequences = n_channels + (n_channels > 1 or t.alone)
+            if classes is not None:
+                sequences = n_channels + list_holders(codes, n_channels, t.stride, t.divisor, classes)
             rows, first, last = search.rows, zero, m
         for sequence in range(sequences):
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
@@ -147,19 +167,27 @@ def choose(hist, columns, present, first_column, last_column, total, t, search):
                 for k in range(m):
                     search.rows[k] = present[begin + k]
             elif in_order:
-                last = order_codes(codes, sequence, n_channels, t, search, extras)
+                if classes is None:
+                    last = write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
+                else:
+                    last = write_class_order(codes, sequence, n_channels, t, search, classes)
             walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
-            if is_plain(search, t, extras):
-                gain, step = walk_plainly(walked, extra, is_gray, best[0], t, extras)
+            if sums is not None:
+                gain, step = walk_sums(walked, extra, is_alone, best[0], t, sums)
+            elif t.plain.second > 0 and search.is_judging[0] == 0:
+                gain, step = _plain_walk(walked, extra, is_gray, best[0], t.stride, t.plain)
             else:
-                gain, step = walk(walked, extra, is_gray, is_alone, best[0], t, search, extras)
+                gain, step = _walk(walked, extra, is_gray, best[0], t, search, classes)
             if step == 0:
                 continue
             best[0] = gain
             split[0], split[1], split[2], split[3] = c, 0, 0, extra != NOWHERE
             pending, at = c, step
-            if in_order or (is_gray and is_written_at_once(extras)):
-                # the next sequence, or column, will write over what this one is read by
+            # the next sequence, or column, will write over what this one is read by
+            is_written_at_once = in_order
+            if classes is not None:
+                is_written_at_once = not ordered
+            if is_written_at_once:
                 for k in range(m):
                     search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1 if is_gray else 0
                 if is_alone:
@@ -167,25 +195,29 @@ def choose(hist, columns, present, first_column, last_column, total, t, search):
                 elif in_order:
                     for k in range(step):
                         search.goes_left[search.order[0, k]] = 1
-                _take(codes, t, search)
+                _take(codes, t, search, classes)
                 pending = NOWHERE
-    if pending == NOWHERE:
-        return
-    begin, end = bounds[pending], bounds[pending + 1]
-    ordered, base = columns[pending, 1] > 0, columns[pending, 2]
-    missing = base + columns[pending, 0]
-    if ordered:
-        split[1], split[2] = present[begin + at - 1] - base, present[begin + at] - base
-        for k in range(end - begin):
-            search.goes_left[k] = k < at if present[begin + k] != missing else split[3]
-    else:
-        for k in range(end - begin):
-            search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
-    _take(CodeSums(hist, present, begin, end, base, pending, ordered, total), t, search)
+    if pending != NOWHERE:
+        begin, end = bounds[pending], bounds[pending + 1]
+        ordered, base = columns[pending, 1] > 0, columns[pending, 2]
+        missing = base + columns[pending, 0]
+        if ordered:
+            split[1], split[2] = present[begin + at - 1] - base, present[begin + at] - base
+            for k in range(end - begin):
+                search.goes_left[k] = k < at if present[begin + k] != missing else split[3]
+        else:
+            for k in range(end - begin):
+                search.goes_left[k] = ((at ^ (at >> 1)) >> k) & 1
+        _take(CodeSums(hist, present, begin, end, base, pending, ordered, total), t, search, classes)
+    work = 0
+    if classes is not None:
+        work = classes.state[WORK]
+        classes.state[WORK] = 0
+    return work
 
 
 @inner
-def _take(codes, t, search):  # type: ignore[no-untyped-def]
+def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
     """Make the codes that `goes_left` names the left side of the best split so far."""
     goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
     size, m = total.shape[0], codes.last - codes.first
@@ -195,10 +227,11 @@ def _take(codes, t, search):  # type: ignore[no-untyped-def]
         if goes_left[k]:
             for i in range(size):
                 chosen[i] += codes.hist[codes.rows[codes.first + k] * t.stride + i]
-    flip = not codes.ordered and (
-        _left_is_larger(chosen, total, t)
-        or left_is_larger(codes, goes_left, chosen[t.divisor], t, search.extras)
-    )
+    flip = not codes.ordered and _left_is_larger(chosen, total, t.divisor, t.r, t.sums, t.starts)
+    if classes is not None:
+        flip = flip or (
+            not codes.ordered and left_is_larger(codes, goes_left, chosen[t.divisor], t, classes)
+        )
     if flip:
         for i in range(size):
             chosen[i] = total[i] - chosen[i]
@@ -207,15 +240,15 @@ def _take(codes, t, search):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
+def _left_is_larger(left, total, divisor, r, sums, starts):  # type: ignore[no-untyped-def]
     """Return whether a subset split should change sides: the smaller summed mean goes left."""
-    nl, nr = float(left[t.divisor]), float(total[t.divisor] - left[t.divisor])
+    nl, nr = float(left[divisor]), float(total[divisor] - left[divisor])
     difference = 0.0
-    if t.r > 0:
-        for j in range(t.sums, t.sums + t.r):
+    if r > 0:
+        for j in range(sums, sums + r):
             difference += float(left[j]) * nr - float(total[j] - left[j]) * nl
-    elif t.weight.shape[0] > 0:  # classes only: the larger share of the first class goes left
-        for c in range(t.starts[0], t.starts[1]):
+    elif starts.shape[0] > 1:  # classes only: the larger share of the first class goes left
+        for c in range(starts[0], starts[1]):
             difference = float(total[c] - left[c]) * nl - float(left[c]) * nr
             if difference != 0.0:
                 break
@@ -223,7 +256,7 @@ def _left_is_larger(left, total, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _walk(codes, extra, is_gray, is_alone, best, t, search, extras):  # type: ignore[no-untyped-def]
+def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-untyped-def]
     """Return the best of the left sides that a sequence of rows of a histogram goes through.
 
     Step k brings row k to the left, or, in Gray code, moves one row to the other side, so
@@ -241,8 +274,8 @@ def _walk(codes, extra, is_gray, is_alone, best, t, search, extras):  # type: ig
     n_cells = search.cells.shape[1] if is_judging else 0
     for i in range(n_cells):
         search.sides[LEFT, i] = search.cells[extra, i] if extra != NOWHERE else 0
-    if extra != NOWHERE:
-        bring(extra - codes.base, 1, t, extras)
+    if classes is not None and extra != NOWHERE:
+        bring(extra - codes.base, 1, t, classes)
     n, walked = total[t.divisor], first
     for step in range(1, (1 << (m - 1)) if is_gray else m):
         row, sign = first + step - 1, 1
@@ -252,7 +285,8 @@ def _walk(codes, extra, is_gray, is_alone, best, t, search, extras):  # type: ig
         place = rows[row] * t.stride
         for i in range(size):
             left[i] += sign * hist[place + i]
-        bring(rows[row] - codes.base, sign, t, extras)
+        if classes is not None:
+            bring(rows[row] - codes.base, sign, t, classes)
         walked = max(walked, row + 1)
         for i in range(n_cells):
             search.sides[LEFT, i] += sign * search.cells[rows[row], i]
@@ -262,37 +296,42 @@ def _walk(codes, extra, is_gray, is_alone, best, t, search, extras):  # type: ig
             if is_gray:
                 continue
             break
-        gain = gain_of(left, total, t) + gain_of_extras(n, left[t.divisor], t, extras)
+        gain = gain_of(left, total, t)
+        if classes is not None:
+            gain += gain_of_listed(n, left[t.divisor], t, classes)
         # promises cost more to check than the gain: only a candidate that is better is checked
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
                 right[i] = total[i] - left[i]
             for i in range(n_cells):
                 search.sides[RIGHT, i] = search.sides[BEST, i] - search.sides[LEFT, i]
-            if (
-                admissible(left, t)
-                and admissible(right, t)
-                and admits_extras(n, left[t.divisor], extras)
-                and (not is_judging or is_within_caps(search.sides[LEFT], t))
-                and (not is_judging or is_within_caps(search.sides[RIGHT], t))
+            if not (admissible(left, t) and admissible(right, t)):
+                continue
+            if classes is not None and not admits_listed(n, left[t.divisor], classes):
+                continue
+            if is_judging and not (
+                is_within_caps(search.sides[LEFT], t.judged)
+                and is_within_caps(search.sides[RIGHT], t.judged)
             ):
-                best = gain
-                at = step
-    take_back(codes, walked, extra, extras)
+                continue
+            best = gain
+            at = step
+    if classes is not None:
+        take_back(codes, walked, extra, classes)
     return best, at
 
 
 @inner
-def _plain_walk(codes, extra, is_gray, best, t, extras):  # type: ignore[no-untyped-def]
+def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-untyped-def]
     """Return what `_walk` does for one or two numeric responses: sums stay in registers."""
-    hist, rows, first, total, q = codes.hist, codes.rows, codes.first, codes.total, t.plain
+    hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
-    width = np.uint64(t.stride)
+    width = np.uint64(stride)
     end = square + second - one
     n, s, u, s2, u2 = total[0], total[1], total[second], total[square], total[end]
     nl = ls = lu = ls2 = lu2 = 0
     if extra != NOWHERE:
-        place = np.uint64(extra * t.stride)
+        place = np.uint64(extra * stride)
         nl, ls, lu = hist[place], hist[place + one], hist[place + second]
         ls2, lu2 = hist[place + square], hist[place + end]
     m = codes.last - first
@@ -347,68 +386,6 @@ def _plain_walk(codes, extra, is_gray, best, t, extras):  # type: ignore[no-unty
 def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
     gain, public = number_terms(n, total, square)
     return gain > cap * public
-
-
-@inner
-def _has_few_sums(search, t, extras):  # type: ignore[no-untyped-def]
-    return t.plain.second > 0 and search.is_judging[0] == 0
-
-
-@inner
-def _false(*arguments):  # type: ignore[no-untyped-def]
-    return False
-
-
-@inner
-def _true(*arguments):  # type: ignore[no-untyped-def]
-    return True
-
-
-@inner
-def _zero(*arguments):  # type: ignore[no-untyped-def]
-    return 0
-
-
-@inner
-def _no_step(*arguments):  # type: ignore[no-untyped-def]
-    return 0.0, 0
-
-
-@inner
-def _axis_or_alone(codes, n_channels, t, extras):  # type: ignore[no-untyped-def]
-    return n_channels > 1 or t.alone
-
-
-is_plain = by_type(_has_few_sums, SparseSums=_false, SparseClasses=_false)
-"""(search, t, extras): whether one or two numeric responses are all that counts."""
-walk_plainly = by_type(_plain_walk, SparseSums=_no_step, SparseClasses=_no_step)
-"""`_plain_walk`, where it applies."""
-walk = by_type(_walk, SparseSums=walk_sums)
-"""The best of the left sides that a sequence goes through, as `_walk`."""
-list_node = by_type(_zero, SparseClasses=sparse.list_node)
-"""(a, b, extras): list the classes of the records a..b."""
-list_column = by_type(_zero, SparseSums=list_sums, SparseClasses=sparse.list_classes)
-"""(codes, t, extras): list what a column's codes hold."""
-more_orders = by_type(_axis_or_alone, SparseClasses=sparse.list_holders)
-"""(codes, n_channels, t, extras): how many orders of the codes are tried after those by the means
-of the vector's responses."""
-order_codes = by_type(write_order, SparseClasses=sparse.write_class_order)
-"""(codes, sequence, n_channels, t, search, extras): write an order of the codes; returns how many
-stand in it."""
-bring = by_type(_zero, SparseClasses=sparse.bring)
-"""(code, sign, t, extras): bring what a code holds to the left side, or back."""
-gain_of_extras = by_type(_zero, SparseClasses=sparse.gain_of_listed)
-"""(n, nl, t, extras): what the split gains beyond the vector's responses."""
-admits_extras = by_type(_true, SparseClasses=sparse.admits_listed)
-"""(n, nl, extras): whether both sides are admitted."""
-take_back = by_type(_zero, SparseClasses=sparse.take_back)
-"""(codes, last, extra, extras): leave nothing of the rows before `last` on the left side."""
-left_is_larger = by_type(_false, SparseClasses=sparse.left_is_larger)
-"""(codes, goes_left, nl, t, extras): whether the sides change places."""
-is_written_at_once = by_type(_false, SparseClasses=_true)
-"""(extras): whether a split is written down before the next column is listed."""
-work_since = by_type(_zero, SparseClasses=sparse.work_of)
-"""(extras): steps since this was read."""
 
 
 @dataclass(frozen=True)
@@ -525,7 +502,7 @@ def best_split(
 
 @kernel
 def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
-    return is_within_caps(counts, t)
+    return is_within_caps(counts, t.judged)
 
 
 def choose_split(
@@ -555,6 +532,7 @@ def choose_split(
     """
     places = Histograms.of(predictors, layout)
     search = Search.of(places, layout)
+    likeness = SparseSums.of(len(search.subset), layout) if layout.alone else None
     hist = np.zeros((places.n_rows, layout.stride), np.int64)
     for (n_codes, _, base), sums in zip(places.columns, counted, strict=True):
         hist[base : base + n_codes + 1, : layout.size] = sums
@@ -564,7 +542,8 @@ def choose_split(
             search.cells[base : base + n_codes + 1] = counts
     search.split[0] = LEAF
     if total[terms.persons] >= 2 * terms.min_leaf:
-        _choose_of_all(hist.reshape(-1), places.columns, *places.rows(), total, terms, search)
+        rows, listed = places.rows()
+        _choose_of_all(hist.reshape(-1), rows, listed, total, terms, search, likeness)
     column, last, first, missing = search.split.tolist()
     if column == LEAF:
         return None
@@ -583,8 +562,8 @@ def choose_split(
 
 
 @kernel
-def _choose_of_all(hist, columns, rows, listed, total, t, search):  # type: ignore[no-untyped-def]
+def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[no-untyped-def]
     """`choose` among all columns of a node whose histograms are counted."""
-    p = columns.shape[0]
+    p = search.columns.shape[0]
     keep_counted(hist, t.stride, rows, listed, 0, p, search.bounds)
-    choose(hist, columns, rows, 0, p, total, t, search)
+    choose(hist, rows, (0, p), total, t, search, sums, None)
