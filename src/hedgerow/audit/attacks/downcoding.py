@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from ...columns.column import Column
 from ...measures import FloatArray, Groups, IntArray, group
@@ -380,14 +380,14 @@ class FinerSteps:
         step = _steps(column.original, most)
         size = np.bincount(step).astype(np.float64)
         covered = _covered(column, step, len(size))
-        return cls(column.name, column.codes, step, size, covered @ _inverse(size))
+        return cls(column.name, column.codes, step, size, covered @ diags_array(1 / np.maximum(size, 1)))
 
     @classmethod
     def from_column(cls, column: Column, most: int = FEW) -> FinerSteps:
         """Build from a column whose values are released as they are."""
         step = _steps(column, most)
         size = np.bincount(step).astype(np.float64)
-        return cls(column.name, step[column.codes], step, size, _inverse(np.ones(len(size))))
+        return cls(column.name, step[column.codes], step, size, csr_array(np.eye(len(size))))
 
     @property
     def n_steps(self) -> int:
@@ -523,8 +523,3 @@ def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
     covered.sum_duplicates()
     covered.sort_indices()
     return covered
-
-
-def _inverse(size: FloatArray) -> csr_array:
-    n = len(size)
-    return csr_array((1 / np.maximum(size, 1), (np.arange(n), np.arange(n))), shape=(n, n))

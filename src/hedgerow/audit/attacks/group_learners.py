@@ -111,8 +111,7 @@ class GroupRows:
         That is the join of two tables whose values are published by group.
         """
         counts, n = self.known_counts, len(self.sizes)
-        weights = counts.counts / self.groups.sizes[counts.groups]
-        by_group = csr_array((weights, counts.values, counts.starts), (counts.n_groups, counts.n_values))
+        by_group = matrix_of(counts, counts.counts / self.groups.sizes[counts.groups])
         inside = csr_array((self.sizes, (self.class_of, np.arange(n))))
         cells = (inside @ by_group[self.group_of]).sorted_indices().tocoo()
         classes, values = cells.row.astype(np.int64), cells.col.astype(np.int64)
@@ -140,11 +139,14 @@ class GroupRows:
             chance = np.concatenate([chance, nearest.data])
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
-    def shares(self) -> Any:
-        """Return the shares of the known values in the group of each cell, shape (n_cells, n_values)."""
-        counts = self.known_counts
-        shape = counts.n_groups, counts.n_values
-        return csr_array((counts.shares, counts.values, counts.starts), shape)[self.group_of]
+    def shares(self, groups: IntArray) -> Any:
+        """Return the shares of the known values in some groups: sparse, shape (n_groups, n_values)."""
+        return matrix_of(self.known_counts, self.known_counts.shares)[groups]
+
+
+def matrix_of(counts: Counts, amounts: npt.NDArray[Any]) -> Any:
+    """Return an amount for each group and value as a sparse matrix, shape (n_groups, n_values)."""
+    return csr_array((amounts, counts.values, counts.starts), (counts.n_groups, counts.n_values))
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:

@@ -77,13 +77,11 @@ def _shares(
     importance = np.zeros(n)
     model, full = _explained(x, true, y)
     np.add.at(importance, origin, model.feature_importances_)
-    without = np.zeros(n)
+    without = np.full(n, full)
     for j in range(n):
         rest = origin != j
         if rest.any():
-            without[j] = full - _explained(x[:, rest], true[:, rest], y)[1]
-        else:
-            without[j] = full
+            without[j] -= _explained(x[:, rest], true[:, rest], y)[1]
     return importance, without
 
 

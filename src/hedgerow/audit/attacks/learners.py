@@ -28,6 +28,7 @@ from .group_learners import (
     corrected,
     entries_of,
     kinds_of,
+    matrix_of,
     rows_by_group,
 )
 
@@ -223,8 +224,7 @@ class TrainingSet:
         elif not self.number and len(self._kinds) == 1:
             guesses = np.full(len(people), self._kinds[0])
         else:
-            # trained anew: the models that are kept grow larger leaves, for forecasts
-            model = self._trained(estimator(learner, self.number, len(self._kinds), random_state))
+            model = self._model(learner, random_state, 5)
             with quiet():
                 guesses = np.asarray(model.predict(design_known(self.released, people)))
         return Guesses.same(guesses, tolerances, self._taught_counts.n_groups)
@@ -255,7 +255,8 @@ class TrainingSet:
             shape (n_people, n_values).
         """
         if learner == "nearest":
-            near, of_class = self._near(people)[0], _matrix(self.counts)
+            near = self._near(people)[0]
+            of_class = matrix_of(self.counts, self.counts.counts.astype(np.float64))
             if self.number:
                 return np.asarray(near @ (of_class @ self._numbers))
             return np.asarray((near @ of_class).toarray())
@@ -266,7 +267,11 @@ class TrainingSet:
         if not self.number and len(self._kinds) == 1:
             out[:, self._kinds[0]] = 1.0
             return out
-        model = self._model(learner, random_state)
+        counts = self._taught_counts
+        # a training row stands for several records: chances need leaves of so many records, not rows
+        rows_taught = counts.n_groups if self.number else len(counts.counts)
+        leaf = max(1, round(LEAF * rows_taught / max(float(counts.counts.sum()), 1.0)))
+        model = self._model(learner, random_state, leaf)
         with quiet():
             features = design_known(self.released, people)
             if self.number:
@@ -285,19 +290,27 @@ class TrainingSet:
         return np.where(np.isfinite(self.values), self.values, 0.0)
 
     @cached_property
-    def _models(self) -> dict[tuple[str, int], Any]:
+    def _models(self) -> dict[tuple[str, int, int], Any]:
         return {}
 
-    def _model(self, learner: str, random_state: int) -> Any:
-        """Train a learner for forecasts, once."""
-        if (learner, random_state) not in self._models:
-            counts = self._taught_counts
-            # a training row stands for several records
-            rows = counts.n_groups if self.number else len(counts.counts)
-            leaf = max(1, round(LEAF * rows / max(float(counts.counts.sum()), 1.0)))
-            model = estimator(learner, self.number, len(self._kinds), random_state, leaf)
-            self._models[learner, random_state] = self._trained(model)
-        return self._models[learner, random_state]
+    def _model(self, learner: str, random_state: int, leaf: int) -> Any:
+        """Train a learner, once; identical released rows are one training row, or one for each category."""
+        key = learner, random_state, leaf
+        if key in self._models:
+            return self._models[key]
+        x, counts = self._design, self._taught_counts
+        model = estimator(learner, self.number, len(self._kinds), random_state, leaf)
+        with quiet():
+            if self.number:
+                # one row with the mean and the weight of its records fits the same as all of them
+                weight = counts.sizes.astype(np.float64)
+                sums = counts.per_group(counts.counts * self._numbers[counts.values])
+                model.fit(x, sums / weight, sample_weight=weight)
+            else:
+                weight = counts.counts.astype(np.float64)
+                model.fit(x[counts.groups], counts.values, sample_weight=weight)
+        self._models[key] = model
+        return model
 
     def _of_groups(
         self, learner: str, people: Known, rows: IntArray, random_state: int
@@ -308,7 +321,7 @@ class TrainingSet:
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
         counts = self._group_counts if learner == "group counts" and self.cells.separate else None
         # without separate groups the counts of all groups say no more than a person's own group
-        of_cell = self.cells.shares() if counts is None else counts.chances
+        of_cell = self.cells.shares(self.cells.group_of) if counts is None else counts.chances
         totals, width = self.counts.totals, 1 if self.number else len(self.values)
         of_value = self._numbers[:, None] if self.number else np.eye(width)
         if self.number:  # as many values as records: never a row for each of both
@@ -375,9 +388,8 @@ class TrainingSet:
     def published_means(self, groups: IntArray) -> FloatArray:
         """Return the means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
-        counts = self.cells.known_counts
-        part = (_matrix(counts) / np.maximum(counts.sizes, 1)[:, None]).tocsr()[groups]
-        return np.asarray((part @ self._numbers)[:, None] if self.number else part.toarray())
+        shares = self.cells.shares(groups)
+        return np.asarray((shares @ self._numbers)[:, None] if self.number else shares.toarray())
 
     @cached_property
     def _group_counts(self) -> GroupCounts:
@@ -402,18 +414,6 @@ class TrainingSet:
     @cached_property
     def _design(self) -> FloatArray:
         return design_released(self.released, self._rows)
-
-    def _trained(self, model: Any) -> Any:
-        """Fit a model; identical released rows are one training row, or one for each of their categories."""
-        x, counts = self._design, self._taught_counts
-        with quiet():
-            if self.number:
-                # one row with the mean and the weight of its records fits the same as all of them, and costs one
-                weight = counts.sizes.astype(np.float64)
-                sums = counts.per_group(counts.counts * self._numbers[counts.values])
-                return model.fit(x, sums / weight, sample_weight=weight)
-            weight = counts.counts.astype(np.float64)
-            return model.fit(x[counts.groups], counts.values, sample_weight=weight)
 
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
         """Guess from the records at each person's smallest distance.
@@ -468,10 +468,8 @@ class TrainingSet:
             return self._near(people)[1]
         tree = KDTree(centres)
         nearby = tree.query_ball_point(points, tree.query(points)[0] + NEAR, return_sorted=True)
-        at, ends = np.concatenate(nearby).astype(np.int64), np.cumsum([0, *map(len, nearby)])
-        weight = self.counts.sizes[at].astype(np.float64)
-        weight /= np.repeat(np.add.reduceat(weight, ends[:-1]), np.diff(ends))
-        return csr_array((weight, at, ends), shape=(len(people), self.counts.n_groups))
+        sizes = self.counts.sizes
+        return self._by_person([(np.array(at), sizes[at] / sizes[at].sum()) for at in nearby])
 
     def _near(self, people: Known) -> tuple[Any, Any]:
         """Return the classes near each person: the weights of their records, and their chances.
@@ -486,13 +484,15 @@ class TrainingSet:
         if people in self._reached:
             return self._reached[people]
         reach, sizes = Reach(self.released, self._rows), self._taught_counts.sizes
+        every = np.arange(len(sizes)) if self.taught is None else self.taught
 
         def near(person: int) -> tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]:
             distance = reach.sums(people, person)
             tenth = np.flatnonzero(distance <= _tenth(distance, sizes) + NEAR)
             weight = np.ones(len(tenth)) if distance[tenth].any() else reach.likely(tenth)
             first = reach.nearest(distance)
-            return (tenth, weight / (weight @ sizes[tenth])), (first, sizes[first] / sizes[first].sum())
+            weight, shares = weight / (weight @ sizes[tenth]), sizes[first] / sizes[first].sum()
+            return (every[tenth], weight), (every[first], shares)
 
         each = by_person(near, len(people), len(people) * len(self._rows))
         tenth, first = (self._by_person([classes[i] for classes in each]) for i in (0, 1))
@@ -505,7 +505,6 @@ class TrainingSet:
         # an empty first part keeps the type where nobody is asked about
         at = np.concatenate([np.zeros(0, np.int64), *(classes for classes, _ in near)])
         weights = np.concatenate([np.zeros(0), *(weight for _, weight in near)])
-        at = at if self.taught is None else self.taught[at]
         return csr_array((weights, at, ends), shape=(len(near), self.counts.n_groups))
 
 
@@ -571,12 +570,6 @@ def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[In
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
     return cells[weight > 0], weight[weight > 0]
-
-
-def _matrix(counts: Counts) -> Any:
-    """Return counts as a sparse matrix, shape (n_groups, n_values)."""
-    shape = counts.n_groups, counts.n_values
-    return csr_array((counts.counts.astype(np.float64), counts.values, counts.starts), shape=shape)
 
 
 @contextmanager
