@@ -38,17 +38,17 @@ class Groups:
 
     @property
     def n_rows(self) -> int:
-        """Return number of rows."""
+        """Return the number of rows."""
         return len(self.labels)
 
     @property
     def n_groups(self) -> int:
-        """Return number of classes."""
+        """Return the number of classes."""
         return len(self.first)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return records of each class."""
+        """Return the number of records of each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
 
     def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
@@ -104,8 +104,8 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
     Examples
     --------
     >>> import numpy as np
-    >>> found = group([np.array([1, 1, 0, 1]), np.array([5, 0, 0, 5])])
-    >>> found.labels.tolist(), found.sizes.tolist(), found.first.tolist()
+    >>> groups = group([np.array([1, 1, 0, 1]), np.array([5, 0, 0, 5])])
+    >>> groups.labels.tolist(), groups.sizes.tolist(), groups.first.tolist()
     ([2, 1, 0, 2], [1, 1, 2], [2, 1, 0])
     """
     n = len(codes[0]) if codes else int(n_rows or 0)
@@ -176,8 +176,8 @@ class Counts:
         Examples
         --------
         >>> from hedgerow.measures import group
-        >>> made = Counts.from_codes(group([np.array([0, 1, 1, 1])]), np.array([2, 0, 2, 0]), 3)
-        >>> list(zip(made.groups.tolist(), made.values.tolist(), made.counts.tolist()))
+        >>> counts = Counts.from_codes(group([np.array([0, 1, 1, 1])]), np.array([2, 0, 2, 0]), 3)
+        >>> list(zip(counts.groups.tolist(), counts.values.tolist(), counts.counts.tolist()))
         [(0, 2, 1), (1, 0, 2), (1, 2, 1)]
         """
         if len(codes) > _AT_ONCE:
@@ -189,7 +189,7 @@ class Counts:
 
     @classmethod
     def _from_rows(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
-        """Count some rows."""
+        """Count the values of some rows in every class."""
         space = _space(groups.n_groups, n_values)
         keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
@@ -224,8 +224,8 @@ class Counts:
 
         Examples
         --------
-        >>> made = Counts.by_record(group([np.array([0, 0, 1])]), np.array([2, 2, 0]), 3)
-        >>> made.sizes.tolist()
+        >>> counts = Counts.by_record(group([np.array([0, 0, 1])]), np.array([2, 2, 0]), 3)
+        >>> counts.sizes.tolist()
         [2, 1]
         """
         labels, each = groups.labels.astype(np.int64), np.ones(len(codes), np.int64)
@@ -322,24 +322,24 @@ class Counts:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return records of each class."""
+        """Return the number of records of each class."""
         return self.per_group(self.counts).astype(self.counts.dtype)
 
     @cached_property
     def totals(self) -> IntArray:
-        """Return records of each value in the whole table."""
+        """Return the number of records of each value in the whole table."""
         if self.whole is not None:
             return self.whole
         return np.bincount(self.values, self.counts, self.n_values).astype(np.int64)
 
     @cached_property
     def public(self) -> FloatArray:
-        """Return share of each value in the whole table."""
+        """Return the share of each value in the whole table."""
         return self.totals / max(int(self.totals.sum()), 1)
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Return share of each cell's value in its class."""
+        """Return the share of each cell's value in its class."""
         return self.counts / self.sizes[self.groups]
 
     def per_group(self, amounts: npt.NDArray[Any]) -> FloatArray:

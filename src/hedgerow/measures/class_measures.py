@@ -18,7 +18,7 @@ from .class_counts import Counts, FloatArray, IntArray
 
 
 def distinct(counts: Counts) -> IntArray:
-    """Return different values in each class; distinct l-diversity is the smallest."""
+    """Return the number of different values in each class; the smallest is distinct l-diversity."""
     return np.diff(counts.starts)
 
 
@@ -47,7 +47,7 @@ def recursive_c(counts: Counts, l: int) -> FloatArray:
 
 
 def frequency_l(counts: Counts) -> FloatArray:
-    """Return records of each class over those of its most frequent value.
+    """Return the records of each class over those of its most frequent value.
 
     The least of them is the l of the frequency form of l-diversity, and the L of
     Fu et al. (2010).
@@ -66,6 +66,7 @@ _BLOCK = 1 << 22
 
 def equal_distance(counts: Counts) -> FloatArray:
     """Return the earth mover's distance where all values are 1 apart (section 4.2): half the L1 distance."""
+    # Values that a class lacks differ by their public share: together by 1 less that of the rest.
     p = counts.public[counts.values]
     inside = counts.per_group(np.abs(counts.shares - p) - p)
     return np.clip(0.5 * (1.0 + inside), 0.0, 1.0)
@@ -148,7 +149,7 @@ def _numbered(keys: list[tuple[str, ...]]) -> IntArray:
 
 
 def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
-    """Return columns summed by their target."""
+    """Return the sums of the columns that share a target; shape (rows, targets)."""
     out = np.zeros((len(amounts), int(target.max()) + 1))
     for column, to in enumerate(target):
         out[:, to] += amounts[:, column]
@@ -188,7 +189,7 @@ def delta_disclosure(counts: Counts) -> FloatArray:
 
 
 def classes_lacking_values(counts: Counts) -> int:
-    """Return classes in which some value of the table does not occur."""
+    """Return the number of classes that lack some value of the table."""
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 
 

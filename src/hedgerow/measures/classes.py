@@ -66,7 +66,7 @@ class SensitiveCounts(Dictionary):
 
     @property
     def totals(self) -> IntArray:
-        """Return records of each value in all classes, those of a missing one last."""
+        """Return the records of each value in all classes; missing ones last."""
         return self.counts.totals
 
     @cached_property
@@ -87,14 +87,14 @@ class SensitiveCounts(Dictionary):
 
 
 def totals(column: Column) -> IntArray:
-    """Return records of each value of a column, those of a missing one last where there are any."""
+    """Return the records of each value of a column; the last entry counts missing ones, if any."""
     counts = column.value_counts
     missing = [counts.missing] if column.has_missing else []
     return np.append(counts.counts, missing).astype(np.int64)
 
 
 def distinct_values(column: SensitiveCounts) -> IntArray:
-    """Return different values of a sensitive column in each class."""
+    """Return the number of different values of a sensitive column in each class."""
     return distinct(column.counts)
 
 
@@ -190,8 +190,8 @@ class Classes:
         --------
         >>> import pyarrow as pa
         >>> people = Table(pa.table({"job": ["a", "a", "b"], "ill": ["x", "y", "x"]}))
-        >>> made = Classes.from_table(people, ["job"], ["ill"])
-        >>> made.sizes.tolist(), made.sensitive["ill"].counts.counts.tolist()
+        >>> classes = Classes.from_table(people, ["job"], ["ill"])
+        >>> classes.sizes.tolist(), classes.sensitive["ill"].counts.counts.tolist()
         ([2, 1], [1, 1, 1])
         """
         codes = [table.column(name, kind="categorical").codes for name in quasi]
@@ -199,17 +199,17 @@ class Classes:
 
     @property
     def n_groups(self) -> int:
-        """Return number of classes."""
+        """Return the number of classes."""
         return len(self.sizes)
 
     @property
     def n_records(self) -> int:
-        """Return records of all classes together."""
+        """Return the number of records of all classes together."""
         return int(self.sizes.sum())
 
     @property
     def people(self) -> IntArray:
-        """Return what k counts: different people where they are known, else records; households as well."""
+        """Return what k counts in each class: records, or people where a column tells them, or households."""
         people = self.sizes if self.persons is None else self.persons
         return people if self.households is None else np.minimum(people, self.households)
 
@@ -259,6 +259,7 @@ class SensitiveRanges(SensitiveCounts):
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
         """Return each measure's results by class; arrays of shape (n_groups,)."""
         if any(measure not in self._results for measure in measures):
+            # All in one pass: counting a range costs more than any measure of it.
             needed = dict.fromkeys((*measures, *self._measures))
             wanted = [measure for measure in needed if measure not in self._results]
             parts = [[measure(piece) for measure in wanted] for piece in self._pieces(_AT_ONCE)]

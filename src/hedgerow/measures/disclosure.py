@@ -94,8 +94,8 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     --------
     >>> from hedgerow.measures import group
     >>> values = np.array([10.0, 20.0, 30.0])
-    >>> made = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
-    >>> number_disclosure(made, values).round(3).tolist()
+    >>> counts = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 1, 2]), 3)
+    >>> number_disclosure(counts, values).round(3).tolist()
     [1.0, 0.692]
     """
     from_mean = deviations(values, counts.totals)
@@ -118,8 +118,8 @@ def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
     Examples
     --------
     >>> from hedgerow.measures import group
-    >>> made = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
-    >>> category_disclosure(made, 2).round(3).tolist()
+    >>> counts = Counts.from_codes(group([np.array([0, 0, 1, 1])]), np.array([0, 0, 0, 1]), 2)
+    >>> category_disclosure(counts, 2).round(3).tolist()
     [1.0, 0.2]
     """
     totals = counts.totals[:n_known]
@@ -190,7 +190,7 @@ class Explained:
 
 
 def explained_share(column: SensitiveCounts) -> Explained | None:
-    """Return what the classes explain; None for a column of one value, of which there is nothing.
+    """Return the share of the public loss that classes explain; None for a column of one value.
 
     Examples
     --------
@@ -198,9 +198,9 @@ def explained_share(column: SensitiveCounts) -> Explained | None:
     >>> from hedgerow.measures import Classes, group
     >>> from hedgerow.io.read import read
     >>> ill = read({"ill": ["yes", "yes", "no", "no"]}).column("ill")
-    >>> made = Classes.from_groups(group([np.array([0, 0, 0, 1])]), [ill])
-    >>> found = explained_share(made.sensitive["ill"])
-    >>> round(found.share, 3), found.floor_ratio
+    >>> classes = Classes.from_groups(group([np.array([0, 0, 0, 1])]), [ill])
+    >>> explained = explained_share(classes.sensitive["ill"])
+    >>> round(explained.share, 3), explained.floor_ratio
     (0.333, 1.0)
     """
     leading = column.scores.leading

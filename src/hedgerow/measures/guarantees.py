@@ -152,7 +152,7 @@ class KAnonymity(Guarantee):
 
     @classmethod
     def from_schema(cls, k: int, schema: Schema) -> KAnonymity:
-        """Return the promise of a method that was asked for k."""
+        """Return the promise of a method with the parameter k, for the people of a schema."""
         return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
@@ -284,7 +284,7 @@ class ColumnGuarantee(Guarantee):
         return reached <= self.limit + SLACK
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes keep the promise in every column that it speaks of."""
+        """Return which classes keep the promise in every column that it covers."""
         good = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
             good &= classes.sensitive[name].per_class(self.holds_for)[0]
@@ -512,6 +512,7 @@ def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
 
 def cap_of(promises: Iterable[Mapping[str, Any]], name: str | None = None) -> float | None:
     """Return the cap on what a group gives away of a column, or of every column; None without one."""
+    # A promise that names no columns is about all of them.
     caps = (p for p in promises if p["kind"] == Disclosure.kind)
     return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
 
@@ -527,7 +528,7 @@ def unbounded(
     unchanged: Sequence[str] = (),
     others: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Say with counts what a release gives away, or lost, that none of its promises bounds.
+    """Return sentences on what a release gives away, or lost, that no promise of it bounds.
 
     Parameters
     ----------
@@ -560,6 +561,7 @@ def unbounded(
                 f"{name}: in {single:,} of {groups:,} groups everybody has the same "
                 f"value, which the group reveals ({figures['single_valued_records']:,} records)"
             )
+        # Groups of one value tell more than half as well, and have their own sentence.
         if worst > LARGE + SLACK and figures["over_half"] > single and cap_of(promises, name) in (None, 1):
             sentences.append(
                 f"{name}: {figures['over_half']:,} of {groups:,} groups give away more than half of it, "

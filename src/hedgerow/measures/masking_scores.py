@@ -67,6 +67,7 @@ def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
 
 
 def _n_known(columns: int, known: int | None) -> int:
+    # Half of the attributes is what the papers give the intruder.
     known = (columns + 1) // 2 if known is None else known
     if not 1 <= known <= columns:
         raise ParameterError(
@@ -82,7 +83,7 @@ def distance_linkage(
     rows: NDArray[np.int64] | None = None,
     scale: Scale = by_deviations,
 ) -> Floats:
-    """Return per cent of masked records whose nearest original is their own, by attributes known.
+    """Return the per cent of masked records nearest to their own original, by attributes known.
 
     A tie among t originals counts 1/t. Exact: a search tree finds whether anything lies nearer
     than the own original, and counts what lies as near.
@@ -329,7 +330,7 @@ class Scores:
 
     @property
     def paper(self) -> Scores:
-        """Return the same by the papers' own standardisation alone."""
+        """Return the scores by the papers' own standardisation alone."""
         return replace(self, distance_ranks=(), probabilistic_ranks=())
 
     @property

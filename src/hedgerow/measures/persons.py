@@ -48,12 +48,12 @@ class PeopleByClass:
         >>> PeopleByClass(visits).people.tolist(), PeopleByClass(visits, np.array([0, 0, 1])).people.tolist()
         ([3, 1], [2, 1])
         """
-        known = [each for each in (self.persons, self.households) if each is not None]
-        return np.minimum.reduce(known)
+        counts = [each for each in (self.persons, self.households) if each is not None]
+        return np.minimum.reduce(counts)
 
     @property
     def persons(self) -> IntArray | None:
-        """Return different people by class, 1 where one has more than half; None without a unit."""
+        """Return the people of each class, 1 where one has more than half; None without a unit."""
         if not self.has_unit:
             return None
         # A group in which one person has most records says what is true of that person alone.
@@ -61,13 +61,13 @@ class PeopleByClass:
 
     @property
     def different(self) -> IntArray:
-        """Return different people, or households, by class, whoever has most of its records."""
+        """Return the number of different people, or households, of each class."""
         homes = self.households
         return distinct(self.records) if homes is None else homes
 
     @property
     def households(self) -> IntArray | None:
-        """Return different households by class; None where no column tells them."""
+        """Return the number of households of each class; None where no column tells them."""
         if self.homes is None:
             return None
         n_homes = int(self.homes.max(initial=-1)) + 1
@@ -147,6 +147,7 @@ class Persons:
             return cls(None, homes, n_homes, joined, household, np.arange(n_homes))
         codes, n, others = _named(table, unit, "unit")
         home = np.zeros(n, np.int64)
+        # Somebody's last record wins; any other household of theirs differs from it below.
         home[codes] = homes
         if several := len(np.unique(codes[home[codes] != homes])):
             raise InputError(
@@ -159,16 +160,12 @@ class Persons:
         """Return a sentence about identifiers that were read as one; None where there are none."""
         if not self.joined:
             return None
-        if self.household is not None:
-            return (
-                f"{self._names}: {self.joined:,} values differ from another in spaces, case, zeros in "
-                "front or .0 behind alone, and count as the same person or household, so there are "
-                f"{self.counted:,} households"
-            )
+        what = "person" if self.household is None else "person or household"
+        there = "people" if self.household is None else "households"
         return (
-            f"{self.unit}: {self.joined:,} of its {self.n + self.joined:,} values differ from "
-            "another in spaces, case, zeros in front or .0 behind alone, and count as the same "
-            f"person, so there are {self.n:,} people"
+            f"{self._names}: {self.joined:,} values differ from another in spaces, case, zeros in "
+            f"front or .0 behind alone, and count as the same {what}, so there are "
+            f"{self.counted:,} {there}"
         )
 
     @classmethod
@@ -199,6 +196,7 @@ class Persons:
         """
         whose = self.codes if self.homes is None else self.homes[self.codes]
         records = np.bincount(whose, minlength=self.counted)
+        # Rounded down, shares never add up to a person too many.
         return ((1 << UNIT_BITS) // np.maximum(records, 1)).astype(np.int32)[whose]
 
     def by_class(self, groups: Groups) -> PeopleByClass:

@@ -130,12 +130,12 @@ class Public:
 
     @property
     def n_values(self) -> int:
-        """Return distinct known values; also the code of a missing one."""
+        """Return the number of distinct known values, which is the code of a missing one."""
         return len(self.counts)
 
     @cached_property
-    def known(self) -> int:
-        """Return records with a value."""
+    def n_known(self) -> int:
+        """Return the number of records with a value."""
         return int(self.counts.sum())
 
     @cached_property
@@ -147,8 +147,8 @@ class Public:
         that a heavy value has a cell of its own.
         """
         below = np.cumsum(self.counts)
-        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * self.known)
-        heavy = np.flatnonzero(self.counts * PARTS > self.known)
+        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * self.n_known)
+        heavy = np.flatnonzero(self.counts * PARTS > self.n_known)
         chosen = np.unique(np.concatenate([quantiles, heavy, heavy - 1]))
         return chosen[(chosen >= 0) & (chosen < self.n_values - 1)].astype(np.int64)
 
@@ -167,7 +167,7 @@ class Public:
             assert self.values is not None
             numbers = self.exact or self.values.tolist()
             holds = np.array([event.holds(y) for y in numbers], np.int64)
-            if 0 < int(holds @ self.counts) < self.known:
+            if 0 < int(holds @ self.counts) < self.n_known:
                 flags.append((event.text, holds))
         return tuple(flags)
 
@@ -190,10 +190,10 @@ class Public:
                 scores += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
                 for name, holds in self.flags:
                     have = int(holds @ self.counts)
-                    scores.append((BrierScore(name, np.array([self.known - have, have])), holds))
-        if self.missing and self.known:
+                    scores.append((BrierScore(name, np.array([self.n_known - have, have])), holds))
+        if self.missing and self.n_known:
             absent = np.append(np.zeros(self.n_values, np.int64), 1)
-            scores.append((BrierScore("missing", np.array([self.known, self.missing])), absent))
+            scores.append((BrierScore("missing", np.array([self.n_known, self.missing])), absent))
         return tuple(scores)
 
 

@@ -56,8 +56,8 @@ def summary(sizes: IntArray) -> SizeSummary:
 
     Examples
     --------
-    >>> made = summary(np.array([4, 1, 3]))
-    >>> made.smallest, made.median, made.uniques, made.histogram[1]
+    >>> sizes = summary(np.array([4, 1, 3]))
+    >>> sizes.smallest, sizes.median, sizes.uniques, sizes.histogram[1]
     (1, 3, 1, {'from': 2, 'to': 3, 'classes': 1, 'records': 3})
     """
     low, first, middle, third, high = (
@@ -113,7 +113,7 @@ def wildcard_k(
 
 
 def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
-    """Return a number by class, whose bit j says that its cell of column j matches anything."""
+    """Return a number per class whose bit j is set where its cell of column j matches anything."""
     pattern = np.zeros(groups.n_groups, np.int64)
     for j, w in enumerate(wild):
         pattern |= w[groups.first].astype(np.int64) << j
@@ -126,7 +126,7 @@ def wildcard_sizes(
     wild: Sequence[BoolArray],
     only: IntArray | None = None,
 ) -> IntArray:
-    """Return the records that could be in each class when ``*`` and missing match anything.
+    """Return how many records may belong to each class when ``*`` and missing match anything.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ class Uniqueness:
 
     @property
     def uniques(self) -> float | None:
-        """Return people who are unique in the population, by the chosen model."""
+        """Return how many people are unique in the population, by the chosen model."""
         return None if self.chosen is None else self.models[self.chosen]
 
     def to_json(self) -> dict[str, Any]:
@@ -367,8 +367,8 @@ def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
 
     Examples
     --------
-    >>> found = population_uniques(np.array([1] * 40 + [2] * 12 + [9] * 6), 1180.0)
-    >>> found.sample_uniques, found.chosen, found.uniques < 40 * 10
+    >>> estimate = population_uniques(np.array([1] * 40 + [2] * 12 + [9] * 6), 1180.0)
+    >>> estimate.sample_uniques, estimate.chosen, estimate.uniques < 40 * 10
     (40, 'pitman', True)
     """
     size, count = np.unique(sizes, return_counts=True)

@@ -99,6 +99,7 @@ def _packed(kind: str, values: Iterable[Any]) -> bytes:
     except TypeError:
         pass  # no array, so its values are read one by one
     try:
+        # `array` knows no truth values: each is a byte.
         numbers = map(bool, values) if kind == "?" else values
         return array(_FORMATS[kind], numbers).tobytes()
     except (TypeError, OverflowError):
@@ -115,7 +116,7 @@ T = TypeVar("T")
 
 
 class Discreet:
-    """Records whose text leaves private fields out; of a list of values it says how long it is."""
+    """Base of records whose `repr` leaves out private fields and shortens lists to their length."""
 
     def __init_subclass__(cls) -> None:
         cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
@@ -136,7 +137,7 @@ def _records(values: Any) -> bool:
 
 
 def plain(value: Any, *, public: bool = False) -> Any:
-    """Return a record, or what stands in one, as plain JSON data; without private fields if `public`."""
+    """Return a record or a value in one as plain JSON data, without private fields if `public`."""
     if isinstance(value, Vector):
         return value.tolist()
     if isinstance(value, Cell):
@@ -192,7 +193,7 @@ def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
 
 
 def read(kind: type[T], data: Any) -> T:
-    """Return a value of a type from plain JSON data, every field of a record held against its type.
+    """Return a value of a type from plain JSON data, after checking every field against its type.
 
     Raises
     ------
@@ -225,6 +226,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
 
 def _record_reader(kind: Any) -> Callable[[Any], Any]:
     hints = get_type_hints(kind)
+    # Made once for each type of record: a plan may hold millions of cells.
     readers = {f.name: _reader(hints[f.name]) for f in fields(kind)}
     in_order, check = list(readers.values()), getattr(kind, "check", None)
 
@@ -255,6 +257,7 @@ def _decimal(text: str) -> Decimal:
 
 def _checked(value: Any, kinds: tuple[type, ...]) -> Any:
     kind = type(value)
+    # The type itself, and not isinstance: True would pass for a whole number.
     if kind not in kinds:
         raise TypeError(f"a field is a {kind.__name__}")
     return value

@@ -67,6 +67,7 @@ class ColumnMap(PlanColumn):
         categories: tuple[str, ...] = ()
         if self.is_number and at:
             ends = (-math.inf, *self.cuts, math.inf)
+            # Intervals are half-open: the largest number of one is the last below its upper cut.
             lo, hi = ends[at[0]], math.nextafter(ends[at[-1] + 1], -math.inf)
         else:
             categories = tuple(self.categories[i] for i in at)
@@ -113,10 +114,6 @@ class Maps(Recoding):
         """Raise Contradiction when the fields contradict each other."""
         if any(len(key) != len(self.columns) for key in self.suppressed):
             raise Contradiction("a suppressed class does not name every column")
-
-    def recoded(self) -> tuple[PlanColumn, ...]:
-        """Return the columns that are recoded, with their kinds in the original table."""
-        return self.columns
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Return the values behind each released text, by column."""
@@ -185,13 +182,9 @@ class Mask(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """Return the method by the name that its words have in brackets, or by its words."""
+        """Return the words about the column that changed most, with the short name of the method."""
         words, _, name = self.method.partition(" (")
         return f"changed most by {name.rstrip(')') or words}"
-
-    def recoded(self) -> tuple[PlanColumn, ...]:
-        """Return the columns that are recoded, with their kinds in the original table."""
-        return self.columns
 
     @property
     def risk_model(self) -> str:
@@ -204,7 +197,7 @@ class Mask(Recoding):
         return {column.name: relation for column in self.columns}
 
     def refuse(self) -> UnsupportedError:
-        """Return the error for whoever wants to apply this to a table."""
+        """Return the error that `apply` raises for this plan."""
         return UnsupportedError(
             f"{self.method} cannot be applied from a plan: each released value depends on the "
             f"whole table it was made from",
@@ -239,7 +232,7 @@ class Randomized(PlanColumn):
 
     @property
     def d(self) -> int:
-        """Return number of categories."""
+        """Return the number of categories."""
         return len(self.categories)
 
     @property
@@ -249,7 +242,7 @@ class Randomized(PlanColumn):
 
     @property
     def epsilon(self) -> float:
-        """Return local guarantee ln(p (d - 1)/(1 - p)); infinite where the value is always kept."""
+        """Return the local guarantee ln(p (d - 1)/(1 - p)); infinite where every value stays."""
         if self.p >= 1 or self.d < 2:
             return math.inf
         return math.log(self.p * (self.d - 1) / (1 - self.p))
@@ -306,13 +299,9 @@ class Randomize(Recoding):
     success: float = field(default=math.nan, metadata=PRIVATE)
     unprotected: float = field(default=math.nan, metadata=PRIVATE)
 
-    def recoded(self) -> tuple[PlanColumn, ...]:
-        """Return the columns that are recoded, with their kinds in the original table."""
-        return self.columns
-
     @property
     def most_changed(self) -> str:
-        """Return the words about the column that changed most: it is randomized, not coarsened."""
+        """Return the words about the column that changed most; nothing is coarsened here."""
         return "randomized most"
 
     @property
@@ -345,5 +334,5 @@ class Anatomize(Recoding):
     groups: int
 
     def relations(self) -> Mapping[str, str]:
-        """Return a number in place of the sensitive value."""
+        """Return RANDOM for the sensitive column: the number of a group stands in its place."""
         return {self.sensitive: RANDOM}

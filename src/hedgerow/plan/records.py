@@ -99,7 +99,7 @@ class Recoding(Discreet):
     """Whether a plan of this kind recodes every quasi-identifier."""
 
     def refuse(self) -> UnsupportedError:
-        """Return the error for whoever wants to apply a plan that holds for one table alone."""
+        """Return the error that `apply` raises for a plan that holds for one table alone."""
         return UnsupportedError(
             f"a plan of the kind {self.kind!r} cannot be applied to other people",
             hint="protect their table by itself",
@@ -112,12 +112,13 @@ class Recoding(Discreet):
 
     @property
     def most_changed(self) -> str:
-        """Return the words about the column that lost most."""
+        """Return the words that reports put before the column that lost most."""
         return "coarsened most"
 
     def recoded(self) -> tuple[PlanColumn, ...]:
         """Return the columns that are recoded, with their kinds in the original table."""
-        return ()
+        columns: tuple[PlanColumn, ...] = getattr(self, "columns", ())
+        return columns
 
     def relations(self) -> Mapping[str, str]:
         """Return how a released cell relates to its original, by column that does not stay as it is."""
@@ -213,22 +214,18 @@ class Partition(Recoding):
         cells = (c if isinstance(c, Vector) else Vector("i", c) for c in self.leaf_cells)
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
-    def recoded(self) -> tuple[PlanColumn, ...]:
-        """Return the columns that are recoded, with their kinds in the original table."""
-        return self.columns
-
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
         """Return the cells of every column."""
         return {column.name: column.cells for column in self.columns}
 
     @cached_property
     def n_leaves(self) -> int:
-        """Return number of leaves."""
+        """Return the number of leaves."""
         return sum(1 for column in self.split if column < 0)
 
     @cached_property
     def n_groups(self) -> int:
-        """Return number of groups."""
+        """Return the number of groups."""
         return len(set(self.groups)) if len(self.groups) else self.n_leaves
 
     def check(self) -> None:
@@ -249,6 +246,7 @@ class Partition(Recoding):
                 continue
             if not (column < len(self.columns) and i + 1 < right < n):
                 raise Contradiction("a node points outside the tree")
+            # Else a subtree could be reached twice, and a loop of nodes would never end.
             if right != i + 1 + below[i + 1]:
                 raise Contradiction("the nodes do not stand in pre-order")
             if by_number[column] and self.subset[i] >= 0:
@@ -269,6 +267,7 @@ class Partition(Recoding):
                 raise Contradiction("the groups do not match the leaves")
             cells_of: dict[int, tuple[int, ...]] = {}
             for number, *mine in zip(self.groups, *self.leaf_cells, strict=True):
+                # k counts a group as one class, which it is only if its released cells are equal.
                 if cells_of.setdefault(number, tuple(mine)) != tuple(mine):
                     raise Contradiction("leaves of one group have different cells")
 
@@ -324,7 +323,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        """Return what becomes of each column and what is promised, for notebooks; no threshold, no cell."""
+        """Return HTML for notebooks: columns and promises, and no threshold or cell."""
         done = self.recoding.relations()
         rows = [
             (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
@@ -513,7 +512,7 @@ def parsed(text: str, where: str) -> Any:
 
 
 def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
-    """Refuse data that are not what they should be (a plan, a model), or of another version."""
+    """Raise PlanError if data are no plan (or no model), or of another version."""
     mark = f"hedgerow_{what}"
     if not isinstance(data, dict) or mark not in data:
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
@@ -550,6 +549,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
         )
         plan.check()
         return plan
+    # A Contradiction is a ValueError as well, but its own words say more.
     except Contradiction as error:
         raise PlanError(f"{where} is damaged: {error}") from None
     except PlanError:

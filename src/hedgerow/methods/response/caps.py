@@ -21,15 +21,16 @@ _SLACK = 1 + 1e-9
 
 
 def negations(
-    known: int | Sequence[str], sensitive: Sequence[Coded]
+    excluded_values: int | Sequence[str], sensitive: Sequence[Coded]
 ) -> int | tuple[tuple[int, ...], ...]:
-    """Return known negations as a count, or as the values per sensitive attribute."""
-    if isinstance(known, int):
-        if known < 0:
-            raise ParameterError(f"known_negations must be at least 0, not {known}")
-        return int(known)
+    """Return `known_negations` as a count, or as the codes excluded per sensitive attribute."""
+    if isinstance(excluded_values, int):
+        if excluded_values < 0:
+            raise ParameterError(f"known_negations must be at least 0, not {excluded_values}")
+        return int(excluded_values)
     excluded: list[list[int]] = [[] for _ in sensitive]
-    for text in [known] if isinstance(known, str) else known:
+    texts = [excluded_values] if isinstance(excluded_values, str) else excluded_values
+    for text in texts:
         number, value = find_value(sensitive, text)
         excluded[number].append(value)
     return tuple(tuple(sorted(set(values))) for values in excluded)
@@ -106,6 +107,7 @@ def halfway(risk: Risk) -> Contingency:
     whole = risk.full(np.ones(len(risk.dims)))
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
+        # The slack keeps rounding from making a cap of exactly the reachable risk infeasible.
         reachable = (floor + (now - floor) / 2) * _SLACK
         views.append(replace(view, cap=np.maximum(view.cap, reachable)))
     return replace(risk.contingency, views=tuple(views))
@@ -173,7 +175,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
 def cautions(
     risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
 ) -> list[str]:
-    """Return the warnings about a request, for the steward."""
+    """Return warnings for the steward about what the request leaves open."""
     contingency, warnings = risk.contingency, []
     for view, column in zip(contingency.views, sensitive, strict=False):
         largest = float((contingency.mass @ view.share).max())

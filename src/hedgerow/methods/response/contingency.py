@@ -41,7 +41,7 @@ class Coded:
 
     @property
     def d(self) -> int:
-        """Number of categories."""
+        """Return the number of categories."""
         return len(self.categories)
 
 
@@ -172,7 +172,7 @@ class Contingency:
 
     @property
     def mass(self) -> Floats:
-        """pi of the occupied cells."""
+        """Return pi of the occupied cells."""
         return self.pi[self.occupied]
 
     def excluded(self, view: SensitiveView, u: int) -> NDArray[np.bool_] | None:
@@ -192,6 +192,7 @@ class Contingency:
         flat = np.zeros(width, dtype=bool)
         for part, attribute in zip(parts, view.attributes, strict=True):
             flat |= np.isin(part, self.negations[attribute])
+        # An intruder who excludes the true value knows something false, which helps nobody.
         if not flat.any() or flat[u]:
             return None
         return np.broadcast_to(flat, view.share.shape)
@@ -229,7 +230,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
 
 
 def windows(n: int) -> Iterator[slice]:
-    """Yield slices of n records, so many at a time."""
+    """Yield slices that cover n records, a window at a time."""
     return (slice(a, a + _WINDOW) for a in range(0, n, _WINDOW))
 
 
@@ -255,6 +256,7 @@ def build(
     n = len(sensitive[0])
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
     counts = np.zeros(int(np.prod(dims_q, dtype=np.int64)), np.int64)
+    # Window by window, for the cells of all records would take eight bytes each.
     for rows in windows(n):
         counts += np.bincount(cells_of(quasi, dims_q, rows), minlength=len(counts))
     occupied = np.flatnonzero(counts)

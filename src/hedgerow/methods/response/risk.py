@@ -31,7 +31,7 @@ class CellSet:
         return len(self.row)
 
     def merged(self, other: CellSet) -> CellSet:
-        """Return both sets, each triple once, in order."""
+        """Return the union of both sets, in order."""
         triples = [np.stack([s.view, s.row, s.value]) for s in (self, other)]
         return CellSet(*np.unique(np.concatenate(triples, axis=1), axis=1))
 
@@ -229,6 +229,7 @@ class Risk:
         for view in contingency.views:
             share = contingency.target_shares(view)
             if self.bound == "operational":
+                # Nothing is left of the quasi-identifiers: guesses follow the public shares.
                 whole = contingency.mass @ view.share
                 floor = np.broadcast_to(whole, share.shape) if self.n_quasi else view.share
             else:
@@ -321,6 +322,7 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
     minimize: Any = scipy_optimize.minimize
 
     others = np.asarray(risk.dims, dtype=float)[free] - 1
+    # SLSQP asks for values and for derivatives at one point in two calls: one computation.
     cache: dict[bytes, tuple[Floats, Floats]] = {}
 
     def at(x: Floats) -> Floats:
@@ -368,6 +370,7 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
 
     if risk.worst(point(1.0)) <= 1:
         return point(1.0)
+    # Bisection takes the risk to grow along the ray; `_rounded` looks at the whole table again.
     low, high = SMALLEST, 1.0
     if risk.worst(point(low)) > 1:
         return None
@@ -383,6 +386,7 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
 def _rounded(risk: Risk, t: Floats, rounds: int) -> Optimum:
     # p is published with six digits: round it down, look at the full table again.
     d = np.asarray(risk.dims, dtype=np.int64)
+    # A column that hardly needs it is better left alone: readers need not correct for it.
     snapped = np.where(t > 1 - 1e-4, 1.0, t)
     if risk.worst(snapped) <= 1:
         t = snapped

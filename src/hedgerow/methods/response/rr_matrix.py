@@ -48,7 +48,7 @@ class Channel:
 
     @property
     def d(self) -> Floats:
-        """The sizes as an array."""
+        """Return the sizes as an array."""
         return np.asarray(self.dims, dtype=float)
 
     def forward(self, x: Floats) -> Floats:
@@ -99,6 +99,7 @@ class Channel:
         db = -2 * (1 - t) / d**2
         out = np.empty((len(self.dims), *pi.shape))
         for i in range(len(self.dims)):
+            # For mode i, P = t I + (1 - t) E, so dP/dt x = x - E x = (P x - E P x) / t.
             dlam = (lam - self.mean(lam, i)) / t[i]
             on_mean = (da[i] + d[i] * db[i]) / (a[i] + d[i] * b[i]) - da[i] / a[i]
             part = (da[i] / a[i]) * raw + on_mean * self.mean(raw, i)
@@ -165,6 +166,7 @@ def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS
     before = -np.inf
     for step in range(1, steps + 1):
         expected = channel.forward(share)
+        # Empty cells take no part: log 0 would stand where a count of 0 weighs nothing.
         likelihood = float(counts[occupied] @ np.log(expected[occupied]))
         if likelihood - before < gain * cells:
             return Likeliest(share, step - 1, True)

@@ -80,7 +80,7 @@ class BuiltTree:
 
     @property
     def n_splits(self) -> int:
-        """Number of splits."""
+        """Return the number of splits."""
         return sum(1 for node in self.nodes if node.feature >= 0)
 
     def prefix(self, n_splits: int) -> BuiltTree:
@@ -155,6 +155,7 @@ def best_first(
         rows, n_counted = open_leaves[at]
         gain, fields = best_split(nodes[at], rows[:n_counted])
         if fields:
+            # The heap compares nodes after gains, so of equal gains the oldest node is split.
             heapq.heappush(queue, (-gain, at, fields))
 
     # Records that count stand before those of weight 0, which only come along to their leaf.
@@ -186,6 +187,7 @@ def best_first(
         n_left = int(np.count_nonzero(goes_left[:n_counted]))
         add(node.path + "L", rows[goes_left], n_left)
         add(node.path + "R", rows[~goes_left], n_counted - n_left)
+        # The children of the last split stay leaves: no search for theirs.
         if order + 1 < n_splits:
             offer(left)
             offer(left + 1)
@@ -286,7 +288,7 @@ class Builder:
         return best if best[0] >= self.floor else (0.0, {})
 
     def gains(self, hist: Ints, total: Ints, is_running: bool) -> tuple[NDArray[np.float64], Ints]:
-        """Return gains of splits and sizes; see `split_scores.gains`."""
+        """Return the gains of splits, and the records of every entry; see `split_scores.gains`."""
         least = self.settings.min_leaf
         return gains(hist, total, self.table, self.criterion, least, is_running)
 
@@ -316,6 +318,8 @@ class Builder:
         present = np.flatnonzero(hist.any(axis=1))
         hist, p, tied = hist[present], len(present), False
         if self.ordered:
+            # With two classes or numbers the best subset is a prefix by mean. With three classes,
+            # or with a smallest leaf, it need not be, and the release would give another tree.
             means = self.means(hist)
             order = sorted(range(p), key=means.__getitem__)
             gain, _ = self.gains(hist[order], total, True)
@@ -324,6 +328,7 @@ class Builder:
                 return 0.0, {}
             goes_left = np.isin(np.arange(p), order[: gain.argmax() + 1])  # the shortest prefix
         else:
+            # p categories have 2**(p - 1) subsets; beyond 12, one category stands against the rest.
             if column.wide:
                 alone = np.asarray(column.alone or (True,) * column.n_values)[present]
                 splits = np.flatnonzero(alone)
@@ -352,6 +357,7 @@ class Builder:
 
     def means(self, hist: Ints) -> list[Fraction]:
         """Return the mean response of every category; of two classes, the share of the second."""
+        # Fractions: means that are equal must compare equal.
         sizes = hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1)
         return [Fraction(*pair) for pair in zip(hist[:, -1].tolist(), sizes.tolist(), strict=True)]
 
@@ -364,6 +370,7 @@ def _subsets(p: int) -> Ints:
 
 def midpoint(v1: float, v2: float) -> float:
     """Return the threshold between two neighbouring values; x < threshold goes left."""
+    # The sum may be infinite, and the mean of neighbouring doubles is one of them.
     middle = (v1 + v2) / 2
     return middle if v1 < middle <= v2 else v2
 
@@ -379,6 +386,7 @@ def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int)
 
 def bootstrap(seed: int, tree: int, n: int) -> NDArray[np.int64]:
     """Return how often each record is drawn for a tree: splitmix64 of (seed, tree, draw)."""
+    # No library's generator: any language can draw the same rows from these integers.
     key = int.from_bytes(hashlib.sha256(f"{seed}/{tree}".encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         x = np.uint64(key) + np.arange(1, n + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -63,7 +63,7 @@ class Predictor:
 
     @property
     def n_values(self) -> int:
-        """Number of distinct values."""
+        """Return the number of distinct values."""
         return len(self.labels) or len(self.values)
 
     @classmethod
@@ -108,7 +108,7 @@ class PredictedColumn:
 
     @property
     def n(self) -> int:
-        """Number of records."""
+        """Return the number of records."""
         return len(self.codes)
 
     @classmethod
@@ -124,7 +124,7 @@ class PredictedColumn:
 
     @classmethod
     def from_numbers(cls, y: Any) -> PredictedColumn:
-        """Give numbers their exact integer image."""
+        """Encode numbers as their exact integer image."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(
@@ -161,6 +161,7 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
     single : bool
         Whether a builder casts to float32 (scikit-learn); then only numbers will do.
     """
+    # scikit-learn sees True as 1, so a threshold can separate truth values.
     kind = table.declared_kind(schema, name)
     if single and kind == "boolean":
         kind = "numeric"
@@ -190,6 +191,7 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
             cast = values.astype(np.float32).astype(np.float64)
         if not np.isfinite(cast).all():
             raise ParameterError(f"column {name!r} holds numbers too large for float32")
+        # Several doubles may be one float32: a tree cannot separate them, so they share a rank.
         values, rank = np.unique(cast + 0.0, return_inverse=True)
     predictor = Predictor(name, rank[column.codes].astype(np.int32), values, unit=column.unit)
     return EncodedPredictor(column, predictor, rank)
@@ -248,6 +250,7 @@ def encode_response(
     if column.n_values < 2:
         raise ParameterError(f"the response {name!r} is constant, so there is no tree to keep")
     if classes:
+        # So many classes are numbers, and a tree of shares would tell next to nothing.
         if table.kind(name) == "numeric" and column.n_values > 1000:
             raise ParameterError(
                 f"the response {name!r} has {column.n_values} different numbers, and a "

@@ -142,7 +142,7 @@ class TreePatternPreserving(Method):
         return self.copy().set_output(transform=self._own_output)
 
     def _answers(self, y: Any, columns: Sequence[str]) -> dict[str, Any]:
-        """Return the response under its own name, that of the parameter, or "response"."""
+        """Return the response by name: its own, else that of the parameter, else "response"."""
         array = as_array(y)
         table = read(y if array is None else array).arrow
         if table.num_columns != 1:
@@ -265,7 +265,7 @@ class TreePatternPreserving(Method):
 
     @property
     def by_position(self) -> bool:
-        """Return whether a forest drew bootstrap rows."""
+        """Return whether the rows must keep their order: a forest drew bootstrap rows."""
         return any(model.get("bootstrap", False) for model in self.model_["models"])
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
@@ -311,6 +311,7 @@ def _encode(
     check_numbers(table, schema, names)
     encoded = [encode_predictor(table, schema, n, any(is_single)) for n in names]
     inexact = beyond_single(encoded)
+    # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
         raise ParameterError(
             "a scikit-learn tree and another builder cannot share columns whose numbers "

@@ -84,7 +84,7 @@ def tree_to_json(
 
 
 def predictor_to_json(column: Predictor) -> dict[str, Any]:
-    """Describe a released predictor: its kind, its labels in their order, and the candidates they allow."""
+    """Return a released predictor as plain data: kind, labels in order, which may stand alone."""
     if column.numeric:
         unit = {"unit": column.unit} if column.unit else {}
         return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
@@ -289,6 +289,7 @@ class _Rebuilder:
         if model["builder"] not in ("hedgerow", "rpart"):
             raise PlanError(f"the model names an unknown builder {model['builder']!r}")
         settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
+        # Here n_splits counts the splits of all trees; only a single tree is set by it.
         if model["kind"] != "tree":
             settings.pop("n_splits")
         target = own_target(from_json(settings))
@@ -327,6 +328,7 @@ def _node_difference(old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str
             if a.get(key) == b.get(key) or (key == "value" and _same_means(a[key], b[key])):
                 continue
             values = f": {b.get(key)!r} rebuilt, {a.get(key)!r} published"
+            # Predictions and categories may show people, so a message says only where they differ.
             public = key in ("attribute", "threshold", "n")
             return f"{where}: the {words} differs{values if public else ''}"
     if len(old) != len(new):
@@ -517,7 +519,7 @@ _READERS = {
 
 
 def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
-    """Return the call that reads a file as it is written."""
+    """Return the R or Python call that reads a released file."""
     name = json.dumps(file)
     if file.endswith(".csv"):
         usual = {"sep": ",", "dec" if r else "decimal": "."}

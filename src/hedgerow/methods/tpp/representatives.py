@@ -130,6 +130,7 @@ class _Planner:
             spans.append((begin, end))
         best = self._solve(starts, fallback=True)
         assert best is not None
+        # One block a cell hides most, and is nearly always feasible.
         whole_cells = [begin for begin, _ in spans]
         attempt = self._solve(whole_cells)
         if attempt is not None:
@@ -165,6 +166,7 @@ class _Planner:
             low[j] = high[j] = value
         weight = self.weight[ends] - self.weight[starts]
         mean = (self.moment[ends] - self.moment[starts]) / weight
+        # The two blocks around a threshold keep the sum, so its midpoint stays where it was.
         links: dict[int, list[tuple[int, int]]] = {}
         for lo, hi in self.pairs:
             a, b = bisect_right(starts, lo) - 1, bisect_right(starts, hi) - 1
@@ -206,6 +208,7 @@ class _Planner:
                 if b not in form:
                     form[b] = other
                     stack.append(b)
+                # Two paths lead to block b: they agree, contradict each other, or fix rho.
                 elif form[b][0] == other[0]:
                     if form[b][1] != other[1]:
                         return None
@@ -245,6 +248,7 @@ class _Planner:
             for j, (sign, offset) in form.items()
         ) / sum(int(weight[j]) for j in form)
         target = min(max(self._near(optimum), least), most)
+        # 64 points of the coarsest grid lie between the bounds, so the nearest one loses little.
         coarse = max((most - least).bit_length() - 7, 0)
         for grid in range(coarse, -1, -1):
             rho = _on_grid(form, [max(grid, s) for s in steps], target, least, most)

@@ -35,7 +35,7 @@ class ColumnPlan:
 
     @property
     def n_groups(self) -> int:
-        """Number of released values."""
+        """Return the number of released values."""
         return int(self.group.max()) + 1
 
 
@@ -51,7 +51,7 @@ class Step:
 
     @property
     def reached(self) -> str:
-        """The privacy reached, in words."""
+        """Return the privacy reached, in words."""
         return f"K = {self.k}" + ("" if self.l is None else f" and L = {self.l:.3g}")
 
 
@@ -61,7 +61,7 @@ class Sanitizer:
     Parameters
     ----------
     columns : sequence of Predictor
-    response : sequence of PredictedColumn
+    responses : sequence of PredictedColumn
         The response as each target sees it.
     targets : sequence of PreservedModel
     sensitive : sequence of int arrays
@@ -89,7 +89,7 @@ class Sanitizer:
 
     @property
     def n_steps(self) -> int:
-        """Steps until every target has its full size."""
+        """Return the number of steps until every target has its full size."""
         return max(t.n_steps for t in self.targets)
 
     def state(self, step: int) -> Step:
@@ -108,6 +108,7 @@ class Sanitizer:
         column = self.columns[feature]
         boundaries = {Boundary(n.lo, n.hi, n.threshold, closed) for n, closed in nodes}
         key = (boundaries, {(n.left_set, n.right_set, n.tied) for n, _ in nodes})
+        # One more split changes one column, and planning blocks is what takes time.
         if feature in self._cache and self._cache[feature][0] == key:
             return self._cache[feature][1]
         if not column.numeric:
@@ -176,6 +177,7 @@ class Sanitizer:
             # Of an ensemble every size is listed; once K is 1 it stays so.
             if n_kept < step and (not self.ensemble or state.k == 1):
                 break
+        # From the largest down: nearly always the first is rebuilt, and no other needs to be.
         for state in reversed(path[:n_kept]):
             if self.compare(state) is None:
                 return state, path
@@ -273,6 +275,7 @@ def column_map(
     first = np.flatnonzero(np.diff(block)) + 1
     cuts = sorted(
         {
+            # Intervals of a plan are closed on the left: x <= t is x < the next double.
             np.nextafter(n.threshold, np.inf) if t.closed_left else n.threshold
             for t in trees
             for n in t.nodes
@@ -282,6 +285,7 @@ def column_map(
     between = []
     for at in first:
         a, b = float(values[at - 1]), float(values[at])
+        # A value of other people between two blocks goes where the tree sends it.
         inside = [c for c in cuts if a < c <= b]
         middle = a / 2 + b / 2
         between.append(float(inside[0]) if inside else middle if a < middle <= b else b)

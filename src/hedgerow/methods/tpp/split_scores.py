@@ -58,6 +58,7 @@ def gain_of(
         nl += left[i]
         n += total[i]
     nr = n - nl
+    # Sides that are distributed alike gain nothing, whatever rounding says.
     differ = False
     for i in range(k):
         if left[i] * nr != (total[i] - left[i]) * nl:
@@ -134,6 +135,7 @@ def gains(
             size = hist[i, 0]
         sizes[i] = size
         nl += size
+        # A value that is absent would repeat the split before it.
         if size > 0 and nl >= min_leaf and n - nl >= min_leaf:
             out[i] = gain_of(left, total, table, criterion)
     return out, sizes
@@ -161,5 +163,6 @@ def best_of(
     smaller = [min(pair) for pair in sides]
     least = min(smaller)
     ties = np.array([side == least for side in smaller])
+    # Labels change in the release and statistics do not, so these decide what goes left.
     is_turned = np.array([left > right for left, right in sides])
     return best[ties], is_turned[ties], (least, least) in sides

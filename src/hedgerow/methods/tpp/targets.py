@@ -47,16 +47,16 @@ class PreservedModel:
 
     @property
     def n_steps(self) -> int:
-        """Steps of the model as fitted."""
+        """Return the number of steps of the fitted model."""
         return len(self.trees)
 
     @property
     def requested(self) -> int:
-        """Steps that its settings name."""
+        """Return the number of steps that its settings name."""
         return int(getattr(self.settings, self.size))
 
     def size_in_words(self, step: int) -> str:
-        """Return the size of the model after so many steps."""
+        """Return the size of the model after so many steps, in words."""
         return f"{step} tree{'s' * (step != 1)}"
 
     def check_columns(self, names: Sequence[str]) -> None:
@@ -89,7 +89,7 @@ class SingleTree(PreservedModel):
 
     @property
     def n_steps(self) -> int:
-        """Number of splits."""
+        """Return the number of splits."""
         return self.trees[0].n_splits
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
@@ -97,7 +97,7 @@ class SingleTree(PreservedModel):
         return (self.trees[0].prefix(step),)
 
     def size_in_words(self, step: int) -> str:
-        """Return its leaves."""
+        """Return the number of leaves, in words."""
         return f"{step + 1} leaves"
 
 
@@ -181,13 +181,13 @@ class RpartTree(PreservedModel):
 
     @property
     def n_steps(self) -> int:
-        """Depth of the tree."""
+        """Return the depth of the tree."""
         return max(node.depth for node in self.trees[0].nodes)
 
     requested = n_steps  # a tree that ends before maxdepth is complete
 
     def size_in_words(self, step: int) -> str:
-        """Return its depth."""
+        """Return the depth, in words."""
         return f"{step} level{'s' * (step != 1)} of splits"
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
@@ -208,6 +208,7 @@ class RpartTree(PreservedModel):
                     hint="recode those columns to at most 12 categories",
                 )
         criterion = {"gini": "gini", "information": "entropy"}[s.parms] if s.classes else "variance"
+        # rpart has no limit of splits: depth and sizes end its growth.
         settings = TreeSettings(
             criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=step
         )
@@ -229,6 +230,7 @@ def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
         if node.feature < 0:
             rows = tree.leaf == i
             below = fsum(curvature[rows])
+            # Where every probability is 0 or 1 there is no curvature to step by.
             step = node.value[0] * node.n / below if below > 1e-12 else 0.0
             nodes[i] = replace(node, value=(step,))
     return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
@@ -309,7 +311,7 @@ def check_estimator(estimator: Any) -> None:
 
 
 def check_response(y: NDArray[np.float64]) -> None:
-    """A regression tree's response must add up exactly, else predictions differ in the last bit."""
+    """Refuse a regression response whose sums depend on the order of the records."""
     # Whole multiples of 2**-20 with squares that add up below 2**53 are exact in any order.
     reach = float(np.abs(y).max(initial=0.0))
     whole = np.ldexp(y, 20)
@@ -345,7 +347,7 @@ class SklearnTree(SingleTree):
 
     @property
     def requested(self) -> int:
-        """Number of splits that it was fitted with."""
+        """Return the number of splits that it was fitted with."""
         return self.n_steps
 
     def check_columns(self, names: Sequence[str]) -> None:
@@ -377,6 +379,7 @@ class SklearnTree(SingleTree):
             check_response(response.y)
         tree = read_tree(self.estimator, columns)
         self.trees = (tree,)
+        # A tree of other rows, or of weighted ones, could never be rebuilt from the release.
         if _splits(self._refit(columns, response, tree.n_splits)) != _splits(tree):
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
@@ -402,7 +405,7 @@ class SklearnTree(SingleTree):
         return {} if step >= self.n_steps else {"max_leaf_nodes": step + 1}
 
     def describe(self, step: int) -> dict[str, Any]:
-        """Return builder, its version and parameters."""
+        """Return the builder with its version and parameters."""
         import sklearn
 
         return {
@@ -467,5 +470,6 @@ def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
         fields = {"feature": feature, "threshold": threshold, "lo": lo, "hi": hi}
         return float(loss[i] - loss[a] - loss[b]), fields
 
+    # scikit-learn numbers nodes by depth or by gain, as it was set; here it is always by gain.
     n = len(columns[0].codes)
     return best_first(columns, n, t.node_count, leaf, best_split, closed_left=True)

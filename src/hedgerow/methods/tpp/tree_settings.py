@@ -78,7 +78,7 @@ class TreeSettings(ModelSettings):
     size: str = "fixed"
 
     def __post_init__(self) -> None:
-        if self.criterion == "deviance":
+        if self.criterion == "deviance":  # R's word for it
             object.__setattr__(self, "criterion", "variance")
         if self.criterion in ("gain_ratio_average", "c4.5", "j48"):
             raise UnsupportedError(
