@@ -348,9 +348,10 @@ MUTANTS = (
       f"{ANATOMY}test_a_sensitive_table_that_is_not_that_of_the_records_is_not_written"),
     # randomized response
     M("more kept values are called likely", "methods/randomized_response.py",
-      "bdtrc(kept - 1, n, p)", "bdtrc(kept - 2, n, p)", RESPONSE),
-    M("fewer kept values are called likely", "methods/randomized_response.py", "bdtr(kept, n, p)",
-      "bdtr(kept + 1, n, p)", RESPONSE),
+      "bdtrc(unchanged - 1, n, p)",
+      "bdtrc(unchanged - 2, n, p)", RESPONSE),
+    M("fewer kept values are called likely", "methods/randomized_response.py", "bdtr(unchanged, n, p)",
+      "bdtr(unchanged + 1, n, p)", RESPONSE),
     M("the risk may be above its cap", "methods/randomized_response.py",
       "over <= 1 or above is not None,", "over <= 2 or above is not None,",
       "methods/test_randomized_response.py::test_a_little_less_noise_than_the_cap_asks_for_is_found"),

@@ -40,16 +40,13 @@ class Features:
 
     Parameters
     ----------
-    source : frame or array
     table : Table
-        The same, read.
     named : bool
         Whether its columns have names; those of arrays are numbered.
     names : sequence of str
         The fitted names of its columns, in order.
     """
 
-    source: Any
     table: Table
     named: bool
     names: Sequence[str]
@@ -83,7 +80,7 @@ class Features:
         table = read(X)
         names = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
         named = array is None and all(isinstance(name, str) for name in names)
-        return cls(X, table, named, table.names)
+        return cls(table, named, table.names)
 
     def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
         """Return X under the names that were fitted.
@@ -117,10 +114,7 @@ class Features:
             if named
             else f"X has feature names, but {method} was fitted without feature names"
         )
-        if not self.named:
-            return replace(self, names=names)
-        renamed = _renamed(self.source, dict(zip(mine, names, strict=True)))
-        return Features(renamed, read(renamed), True, names)
+        return replace(self, names=names)
 
     @property
     def fitted(self) -> Table:
@@ -160,15 +154,6 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
     if type(released).__module__.split(".")[0] == kind and frame is wrapped:
         return released
     return frame.to_pandas() if kind == "pandas" else frame.to_polars()
-
-
-def _renamed(frame: Any, names: Mapping[str, str]) -> Any:
-    """Rename the columns of a frame."""
-    if hasattr(frame, "set_axis"):  # pandas, whose names need not be text
-        return frame.set_axis(list(names.values()), axis=1)
-    import narwhals
-
-    return narwhals.from_native(frame).rename(dict(names)).to_native()
 
 
 def as_array(X: Any) -> Any:

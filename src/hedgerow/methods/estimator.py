@@ -129,11 +129,11 @@ class Estimator:
         transform : {"default", "pandas", "polars"}, optional
             "default" gives the kind of frame that came in. None changes nothing.
         """
-        if transform is not None and transform not in OUTPUTS:
-            raise ParameterError(
-                f"set_output knows no frame {transform!r}", hint=f"one of {', '.join(OUTPUTS)}"
-            )
         if transform is not None:
+            if transform not in OUTPUTS:
+                raise ParameterError(
+                    f"set_output knows no frame {transform!r}", hint=f"one of {', '.join(OUTPUTS)}"
+                )
             self._sklearn_output_config = {"transform": transform}
         return self
 

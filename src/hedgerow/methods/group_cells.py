@@ -65,7 +65,7 @@ class GroupedCodes:
         return np.diff(np.append(self.starts, len(self.codes)))
 
     @cached_property
-    def known(self) -> IntArray:
+    def present(self) -> IntArray:
         """Return the records of every group that have a value."""
         if not self.column.has_missing:
             return self.sizes
@@ -83,7 +83,7 @@ class GroupedCodes:
         if self.column.has_missing:
             codes = codes * (codes != self.column.n_values)
         last = np.maximum.reduceat(codes, self.starts).astype(np.int64)
-        return np.where(self.known > 0, last, -1)
+        return np.where(self.present > 0, last, -1)
 
 
 def recode(
@@ -115,7 +115,7 @@ def recode(
 def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
     """Return ranges from the least to the largest value of each group."""
     values, unit = grouped.values, grouped.column.unit
-    absent = grouped.known < grouped.sizes
+    absent = grouped.present < grouped.sizes
     # groups of equal ends and gaps have one cell: few of these, whatever the number of groups
     distinct = group([grouped.first, grouped.last + 1, absent])
     cells = []
@@ -144,9 +144,9 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
     low, high : float arrays of shape (groups,)
         Where each group begins and ends; infinite where it is open.
     """
-    unit, absent = grouped.column.unit, grouped.known < grouped.sizes
+    unit, absent = grouped.column.unit, grouped.present < grouped.sizes
     cells = []
-    for a, b, n, gap in zip(low.tolist(), high.tolist(), grouped.known, absent, strict=True):
+    for a, b, n, gap in zip(low.tolist(), high.tolist(), grouped.present, absent, strict=True):
         if not n:
             cells.append(Cell(None, missing=True))
             continue
@@ -191,7 +191,7 @@ def rounded(
         (centre + 0.0).tolist(),
         grouped.first,
         grouped.last,
-        grouped.known.tolist(),
+        grouped.present.tolist(),
         grouped.sizes.tolist(),
         enough,
         strict=True,
@@ -230,7 +230,7 @@ def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
         ):
             units = np.append(whole, 0.0).astype(np.int64)
             total = np.add.reduceat(units[grouped.codes], grouped.starts)
-            per = np.maximum(grouped.known, 1) * int(step * scale)
+            per = np.maximum(grouped.present, 1) * int(step * scale)
             below, rest = np.divmod(total, per)
             up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))
             return (below + up).astype(np.float64)
@@ -243,11 +243,11 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
     if not close.any():
         return whole
-    column, known, unit = grouped.column, grouped.known, Fraction(repr(step))
+    column, present, unit = grouped.column, grouped.present, Fraction(repr(step))
     exact = column.exact or [Decimal(repr(v)) for v in column.values.tolist()]
     ends = np.append(grouped.starts, len(grouped.codes))
-    for at in np.flatnonzero(close & (known > 0)):
-        n = int(known[at])
+    for at in np.flatnonzero(close & (present > 0)):
+        n = int(present[at])
         codes = np.sort(grouped.codes[ends[at] : ends[at + 1]])[:n]
         if style == "mean":
             pairs = zip(*(a.tolist() for a in np.unique(codes, return_counts=True)), strict=True)
@@ -260,17 +260,17 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
 
 def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
     """Return mean or median of each group's known values, summed in ascending order."""
-    values, starts, known = grouped.column.values, grouped.starts, grouped.known
+    values, starts, present = grouped.column.values, grouped.starts, grouped.present
     order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
     # missing values come last in their group and count 0
     ordered = np.append(values, 0.0)[grouped.codes[order]]
-    least, most = ordered[starts], ordered[starts + np.maximum(known - 1, 0)]
+    least, most = ordered[starts], ordered[starts + np.maximum(present - 1, 0)]
     if style == "mean":
         # a power of two keeps sums of huge numbers finite and changes no digit
         down = 2.0**-64 if max(abs(values[0]), abs(values[-1])) > 1e280 else 1.0
-        centre = np.add.reduceat(ordered * down, starts) / np.maximum(known, 1) / down
+        centre = np.add.reduceat(ordered * down, starts) / np.maximum(present, 1) / down
     else:
-        low, high = starts + np.maximum(known - 1, 0) // 2, starts + known // 2 * (known > 0)
+        low, high = starts + np.maximum(present - 1, 0) // 2, starts + present // 2 * (present > 0)
         centre = ordered[low] / 2 + ordered[high] / 2
     return np.asarray(np.clip(centre, least, most), np.float64)  # rounding stays in the extent
 

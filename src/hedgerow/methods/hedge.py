@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..columns.column import Column, ValueCounts, quantile_bins
+from ..columns.column import Column, quantile_bins
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
 from ..kernels.exact_sums import scale
@@ -81,36 +81,23 @@ def _explained(
     column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]
 ) -> Iterator[float]:
     """Yield eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
-    n, some = int(sizes.sum()), np.maximum(sizes, 1)
+    n, n_levels = int(sizes.sum()), len(sizes)
     crossed = column.crossed(levels, sensitive)
     for other, (level, code, count) in zip(sensitive, crossed, strict=True):
         if other.is_number:
-            yield _of_numbers(other.value_counts, level, code, count, n, some)
-        else:
-            yield _of_categories(other.n_values + 1, level, code, count, n, some)
-
-
-def _of_numbers(
-    counts: ValueCounts, level: IntArray, code: IntArray, count: IntArray | None, n: int, sizes: IntArray
-) -> float:
-    # whole numbers of 22 bits, whose sums doubles hold exactly
-    units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
-    frequencies = np.append(counts.counts, counts.missing)
-    total, square = float(units @ frequencies), float((units * units) @ frequencies)
-    weighted = units[code] if count is None else units[code] * count
-    sums = np.bincount(level, weighted, len(sizes))
-    whole = square - total * total / n
-    return (float((sums * sums / sizes).sum()) - total * total / n) / max(whole, 1.0)
-
-
-def _of_categories(
-    m: int, level: IntArray, code: IntArray, count: IntArray | None, n: int, sizes: IntArray
-) -> float:
-    table = np.bincount(level * m + code, count, len(sizes) * m).reshape(-1, m)
-    all_of = table.sum(axis=0).astype(np.float64)
-    chance = float((all_of * all_of).sum()) / n
-    inside = float((table.astype(np.float64) ** 2 / sizes[:, None]).sum())
-    return (inside - chance) / max(n - chance, 1e-300)
+            # Whole numbers of 22 bits, whose sums doubles hold exactly.
+            counts = other.value_counts
+            units = (scale(counts.deviations, counts.counts).units >> 8).astype(np.float64)
+            square = float((units * units) @ np.append(counts.counts, counts.missing))
+            weighted = units[code] if count is None else units[code] * count
+            sums = np.bincount(level, weighted, n_levels)[:, None]
+        else:  # categories one-hot: the squares of all records sum to their number
+            m, square = other.n_values + 1, float(n)
+            sums = np.bincount(level * m + code, count, n_levels * m).reshape(-1, m).astype(float)
+        mean_square = float((sums.sum(axis=0) ** 2).sum()) / n
+        inside = float((sums**2 / np.maximum(sizes, 1)[:, None]).sum())
+        # The whole is 0 for a constant column, and else at least about 1.
+        yield (inside - mean_square) / max(square - mean_square, 1.0)
 
 
 _CELL = 10_000

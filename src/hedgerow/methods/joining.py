@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,77 +30,54 @@ WIDEST = 1_024
 """Rarer categories beyond so many are one while joining; the exact check tells them apart."""
 
 
-class _Terms:
-    """Sums of every group, block by block, and the limits on each block."""
+class _Block(NamedTuple):
+    """Sums of every group, with one limit for each kind of term on them.
 
-    def __init__(self, n_groups: int) -> None:
-        nothing = np.zeros(0)
-        self.blocks = [(np.zeros((n_groups, 0)), nothing, nothing, nothing)]
-        self.terms: list[tuple[int, int, int]] = []
-        self.limits: list[float] = []
-        self.width = 0
+    Fields
+    ------
+    sums : float array of shape (n_groups, m)
+    kinds : sequence of int
+        SQUARED, SHARES, RANKED, LARGEST or ENTROPY.
+    limit : float
+    public, loss, ranked : float arrays of shape (m,), optional
+        Public shares, and the losses of the local and the ranked score; zeros by default.
+    """
 
-    def add(
-        self,
-        sums: FloatArray,
-        kinds: Sequence[int],
-        limit: float,
-        public: FloatArray | None = None,
-        loss: FloatArray | None = None,
-        ranked: FloatArray | None = None,
-    ) -> None:
-        """Append sums with one limit for each kind of term.
+    sums: FloatArray
+    kinds: Sequence[int]
+    limit: float
+    public: FloatArray | None = None
+    loss: FloatArray | None = None
+    ranked: FloatArray | None = None
 
-        Parameters
-        ----------
-        sums : float array of shape (n_groups, m)
-        kinds : sequence of int
-            SQUARED, SHARES, RANKED, LARGEST or ENTROPY.
-        limit : float
-        public, loss, ranked : float arrays of shape (m,), optional
-            Public shares, and the losses of the local and the ranked score; zeros by default.
-        """
-        m = sums.shape[1]
-        public, loss, ranked = (np.zeros(m) if x is None else x for x in (public, loss, ranked))
-        self.blocks.append((sums, public, loss, ranked))
-        self.terms += [(kind, self.width, m) for kind in kinds]
-        self.limits += [limit] * len(kinds)
-        self.width += m
 
-    def add_scores(self, column: SensitiveCounts, cap: float) -> None:
-        """Append every proper score of a column under one cap."""
-        n, counts, ranked = len(self.blocks[0][0]), column.counts, None
-        for score, cell in column.public.scores:
-            if isinstance(score, SquaredScore):
-                is_known = counts.values < column.n_values
-                inside = np.where(is_known, counts.values, 0)
-                number = counts.counts * is_known
-                sums = (number, number * score.deviations[inside], number * score.weight[inside])
-                columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
-                self.add(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap)
-            elif isinstance(score, RankedScore):
-                ranked = score.weight  # the local score comes next and has the same cells
-            elif isinstance(score, BrierScore):
-                m, loss = len(score.weight), score.weight
-                shares = _cells(counts, np.arange(m) if cell is None else cell, m, n)
-                public = np.array(score.counts) / score.n
-                # A group keeps a sum per category: very many would not fit beside each other.
-                if m > WIDEST:
-                    shares, public, loss = _frequent(shares, public, loss)
-                kinds = [SHARES] if ranked is None else [SHARES, RANKED]
-                self.add(shares, kinds, cap, public, loss, ranked)
-                ranked = None
-
-    def limited_sums(self) -> tuple[FloatArray, Limits]:
-        """Return the sums of every group, and the limits on them."""
-        sums, *vectors = zip(*self.blocks, strict=True)
-        terms = np.array(self.terms, np.int64).reshape(-1, 3)
-        limits = Limits(terms, np.array(self.limits), *map(np.concatenate, vectors))
-        return np.concatenate(sums, axis=1), limits
+def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
+    """Yield a block for every proper score of a column in n groups, under one cap."""
+    counts, ranked = column.counts, None
+    for score, cell in column.public.scores:
+        if isinstance(score, SquaredScore):
+            is_known = counts.values < column.n_values
+            inside = np.where(is_known, counts.values, 0)
+            number = counts.counts * is_known
+            sums = (number, number * score.deviations[inside], number * score.weight[inside])
+            columns = [np.bincount(counts.groups, s.astype(np.float64), n) for s in sums]
+            yield _Block(np.stack(columns, axis=1, dtype=np.float64), [SQUARED], cap)
+        elif isinstance(score, RankedScore):
+            ranked = score.weight  # the local score comes next and has the same cells
+        elif isinstance(score, BrierScore):
+            m, loss = len(score.weight), score.weight
+            shares = _cells(counts, np.arange(m) if cell is None else cell, m, n)
+            public = np.array(score.counts) / score.n
+            # A group has a sum for every category: very many would not fit into memory together.
+            if m > WIDEST:
+                shares, public, loss = _frequent(shares, public, loss)
+            kinds = [SHARES] if ranked is None else [SHARES, RANKED]
+            yield _Block(shares, kinds, cap, public, loss, ranked)
+            ranked = None
 
 
 def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
-    """Return records of every cell, one row a group; codes without a cell take no part."""
+    """Count the records of every cell, shape (n, m); codes without a cell are left out."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
     dense = np.bincount(key, counts.counts[inside].astype(np.float64), n * m)
@@ -109,7 +87,7 @@ def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
 def _frequent(
     sums: FloatArray, public: FloatArray, loss: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the most frequent categories and one for all others."""
+    """Join all categories but the most frequent ones to a single one."""
     first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
     rest = np.setdiff1d(np.arange(len(public)), first)
     share = public[rest] / max(public[rest].sum(), 1e-300)
@@ -121,7 +99,7 @@ def _frequent(
 
 
 def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArray, Limits]:
-    """Return sums by group that add up when groups are joined, and the limits on them.
+    """Return sums of every group, which add up when groups are joined, and the limits on them.
 
     Promises that are no limit on such sums (t-closeness, say) are left to the exact check.
 
@@ -130,20 +108,29 @@ def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArr
     classes : Classes
     promises : sequence of Guarantee
     """
-    n = classes.n_groups
-    terms = _Terms(n)
+    n, blocks = classes.n_groups, [_Block(np.zeros((classes.n_groups, 0)), (), 0.0)]
     for promise in promises:
         if isinstance(promise, Disclosure):
             for column in classes.sensitive.values():
-                terms.add_scores(column, promise.limit)
+                blocks += _scores(column, n, promise.limit)
         elif isinstance(promise, LDiversity) and promise.diversity in ("frequency", "entropy"):
             for name in promise.columns or classes.sensitive:
                 counts = classes.sensitive[name].counts
                 sums = _cells(counts, np.arange(counts.n_values), counts.n_values, n)
                 by_entropy = promise.diversity == "entropy"
                 limit = float(np.log(promise.l)) if by_entropy else 1 / promise.l
-                terms.add(sums, [ENTROPY if by_entropy else LARGEST], limit)
-    return terms.limited_sums()
+                blocks.append(_Block(sums, [ENTROPY if by_entropy else LARGEST], limit))
+    ends = np.cumsum([block.sums.shape[1] for block in blocks])
+    terms, vectors = [], []
+    for block, end in zip(blocks, ends, strict=True):
+        m = block.sums.shape[1]
+        terms += [(kind, end - m, m) for kind in block.kinds]
+        vectors.append([np.zeros(m) if x is None else x for x in block[3:]])
+    limits = np.array([block.limit for block in blocks for _ in block.kinds])
+    public, loss, ranked = map(np.concatenate, zip(*vectors, strict=True))
+    places = np.array(terms, np.int64).reshape(-1, 3)
+    sums = np.concatenate([block.sums for block in blocks], axis=1)
+    return sums, Limits(places, limits, public, loss, ranked)
 
 
 def joined(
@@ -152,11 +139,11 @@ def joined(
     classes_of: Callable[[IntArray], Classes],
     promises: Sequence[Guarantee],
 ) -> IntArray:
-    """Return the group of every cell, once cells are joined until each keeps every promise.
+    """Join cells until every group keeps every promise, and return the group of every cell.
 
-    The worst group first, to the partner that repairs it at the least loss (Ward's, of what
-    groups explain); where none does, to the one that lowers its disclosure most. What the sums
-    leave open `promises` decide exactly.
+    The worst group is joined first, to the partner that repairs it at the least loss (Ward's, of
+    what groups explain); where none does, to the one that lowers its disclosure most. Where the
+    sums leave a promise open, it is decided exactly.
 
     Parameters
     ----------

@@ -198,11 +198,11 @@ def regions(grown: Grown, j: int, threshold: FloatArray) -> tuple[FloatArray, Fl
     inner = grown.column != LEAF
     for depth in range(int(grown.depth.max())):
         at = np.flatnonzero(inner & (grown.depth == depth))
-        left, right = at + 1, grown.right[at]  # in pre-order the left child comes next
+        below, above = at + 1, grown.right[at]  # in pre-order the left child comes next
         for ends in (low, high):
-            ends[left] = ends[right] = ends[at]
+            ends[below] = ends[above] = ends[at]
         mine = grown.column[at] == j
-        high[left[mine]] = low[right[mine]] = threshold[at[mine]]
+        high[below[mine]] = low[above[mine]] = threshold[at[mine]]
     return low[~inner], high[~inner]
 
 

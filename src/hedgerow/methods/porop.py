@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -305,16 +306,14 @@ class _Trial:
                 hint="set block_size and degree",
             )
         self.names = [str(c) for c in range(values.shape[1])]
-        self.ordered: tuple[int, OrderedPartition | None] = (0, None)
+        # Candidates of one k follow each other, so each k is sorted once.
+        self.ordered = lru_cache(1)(lambda k: order(self.values[self.there], self._cut(k)))
 
     def run(
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
     ) -> dict[str, Any]:
         """Mask and score the table under one choice; k counts values of the whole table."""
-        if self.ordered[0] != k:  # candidates of one k follow each other: sort once
-            self.ordered = (k, order(self.values[self.there], self._cut(k)))
-        ordered = self.ordered[1]
-        assert ordered is not None
+        ordered = self.ordered(k)
         after = np.full(self.values.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
         after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
@@ -371,10 +370,8 @@ def _candidates(n: int) -> list[int]:
 
 
 def _fits(k: Any, degree: Any, n: int) -> bool:
-    if isinstance(degree, (list, tuple)) and len(degree) != -(-n // k):
-        return False
     try:
-        check_settings(k, degree, n)
+        block_degrees(check_settings(k, degree, n)[1], -(-n // k))
     except ParameterError:
         return False
     return True

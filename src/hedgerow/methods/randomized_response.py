@@ -172,8 +172,10 @@ class RandomizedResponse(Method):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         self._check(schema)
-        quasi = [_column(table, schema, name, self.bins) for name in schema.quasi]
-        sensitive = [_column(table, schema, name, self.bins) for name in schema.sensitive]
+        quasi, sensitive = (
+            [coded(table, n, schema.kinds.get(n), schema.categories.get(n), self.bins) for n in names]
+            for names in (schema.quasi, schema.sensitive)
+        )
         check_size([c.d for c in quasi], [c.name for c in quasi])
         cap = 1 / float(self.l)
         contingency = build(
@@ -301,10 +303,6 @@ def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanCo
     return column
 
 
-def _column(table: Table, schema: Schema, name: str, bins: Bins) -> Coded:
-    return coded(table, name, schema.kinds.get(name), schema.categories.get(name), bins)
-
-
 def _share_above(
     contingency: Contingency,
     risks: Sequence[Any],
@@ -390,14 +388,12 @@ def _compared(column: Randomized, original: Table, released: Table) -> tuple[int
     return unchanged, is_outside
 
 
-def likelihood_of_kept(kept: int, n: int, p: float) -> float:
-    """Return the chance that so few, or so many, of n values are kept: the smaller of both.
-
-    Exact, for where n(1 - p) is small the normal distribution calls right draws wrong.
-    """
+def likelihood_of_kept(unchanged: int, n: int, p: float) -> float:
+    """Return the chance that at most, or at least, so many of n values are unchanged: the smaller one."""
+    # Exact: where n(1 - p) is small, the normal distribution would call right draws wrong.
     from scipy.special import bdtr, bdtrc
 
-    return min(float(bdtr(kept, n, p)), float(bdtrc(kept - 1, n, p)))
+    return min(float(bdtr(unchanged, n, p)), float(bdtrc(unchanged - 1, n, p)))
 
 
 def released_codes(table: Table, column: Randomized) -> NDArray[np.int64]:
