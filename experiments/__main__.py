@@ -48,6 +48,7 @@ EXPERIMENTS: dict[str, tuple[str, str, str]] = {
     "tpp-table1": ("experiments.tpp", "table1", "groups that are left where trees are kept"),
     "tpp-figures": ("experiments.tpp", "figures", "what learners make of the kept trees"),
     "hedge": ("experiments.hedge", "use", "Hedge beside the other methods, as docs/hedge.md"),
+    "guarded": ("experiments.guarded", "guarded", "values drawn anew inside groups, beside exact ones"),
     "hedge-figures": ("experiments.hedge", "figures", "the picture of docs/hedge.md"),
 }  # fmt: skip
 
