@@ -12,24 +12,18 @@ True
 
 from __future__ import annotations
 
-import ast
 import sys
 from importlib import import_module
-from pkgutil import get_data
 from types import ModuleType
 from typing import Any
+
+from .facade import homes as _homes
 
 __version__ = "0.1.0"
 
 # A name is looked up when it is first used, so that `import hedgerow` loads nothing heavy. Type
 # checkers read the stub and find misspelt names; the same lines tell where each name lives.
-_STUB = ast.parse(get_data(__name__, "__init__.pyi") or b"").body
-_HOMES = {
-    alias.name: node.module
-    for node in _STUB
-    if isinstance(node, ast.ImportFrom)
-    for alias in node.names
-}
+_HOMES = _homes("__init__.pyi")
 
 __all__ = [*_HOMES, "__version__"]
 
@@ -37,7 +31,7 @@ __all__ = [*_HOMES, "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'hedgerow' has no attribute {name!r}")
-    home = import_module(f".{_HOMES[name] or ''}", __name__)
+    home = import_module(f".{_HOMES[name]}", __name__)
     if name not in vars(home):  # the public name is a module
         return import_module(f"{home.__name__}.{name}")
     return vars(home)[name]
@@ -51,7 +45,7 @@ class _PublicModule(ModuleType):
     """A module whose public functions are not replaced by submodules of the same name (`explode`)."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _HOMES.get(name) is None or not isinstance(value, ModuleType):
+        if not _HOMES.get(name) or not isinstance(value, ModuleType):
             super().__setattr__(name, value)
 
 

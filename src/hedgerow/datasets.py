@@ -10,8 +10,8 @@ from __future__ import annotations
 import gzip
 import os
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError, ParameterError
 from .hierarchy import Hierarchy
+from .progress import setting
 from .validation import takes, whole
 
 _EDUCATION = ("none", "primary", "lower secondary", "vocational", "upper secondary",
@@ -78,8 +79,8 @@ def _illness() -> NDArray[Any]:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+# The order in which the worked example's occupations are written.
 MART_CATEGORIES = {"Occupation": ("unskilled", "technical", "managerial", "professional")}
-"""The order in which the worked example's occupations are written."""
 
 _MART = (
     (27, 12, "unskilled", 38, 65), (39, 14, "unskilled", 42, 70), (46, 14, "unskilled", 45, 79),
@@ -341,14 +342,9 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
 _FETCHING: ContextVar[bool] = ContextVar("fetching", default=False)
 
 
-@contextmanager
-def fetching() -> Iterator[None]:
-    """Whatever loads a file here fetches it where it is not at hand, as with ``download=True``."""
-    token = _FETCHING.set(True)
-    try:
-        yield
-    finally:
-        _FETCHING.reset(token)
+def fetching() -> AbstractContextManager[bool]:
+    """Let all loaders fetch files that are not at hand, as with ``download=True``."""
+    return setting(_FETCHING, True)
 
 
 def _parts(stem: str, part: str, complete: bool, download: bool) -> pa.Table:

@@ -1,7 +1,7 @@
-"""What an object shows of itself in a notebook: a title, sentences, tables.
+"""Text and HTML of objects in a notebook or terminal: a title, sentences, tables.
 
-No colour is set but that of lines, so a face stands on light and on dark paper alike. Whoever makes
-one gives it nothing of a person that the object is not there to show.
+No colour is set but that of lines, so it can be read on light and on dark paper alike. Callers pass
+nothing about a person that the object is not there to show.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 from .notation import MISSING, number
 
+# A table: what it is, its head, its rows.
 Rows = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
-"""A table: what it is, its head, its rows."""
+# Cells and parameters beyond so many characters are cut.
 LONG = 80
-"""Cells and parameters beyond so many characters are cut."""
 _STYLE = """<style>
 .hedgerow {overflow-x: auto}
 .hedgerow div {margin: .2em 0}
@@ -46,32 +46,32 @@ def cut(text: str) -> str:
     return text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
-def given(parameters: Iterable[tuple[str, Any]]) -> str:
+def arguments(parameters: Iterable[tuple[str, Any]]) -> str:
     """Return parameters as they are written in a call, without those that are None.
 
     Examples
     --------
-    >>> given({"k": 10, "max_disclosure": 0.4, "key": None}.items())
+    >>> arguments({"k": 10, "max_disclosure": 0.4, "key": None}.items())
     'k=10, max_disclosure=0.4'
     """
     return ", ".join(f"{name}={cut(repr(v))}" for name, v in parameters if v is not None)
 
 
-def face(title: str, told: Iterable[str] = (), *tables: Rows, notes: Iterable[str] = ()) -> str:
+def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, notes: Iterable[str] = ()) -> str:
     """Return HTML for a notebook.
 
     Parameters
     ----------
     title : str
-    told : iterable of str
-        Sentences below it.
+    sentences : iterable of str
+        Below it.
     tables : (caption, head, rows)
         Those without rows are left out.
     notes : iterable of str
         A list at the end: what to be wary of.
     """
     parts = [f"<strong>{escape(title)}</strong>"]
-    parts += [f"<div>{escape(line)}</div>" for line in told if line]
+    parts += [f"<div>{escape(line)}</div>" for line in sentences if line]
     parts += [_table(*table) for table in tables]
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     parts += [f"<ul>{listed}</ul>"] if listed else []
@@ -87,8 +87,8 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     lines = "".join(
         "<tr>" + "".join(f"<td>{escape(row[i])}</td>" for i in used) + "</tr>" for row in cells
     )
-    said = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f"<table>{said}<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
+    top_line = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{top_line}<thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 
 
 def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
@@ -130,10 +130,10 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
     widths = [first, *rest, last]
     lines: list[str] = []
     for row in [head, tuple("-" * w for w in widths), *rows]:
-        told = textwrap.wrap(row[-1], last) or [""]
+        parts = textwrap.wrap(row[-1], last) or [""]
         long = len(row[0]) > first
         lines += [row[0]] if long else []
-        for i, text in enumerate(told):
+        for i, text in enumerate(parts):
             cells = ("" if long else row[0], *row[1:-1], text) if i == 0 else ("",) * len(rest)
             cells = cells if i == 0 else ("", *cells, text)
             padded = (

@@ -19,8 +19,9 @@ try:
 except ImportError:  # where there are no such locks, leftovers stay
     fcntl = None  # type: ignore[assignment]
 
+# Endings of what is being written, and of a folder that stands aside until it is replaced.
 PART, OLD = ".part", ".old"
-"""Endings of what is being written, and of a folder that stands aside until it is replaced."""
+# How the names of tables end, and the format that each ending stands for.
 SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
     ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
@@ -29,16 +30,14 @@ SUFFIXES = {
     ".sav": ".sav", ".zsav": ".zsav", ".dta": ".dta", ".xpt": ".xpt", ".sas7bdat": ".sas7bdat",
     ".xlsx": ".xlsx", ".xlsm": ".xlsx",
 }  # fmt: skip
-"""How the names of tables end, and the format that each ending stands for."""
 
 
 @contextmanager
 def private_file(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a file to write that takes its name when it is whole; mode 0600.
 
-    Until then it stands beside, under a name of its own. A file that stood there before is
-    replaced at the end, or kept when writing fails. What is no file, such as a pipe, is
-    written to as it is.
+    Until then it has another name in the same folder. An earlier file is replaced at the end,
+    and stays when writing fails. What is no file, such as a pipe, is written to directly.
 
     Raises
     ------
@@ -74,19 +73,20 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
-    """Yield a folder of mode 0700 beside another, under a name of its own; removed at the end."""
-    folder, handle = Path(), None
-    while handle is None:
+    """Yield a new folder of mode 0700 beside another; it is removed at the end."""
+    while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
-        handle = _lock_folder(folder)
-        if fcntl is None:
-            break
+        # another process may have removed it as what a killed one left
+        with suppress(FileNotFoundError):
+            handle = os.open(folder if fcntl else os.devnull, os.O_RDONLY)
+            if _lock_new(handle, folder):
+                break
+            os.close(handle)
     try:
         yield folder
     finally:  # also on Ctrl-C; what has taken its name is no longer there
         shutil.rmtree(folder, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        os.close(handle)
 
 
 @contextmanager
@@ -110,7 +110,7 @@ def sweep(folder: Path, prefix: str) -> None:
 def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
     """Yield unfinished files and folders of Hedgerow that belong to no living process.
 
-    Each is held until the next is asked for, so that nobody makes it its own while it is removed.
+    Each stays locked until the next one, so that no other process starts to use it meanwhile.
     """
     if fcntl is None:
         return
@@ -135,12 +135,12 @@ def private_handle(path: Path) -> IO[bytes]:
 
 
 def locked(path: Path) -> int:
-    """Return a handle that holds a folder for as long as this process lives.
+    """Lock a folder for as long as this process lives, and return its handle.
 
     Raises
     ------
     OSError
-        Another process holds it, or it is not there.
+        Another process has locked it, or it does not exist.
     """
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -153,25 +153,8 @@ def locked(path: Path) -> int:
     return handle
 
 
-def _lock_folder(folder: Path) -> int | None:
-    """Return a handle that says, for as long as this process lives, that a folder is being written.
-
-    None where another process took it for what a killed one left; and where there are no locks.
-    """
-    if fcntl is None:
-        return None
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except FileNotFoundError:
-        return None
-    if _lock_new(handle, folder):
-        return handle
-    os.close(handle)
-    return None
-
-
 def _lock_new(handle: int, path: str | Path) -> bool:
-    """Hold what was made just now; False where another process removes it, or did."""
+    """Lock a new file or folder; return False if another process removes it, or did."""
     if fcntl is None:
         return True
     try:
@@ -187,7 +170,7 @@ def _lock_new(handle: int, path: str | Path) -> bool:
 
 
 def synced(folder: Path) -> None:
-    """Have the names in a folder stand on the disk, where the system can."""
+    """Flush the names in a folder to the disk, where the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -221,7 +204,7 @@ def write_private(path: str | Path, text: str | Iterable[str]) -> None:
 
 
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
-    """Return the text of a file; an error that says what it was to be when it cannot be read."""
+    """Return the text of a file, or raise `error`, which names it as `what`."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as fault:

@@ -14,9 +14,9 @@ from typing import Any
 
 from .errors import SchemaError
 from .files import read_text
+from .notation import TOP as TOP
+from .notation import number
 from .validation import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check, many, takes, whole
-
-TOP = "*"
 
 
 @dataclass(frozen=True)
@@ -200,10 +200,10 @@ class Hierarchy:
         _check_widths(widths)
         paths = {}
         for value in sorted({float(v) for v in values if v == v}):
-            labels = [_number(value)]
+            labels = [number(value)]
             for width in widths:
                 low = origin + ((value - origin) // width) * width
-                labels.append(f"[{_number(low)}, {_number(low + width)})")
+                labels.append(f"[{number(low)}, {number(low + width)})")
             paths[labels[0]] = (*labels, TOP)
         return cls(paths)
 
@@ -341,10 +341,6 @@ def _moment(value: Any) -> str:
             value = value.astimezone(dt.UTC).replace(tzinfo=None)
         return value.isoformat()
     return value.isoformat() if isinstance(value, dt.date) else str(value)
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 1e16 else repr(value)
 
 
 def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:

@@ -18,13 +18,12 @@ from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import Any
 
 from .errors import SchemaError
-from .hierarchy import TOP
 
+# A number that may be none of the doubles.
 Exact = int | Decimal
-"""A number that may be none of the doubles."""
 
-DAY = 86_400_000_000
-"""Microseconds in a day."""
+DAY = 86_400_000_000  # microseconds
+TOP = "*"
 MISSING = "(missing)"
 JOIN = "+"
 WEIGHT = ":"
@@ -287,6 +286,7 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
         at += 1
 
 
+# The meaning of every sign in a released cell, for its reader.
 SIGNS = {
     "range": "`[27-39]` says that the value lies between 27 and 39, both included",
     "between": "`[20-25)` says that the value is at least 20 and less than 25, `[85-]` that it is 85 "
@@ -311,7 +311,6 @@ SIGNS = {
     "quoted": 'A value that itself holds one of these signs stands in quotes: `"a+b"`',
     "empty": "An empty cell: none of the group has a value there",
 }
-"""The meaning of every sign in a released cell, for its reader."""
 
 _KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")

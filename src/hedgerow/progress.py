@@ -1,22 +1,20 @@
-"""How long work tells where it is and what it warns of, and how it is stopped."""
+"""Progress, cancellation and cautions of long work."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar, copy_context
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 I = TypeVar("I")
 T = TypeVar("T")
 
+# Called with what is being done and the share that is done (None where nobody knows).
+# Whatever it raises stops the work; `hedgerow.errors.Cancelled` is there for that.
 Progress = Callable[[str, float | None], None]
-"""Called with what is being done and the share that is done (None where nobody knows).
-
-Whatever it raises stops the work; `hedgerow.errors.Cancelled` is there for that.
-"""
 
 
 class Tell(Protocol):
@@ -28,32 +26,33 @@ class Tell(Protocol):
 def telling(progress: Progress | None) -> Tell:
     """Return the callback of a long step; it does nothing where nobody listens."""
 
-    def tell(step: str, fraction: float | None = None, /) -> None:
+    def report(step: str, fraction: float | None = None, /) -> None:
         if progress is not None:
             progress(step, fraction)
 
-    return tell
+    return report
 
 
 _LISTENER: ContextVar[Callable[[float | None], None] | None] = ContextVar("done", default=None)
 
 
 @contextmanager
-def listening(progress: Tell, step: str) -> Iterator[None]:
-    """Whatever this thread's work tells by `done` goes to `progress`, as parts of a step."""
-
-    def tell(share: float | None) -> None:
-        progress(step, share)
-
-    token = _LISTENER.set(tell)
+def setting(variable: ContextVar[T], value: T) -> Iterator[Any]:
+    """Give a context variable a value for a while; yield the value."""
+    token = variable.set(value)
     try:
-        yield
+        yield value
     finally:
-        _LISTENER.reset(token)
+        variable.reset(token)
+
+
+def listening(progress: Tell, step: str) -> AbstractContextManager[Any]:
+    """Report to `progress` whatever this thread's work passes to `done`, as parts of a step."""
+    return setting(_LISTENER, lambda share: progress(step, share))
 
 
 def done(share: float | None) -> None:
-    """Tell whoever listens how much of a long step is done; what that raises ends the work.
+    """Report how much of a long step is done; what the listener raises ends the work.
 
     Examples
     --------
@@ -61,72 +60,57 @@ def done(share: float | None) -> None:
     ...     done(0.5)
     fitting 0.5
     """
-    listener = _LISTENER.get()
-    if listener is not None:
+    if (listener := _LISTENER.get()) is not None:
         listener(share)
 
 
 _COMPILING: ContextVar[Callable[[], None] | None] = ContextVar("compiling", default=None)
 
 
-@contextmanager
-def compiling_noticed(notify: Callable[[], None]) -> Iterator[None]:
-    """Whatever this thread's work has to compile first is told, once a function."""
-    token = _COMPILING.set(notify)
-    try:
-        yield
-    finally:
-        _COMPILING.reset(token)
+def compiling_noticed(notify: Callable[[], None]) -> AbstractContextManager[Any]:
+    """Call `notify` for every function that this thread's work has to compile first."""
+    return setting(_COMPILING, notify)
 
 
 def compiling() -> None:
-    """Tell whoever listens that something is about to be compiled."""
-    notify = _COMPILING.get()
-    if notify is not None:
+    """Report that a function is about to be compiled."""
+    if (notify := _COMPILING.get()) is not None:
         notify()
 
 
-_HEARD: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
+_CAUTIONS: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
 
 
 def caution(text: str) -> None:
-    """Warn whoever collects cautions here; where nobody does, as a Python warning."""
-    collected = _HEARD.get()
+    """Add a text to the cautions that are collected here, or give a Python warning."""
+    collected = _CAUTIONS.get()
     if collected is not None:
         collected.append(text)
         return
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _own(frame.f_globals):
+    while frame.f_back is not None and _is_internal(frame.f_globals):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, UserWarning, stacklevel=level)
 
 
-def _own(names: dict[str, object]) -> bool:
+def _is_internal(names: dict[str, object]) -> bool:
     return str(names.get("__name__")).partition(".")[0] == __name__.partition(".")[0]
 
 
-@contextmanager
-def cautions(collected: list[str] | None = None) -> Iterator[list[str]]:
-    """Collect what this thread's work warns of, apart from what happens beside it.
-
-    `heard` is what each text is appended to; by default a new list.
+def cautions(collected: list[str] | None = None) -> AbstractContextManager[list[str]]:
+    """Collect the cautions of this thread's work in a list, by default a new one.
 
     Examples
     --------
-    >>> with cautions() as heard:
+    >>> with cautions() as collected:
     ...     caution("few records")
-    >>> heard
+    >>> collected
     ['few records']
     """
-    collected = [] if collected is None else collected
-    token = _HEARD.set(collected)
-    try:
-        yield collected
-    finally:
-        _HEARD.reset(token)
+    return setting(_CAUTIONS, [] if collected is None else collected)
 
 
 def with_context(work: Callable[[I], T]) -> Callable[[I], T]:
-    """Return the work for other threads: what it warns of reaches whoever collects it here."""
+    """Wrap work for other threads, so that its cautions and progress are collected here."""
     context = copy_context()
     return lambda item: context.copy().run(work, item)

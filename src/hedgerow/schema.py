@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from . import facade
-from .display import face
+from .display import notebook_html
 from .errors import ParameterError, SchemaError, did_you_mean
 from .files import read_text
 from .hierarchy import Hierarchy
@@ -160,18 +160,18 @@ class _Unsaid(Enum):
         return "UNSAID"
 
 
+# Nobody said who a person is; `None` says that every row is one.
 UNSAID: Final = _Unsaid.UNSAID
-"""Nobody said who a person is; `None` says that every row is one."""
 
 REST = ("drop", "release")
+# How TOML and the command line say that every row is a person.
 EVERY_ROW = "(every row)"
-"""How TOML and the command line say that every row is a person."""
+# Single columns that tell of a survey who belongs together and for how many a record stands.
 SURVEY = ("household", "weight")
-"""Single columns that tell of a survey who belongs together and for how many a record stands."""
+# Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
-"""Fields that say how a text file is read."""
+# What a schema says column by column, in TOML as tables.
 TABLES = ("kinds", "categories", "grid", "events")
-"""What a schema says column by column, in TOML as tables."""
 
 _ROLE_FIELDS = {
     "quasi": "quasi",
@@ -412,7 +412,7 @@ class Schema:
             people += f" Records are weighted by {self.weight}."
         rest = {"drop": "left out", "release": "released as they are"}[self.rest]
         sentences = [people.strip(), f"Columns that it does not name are {rest}."]
-        return face("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
+        return notebook_html("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
         """Return the role of a column; "undeclared" when the schema names it nowhere.
@@ -597,10 +597,10 @@ def _labels(name: str, path: Any) -> tuple[str, ...]:
     return tuple(map(str, path))
 
 
+# What functions take that need the roles of the columns.
 SCHEMA = one_of(
     Schema, "a Schema", 'for example Schema(quasi=["age", "job"], sensitive=["income"])'
 )
-"""What functions take that need the roles of the columns."""
 
 
 def _toml(value: Any) -> str:

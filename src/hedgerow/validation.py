@@ -89,8 +89,8 @@ def _is_day(value: Any) -> bool:
 
 
 DAY = Kind("a day such as 2026-01-31", _is_day)
+# A seed that scikit-learn takes as well.
 SEED = whole(0, 2**32 - 1)
-"""A seed that scikit-learn takes as well."""
 FLAG = one_of(bool, "True or False")
 AXES = Kind("matplotlib axes", lambda value: hasattr(value, "axhline"), "such as plt.gca()")
 NONE = Kind("None", lambda value: value is None)

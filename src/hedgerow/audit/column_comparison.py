@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import facade
-from ..display import aligned, cell, face
+from ..display import aligned, cell, notebook_html
 from ..errors import SchemaError, did_you_mean
 from ..measures import FloatArray, IntArray
 from ..notation import moment, number, percent, plain
@@ -184,7 +184,7 @@ class Comparison:
         return "\n".join([*aligned(self._text_rows(), head), self._sentence()])
 
     def _repr_html_(self) -> str:
-        return face(
+        return notebook_html(
             f"{self.column}, before and after",
             [self._sentence()],
             ("", ("", "original", "release"), self._text_rows()),

@@ -19,7 +19,7 @@ from .. import facade
 from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
-from ..display import aligned, face
+from ..display import aligned, notebook_html
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, did_you_mean
 from ..files import write_private
 from ..io.read import read
@@ -627,7 +627,7 @@ class Frontier:
             "another tells less and keeps as much."
         ]
         table = ("", *self._lines())
-        return face("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
+        return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         """Return head and rows of the settings, without the figures that none of them has."""

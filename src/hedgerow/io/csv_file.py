@@ -28,8 +28,8 @@ from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
 from .text_cells import infer_declared
 
+# Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
-"""Of so many lines one may not be UTF-8 before a file is taken for another encoding."""
 DELIMITERS = (",", ";", "\t", "|")
 _SAMPLE = 1 << 18
 _CONTROL = bytes({*range(9), 0x0B, *range(0x0E, 0x20), 0x7F})

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ..errors import no_memory
 
+# Rows that DuckDB hands over at a time, and the bytes that are enough for a batch.
 _STEP, _BYTES = 1 << 11, 1 << 27
-"""Rows that DuckDB hands over at a time, and the bytes that are enough for a batch."""
 
 
 @contextmanager

@@ -14,13 +14,13 @@ import pyarrow as pa
 from ..columns.arrays import value_class
 from ..errors import InputError, did_you_mean, no_memory
 from ..files import SUFFIXES
-from .file_format import FileFormat
+from .file_format import FileFormat, value_type
 from .write import PART_FILE
 
+# What other programs leave beside their files begins so.
 _HIDDEN = (".", "_")
-"""What other programs leave beside their files begins so."""
+# What the files of a table in parts are called, as we write it.
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
-"""What the files of a table in parts are called, as we write it."""
 _DIGITS = 5
 _SHEETS = (".xls", ".xlsb", ".ods")
 
@@ -127,11 +127,10 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
     """Return whether types are equal; a dictionary has the type of its values."""
-    plain = [k.value_type if pa.types.is_dictionary(k) else k for k in (one, other)]
-    if plain[0] == plain[1]:
+    if value_type(one) == value_type(other):
         return True
     # text of either width is text; numbers of several widths are several types
-    return {value_class(k) for k in plain} == {"text"}
+    return {value_class(k) for k in (one, other)} == {"text"}
 
 
 def format_of(parts: Sequence[Path]) -> FileFormat:

@@ -24,8 +24,8 @@ from ..errors import InputError, SchemaError
 from .text_cells import cell_text
 
 Replaced = Mapping[str, Any]
+# The row that stands at each place of what is released; None gives everything back as it came.
 Rows = NDArray[np.int64] | None
-"""The row that stands at each place of what is released; None gives everything back as it came."""
 
 
 class Source(Protocol):

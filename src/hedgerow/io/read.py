@@ -20,7 +20,7 @@ from ..columns.table import Table, check_names
 from ..errors import InputError, no_memory
 from ..schema import Schema
 from .csv_file import declared_texts, read_csv, read_texts
-from .file_format import UNICODE, Dialect, FileFormat
+from .file_format import UNICODE, Dialect, FileFormat, value_type
 from .file_sets import check_path, damaged, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
@@ -219,7 +219,7 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
     affected = [
         name
         for name in (table.names if missing else ())
-        if is_text(_value_type(table.types.field(name).type))
+        if is_text(value_type(table.types.field(name).type))
         and pc.any(pc.is_in(as_text(table.entries(name)).cast(pa.string()), words)).as_py()
     ]
     if affected:
@@ -228,10 +228,6 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
             hint="make those cells missing (null) in the table itself; missing= is for CSV files and "
             "workbooks",
         )
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def changed(name: str) -> InputError:

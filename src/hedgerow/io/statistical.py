@@ -12,8 +12,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Any
@@ -27,20 +27,29 @@ from ..files import temporary_folder
 from .file_format import Code, Dialect, FileLabels, VariableLabels
 from .text_cells import cell_text
 
+# Ends the name of the column that says why numbers are missing.
 WHY = "_missing"
-"""Ends the name of the column that says why numbers are missing."""
 _EXACT = 1 << 53
 _EPOCH = dt.date(1970, 1, 1)
 
 
+_FORMS = {"date": "DATE9", "moment": "DATETIME20", "time": "TIME8"}
+
+
 @dataclass(frozen=True)
 class StatisticalFormat:
-    """The limits and conventions of a kind of statistical file.
+    """The limits and conventions of a kind of statistical file; by default those of SAS.
 
     Parameters
     ----------
+    program : str
+        Its name in messages.
+    read, write : str
+        The functions of pyreadstat.
+    user_missing : bool
+        Whether the reader can be asked for codes that are declared missing.
     label : int
-        Most bytes of what a code says; 0 where codes say nothing.
+        Most bytes of a value label; 0 where codes have none.
     codes_of_text : bool
         Whether text can have labels.
     tags : bool
@@ -48,18 +57,22 @@ class StatisticalFormat:
     epoch : datetime.date
         Where its time begins.
     day, second : int
-        What it counts a day, and a second, as.
+        Units of its time in a day, and in a second.
     forms : mapping of str to str
-        How dates, moments and times are shown where nobody said it.
+        How dates, moments and times are shown by default.
     """
 
-    label: int
-    codes_of_text: bool
-    tags: bool
-    epoch: dt.date
-    day: int
-    second: int
-    forms: Mapping[str, str]
+    program: str
+    read: str
+    write: str = "write_xport"
+    user_missing: bool = True
+    label: int = 0
+    codes_of_text: bool = False
+    tags: bool = False
+    epoch: dt.date = dt.date(1960, 1, 1)
+    day: int = 1
+    second: int = 1
+    forms: Mapping[str, str] = field(default_factory=_FORMS.copy)
 
 
 @dataclass(frozen=True)
@@ -72,77 +85,41 @@ class StatisticalColumn:
 
 
 _SPSS = StatisticalFormat(
+    "SPSS",
+    "read_sav",
+    "write_sav",
     label=120,
     codes_of_text=True,
-    tags=False,
     epoch=dt.date(1582, 10, 14),
     day=86_400,
-    second=1,
-    forms={"date": "DATE11", "moment": "DATETIME20", "time": "TIME8"},
+    forms={**_FORMS, "date": "DATE11"},
 )
-
-
-_STATA = StatisticalFormat(
-    label=32_000,
-    codes_of_text=False,
-    tags=True,
-    epoch=dt.date(1960, 1, 1),
-    day=1,
-    second=1000,
-    forms={"date": "%td", "moment": "%tc", "time": "%tcHH:MM:SS"},
-)
-
-
-_SAS = StatisticalFormat(
-    label=0,
-    codes_of_text=False,
-    tags=False,
-    epoch=dt.date(1960, 1, 1),
-    day=1,
-    second=1,
-    forms={"date": "DATE9", "moment": "DATETIME20", "time": "TIME8"},
-)
-
-
-_READERS: Mapping[str, Callable[[ModuleType], Any]] = {
-    ".sav": lambda module: module.read_sav,
-    ".zsav": lambda module: module.read_sav,
-    ".dta": lambda module: module.read_dta,
-    ".xpt": lambda module: module.read_xport,
-    ".sas7bdat": lambda module: module.read_sas7bdat,
+_FORMATS = {
+    ".sav": _SPSS,
+    ".zsav": _SPSS,
+    ".dta": StatisticalFormat(
+        "Stata",
+        "read_dta",
+        "write_dta",
+        label=32_000,
+        tags=True,
+        second=1000,
+        forms={"date": "%td", "moment": "%tc", "time": "%tcHH:MM:SS"},
+    ),
+    ".xpt": StatisticalFormat("SAS transport", "read_xport", user_missing=False),
+    ".sas7bdat": StatisticalFormat("SAS", "read_sas7bdat"),
 }
-
-
-_KINDS = {
-    ".sav": "SPSS", ".zsav": "SPSS", ".dta": "Stata", ".xpt": "SAS transport", ".sas7bdat": "SAS",
-}  # fmt: skip
-
-
-STATISTICAL = tuple(_READERS)
-"""The endings of files that this reads."""
-
-
-_TELLS_MISSING = (".sav", ".zsav", ".dta", ".sas7bdat")
-
-
+STATISTICAL = tuple(_FORMATS)
 _INT32 = 1 << 31
-
-
+# What a SAS transport file of version 5 holds of a name, a label and a text, in bytes.
 _OLD_NAME, _OLD_LABEL, _OLD_TEXT = 8, 40, 200
-"""What a SAS transport file of version 5 holds of a name, a label and a text, in bytes."""
-
-
+# Where a file says when it was written, which would make every release another one.
 _STAMPS = {
     ".sav": ((92, b"01 Jan 7000:00:00"),),
     ".zsav": ((92, b"01 Jan 7000:00:00"),),
     ".xpt": tuple((at, b"01JAN70:00:00:00") for at in (144, 160, 464, 480)),
 }
-"""Where a file says when it was written, which would make every release another one."""
-
-
 _STATA_STAMP = re.compile(rb"(</label><timestamp>.)\d\d \w{3} \d{4} \d\d:\d\d")
-
-
 _HEAD = 1 << 10
 
 
@@ -159,21 +136,23 @@ def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
 def read_statistical(
     path: Path, suffix: str
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
-    """Return a file as Arrow, the order of its categories, and what stands beside its cells.
+    """Return a file as Arrow, the order of its categories, and its metadata.
 
     Raises
     ------
     InputError
         pyreadstat is missing, or the file is damaged.
     """
-    module = _pyreadstat()
-    read = _READERS[suffix](module)
-    options: dict[str, Any] = {"output_format": "dict"}
-    if suffix in _TELLS_MISSING:
-        options["user_missing"] = True
+    module, form = _pyreadstat(), _FORMATS[suffix]
+    read = getattr(module, form.read)
+    options = {"user_missing": True} if form.user_missing else {}
     try:
-        columns, about = read(str(path), **options)
-        dated = [name for name in about.missing_ranges if _dated(columns[name])]
+        columns, about = read(str(path), output_format="dict", **options)
+        dated = [
+            name
+            for name in about.missing_ranges
+            if any(isinstance(cell, (dt.date, dt.time)) for cell in columns[name])
+        ]
         if dated:  # their codes for missing would be days of long ago
             columns |= read(str(path), output_format="dict", usecols=dated)[0]
     except MemoryError:
@@ -184,39 +163,34 @@ def read_statistical(
         ) from None
     except _faults(module):
         raise InputError(
-            f"{path.name} is not a file of {_KINDS[suffix]}, or it is damaged",
+            f"{path.name} is not a file of {form.program}, or it is damaged",
             hint="check the ending of its name, or write it again",
         ) from None
     if not columns:
         raise InputError(f"{path.name} has no columns")
     cells = {str(name): _cells(column) for name, column in columns.items()}
     variables = {name: _variable(name, about, suffix) for name in cells}
-    old = suffix == ".xpt" and b"LIBRARY" in path.open("rb").read(_OLD_NAME * 6)
-    version = {True: 5, False: 8}[old] if suffix == ".xpt" else 0
+    version = 0
+    if suffix == ".xpt":
+        with path.open("rb") as file:
+            version = 5 if b"LIBRARY" in file.read(_OLD_NAME * 6) else 8
     return values_from_codes(cells, FileLabels(variables, title=about.file_label or "", version=version))
 
 
-def _dated(cells: Sequence[Any]) -> bool:
-    return any(isinstance(cell, (dt.date, dt.time)) for cell in cells)
-
-
 def _cells(column: Sequence[Any]) -> list[Any]:
-    """Cells with None where nothing stands; text that is empty is missing in these files."""
+    """Return the cells with None for missing ones, empty text among them."""
     listed = column.tolist() if hasattr(column, "tolist") else column
     return [None if cell is None or cell == "" or cell != cell else cell for cell in listed]
 
 
 def _variable(name: str, about: Any, suffix: str) -> VariableLabels:
     """Return the metadata of a column."""
-    if suffix in (".sav", ".zsav"):
-        ranges = tuple((each["lo"], each["hi"]) for each in about.missing_ranges.get(name, ()))
-    else:
-        ranges = ()
+    ranges = about.missing_ranges.get(name, ()) if suffix in (".sav", ".zsav") else ()
     measure = about.variable_measure.get(name) or ""
     return VariableLabels(
         label=about.column_names_to_labels.get(name) or "",
         values=dict(about.variable_value_labels.get(name, {})),
-        missing=ranges,
+        missing=tuple((each["lo"], each["hi"]) for each in ranges),
         form=about.original_variable_types.get(name) or "",
         measure="" if measure == "unknown" else measure,
         width=int(about.variable_display_width.get(name) or 0) if suffix != ".dta" else 0,
@@ -234,15 +208,20 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
     """
     module = _pyreadstat()
     pandas = needed("pandas", "stats", "files of SPSS, Stata and SAS")
-    form = {".dta": _STATA, ".xpt": _SAS}.get(suffix, _SPSS)
+    form = _FORMATS[suffix]
     columns = codes_from_values(table, labels, form)
     stored = [_storable(column) for column in columns]
     frame = pandas.DataFrame(
         {c.name: pandas.Series(cells, dtype=kind) for c, (cells, kind, _) in zip(columns, stored, strict=True)}
     )
+
+    def metadata(attribute: str) -> dict[str, Any]:
+        by_column = {c.name: getattr(c.variable, attribute) for c in columns}
+        return {name: value for name, value in by_column.items() if value}
+
     about: dict[str, Any] = {
-        "column_labels": {c.name: c.variable.label for c in columns if c.variable.label},
-        "variable_format": {c.name: c.variable.form for c in columns if c.variable.form},
+        "column_labels": metadata("label"),
+        "variable_format": metadata("form"),
         "file_label": "",  # a title may name who made the file
     }
     values = {c.name: values for c, (*_, values) in zip(columns, stored, strict=True) if values}
@@ -255,28 +234,22 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
     if suffix in (".sav", ".zsav"):
         about["compress"] = suffix == ".zsav"
         about["missing_ranges"] = {
-            c.name: [{"lo": low, "hi": high} for low, high in c.variable.missing]
-            for c in columns
-            if c.variable.missing
+            name: [{"lo": low, "hi": high} for low, high in ranges]
+            for name, ranges in metadata("missing").items()
         }
-        about["variable_measure"] = {
-            c.name: c.variable.measure for c in columns if c.variable.measure
-        }
-        about["variable_display_width"] = {
-            c.name: c.variable.width for c in columns if c.variable.width
-        }
-    write = {".dta": module.write_dta, ".xpt": module.write_xport}.get(suffix, module.write_sav)
+        about["variable_measure"] = metadata("measure")
+        about["variable_display_width"] = metadata("width")
     with temporary_folder() as folder:
         path = folder / f"table{suffix}"
         try:
-            write(frame, str(path), **about)
+            getattr(module, form.write)(frame, str(path), **about)
         except _faults(module):
             raise pa.ArrowInvalid("no such cells in this format") from None
         _copy(path, file)
 
 
 def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]]:
-    """Cells of one type, that type, and labels of the same type."""
+    """Return the cells of a column in one type, its pandas type, and labels of the same type."""
     values = dict(column.variable.values)
     if column.variable.sort == "text":
         return column.cells, "object", values
@@ -295,17 +268,16 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
 
 def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
     """Return the letters that stand for missing numbers, by column."""
-    tags = {}
-    for column in columns:
-        if column.variable.sort != "text":
-            letters = sorted({cell for cell in column.cells if isinstance(cell, str)})
-            if letters:
-                tags[column.name] = letters
-    return tags
+    letters = {
+        c.name: sorted({cell for cell in c.cells if isinstance(cell, str)})
+        for c in columns
+        if c.variable.sort != "text"
+    }
+    return {name: tags for name, tags in letters.items() if tags}
 
 
 def _version(columns: Sequence[StatisticalColumn], labels: FileLabels) -> int:
-    """The version of a SAS transport file: the old one where it came in that, and holds all."""
+    """Return the version of a SAS transport file: 5 if the input had it and it holds all, else 8."""
     long = any(
         len(column.name.encode()) > _OLD_NAME
         or len(column.variable.label.encode()) > _OLD_LABEL
@@ -316,7 +288,7 @@ def _version(columns: Sequence[StatisticalColumn], labels: FileLabels) -> int:
 
 
 def _copy(path: Path, file: IO[bytes]) -> None:
-    """The file without the hour at which it was written."""
+    """Copy a file without the time at which it was written."""
     with path.open("rb") as source:
         head = bytearray(source.read(_HEAD))
         for at, instead in _STAMPS.get(path.suffix, ()):
@@ -331,7 +303,7 @@ def _copy(path: Path, file: IO[bytes]) -> None:
 def values_from_codes(
     columns: Mapping[str, Sequence[Any]], labels: FileLabels, numbers: Collection[str] = ()
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
-    """The columns of a file as Arrow, the order of their categories, and what is to be written again.
+    """Return the columns of a file as Arrow, the order of their categories, and the metadata to write.
 
     Parameters
     ----------
@@ -346,7 +318,8 @@ def values_from_codes(
     variables, whys = dict(labels.variables), dict[str, str]()
     for name, cells in columns.items():
         variable = variables[name] = _with_sort(variables.get(name, VariableLabels()), cells)
-        there = sorted({cell for cell in cells if _is_code(cell)}, key=_place)
+        codes = {c for c in cells if isinstance(c, (int, float, str)) and not isinstance(c, bool)}
+        there = sorted(codes, key=_place)
         labelled = name not in numbers and variable.sort in ("number", "text")
         if labelled and there and variable.categorical(there):
             texts = _texts({**dict.fromkeys(there, ""), **variable.values})
@@ -369,7 +342,7 @@ def values_from_codes(
 
 
 def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalFormat) -> list[StatisticalColumn]:
-    """Return the columns of a table as they stand in a file, each with what stands beside it.
+    """Return the columns of a table as a file holds them, each with its metadata.
 
     Labels of codes that no cell has are left out. What a format cannot hold stands as text.
     """
@@ -388,15 +361,11 @@ def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalForm
 
 
 def codes_of_labels(cells: pa.ChunkedArray, variable: VariableLabels) -> list[Code | None] | None:
-    """The codes of categories, where these are numbers and letters; None where they are text."""
+    """Return the codes of categories that are numbers and letters; None where they are text."""
     if not variable.coded or variable.sort != "number":
         return None
     codes = {text: code for code, text in variable.values.items()}
     return [None if cell is None else codes[cell] for cell in cells.to_pylist()]
-
-
-def _is_code(cell: Any) -> bool:
-    return isinstance(cell, (int, float, str)) and not isinstance(cell, bool)
 
 
 def _place(code: Code) -> tuple[bool, Any]:
@@ -463,7 +432,7 @@ def _plain_column(cells: Sequence[Any], variable: VariableLabels) -> pa.ChunkedA
 def _codes_of_column(
     name: str, column: pa.ChunkedArray, before: VariableLabels, is_known: bool, form: StatisticalFormat
 ) -> StatisticalColumn:
-    """A column of values as cells; `before` is what its file said of it, if it was `known`."""
+    """Return a column of values as cells; `before` is its metadata, `is_known` if a file had it."""
     sort = value_class(column.type)
     if sort == "boolean":
         texts = pc.if_else(column, "true", "false")
@@ -480,14 +449,17 @@ def _codes_of_column(
         empty = {"text": "", "number": 0.0}
         reduced = before if before.sort in empty else VariableLabels(label=before.label)
         return StatisticalColumn(name, [None] * len(column), replace(reduced, values={}, missing=()))
-    texts = column if is_text(column.type) else _as_text(column)
+    texts = column
+    if not is_text(column.type):
+        chunks = [cell_text(chunk, Dialect()) for chunk in column.chunks]
+        texts = pa.chunked_array(chunks, pa.large_string())
     if before.coded or (before.sort != "text" and (is_known or name.endswith(WHY))):
         return _coded(name, texts, before, form)
     return _in_text(name, texts.to_pylist(), before)
 
 
 def _numbers(column: pa.ChunkedArray) -> list[Any] | None:
-    """Numbers as cells; None where they are beyond doubles."""
+    """Return numbers as cells; None where doubles do not hold them."""
     if pa.types.is_decimal(column.type) or pa.types.is_uint64(column.type):
         return None
     if pa.types.is_integer(column.type):
@@ -517,7 +489,7 @@ def _of_numbers(cells: Sequence[Any], before: VariableLabels) -> VariableLabels:
 def _moments(
     column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat
 ) -> tuple[list[Any], VariableLabels] | None:
-    """Dates, moments and times as numbers; None where these do not hold them."""
+    """Return dates, moments and times as numbers; None where numbers do not hold them."""
     kind, start = column.type, (form.epoch - _EPOCH).days
     if pa.types.is_date(kind):
         days = column.cast(pa.date32()).cast(pa.int32()).to_pylist()
@@ -540,12 +512,8 @@ def _moments(
     return [None if cell is None else float(cell) for cell in cells], variable
 
 
-def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pa.chunked_array([cell_text(chunk, Dialect()) for chunk in column.chunks], pa.large_string())
-
-
 def _coded(name: str, column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat) -> StatisticalColumn:
-    """Texts as codes with labels; as text where the format has no room for that."""
+    """Return texts as codes with labels; as text where the format cannot hold these."""
     if before.sort not in ("number", "text"):
         before = VariableLabels(label=before.label)
     index, entries = indexed(column)
@@ -598,7 +566,7 @@ def _in_text(name: str, cells: list[Any], before: VariableLabels) -> Statistical
 
 
 def _natural(text: str) -> list[tuple[bool, Any]]:
-    """Texts in the order of the numbers in them."""
+    """Return a sort key that puts texts in the order of the numbers in them."""
     parts = re.split(r"(\d+)", text)
     return [(part.isdigit(), int(part) if part.isdigit() else part) for part in parts]
 
@@ -606,7 +574,7 @@ def _natural(text: str) -> list[tuple[bool, Any]]:
 def _together(
     numbers: StatisticalColumn, whys: StatisticalColumn, before: VariableLabels, form: StatisticalFormat
 ) -> StatisticalColumn | None:
-    """Numbers with the codes of what is missing; None where these cannot stand among them."""
+    """Return numbers with the codes of missing values among them; None where they conflict."""
     codes = {text: code for code, text in before.values.items() if before.declared_missing(code)}
     reasons = [None if code is None else whys.variable.values.get(code) for code in whys.cells]
     conflict = any(

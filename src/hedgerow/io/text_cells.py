@@ -38,26 +38,26 @@ _LOCAL = {
 }
 LOOKS_LIKE_DATE = "|".join((ISO_DATE, ISO_TIME, *_LOCAL))
 _BOOLEANS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+# Text that means missing in a column whose other values are all numbers or dates.
 MARKERS = (
     "", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "?", ".", "-", "--", "#N/A",
     "#NA", "#NV", "<NA>", "NaT", "n.a.", "N.A.", "k.A.", "k. A.", "k.A", "kA", "s/d", "s.d.",
 )  # fmt: skip
-"""Text that means missing in a column whose other values are all numbers or dates."""
 _INTEGER = r"^-?(0|[1-9]\d{0,17})$"
 _FLOAT = r"^-?((0|[1-9]\d{0,17})|(0|[1-9]\d*)\.\d*|\.\d+)([eE][+-]?\d+)?$"
 _FLOATS = rf"({_FLOAT})|(^[+-]?[iI]nf(inity)?$)"
 _COMMA = r"^-?((0|[1-9]\d*)(,\d*)?|,\d+)$"
+# By the decimal sign: numbers with signs between thousands, and what no other number looks like.
 _GROUPED = {
     ",": (r"^-?([1-9]\d{0,2}(\.\d{3})+|0|[1-9]\d*)(,\d*)?$", r"\.\d{3},|[.].*[.]"),
     ".": (r"^-?([1-9]\d{0,2}(,\d{3})+|0|[1-9]\d*)(\.\d*)?$", r",\d{3}\.|[,].*[,]"),
 }
-"""By the decimal sign: numbers with signs between thousands, and what no other number looks like."""
 _SPACE = r"(\d)(['’\x{a0}\x{202f} ])(\d{3})"
 _SPACED = r"^-?[1-9]\d{0,2}(['’\x{a0}\x{202f} ]\d{3})+([.,]\d*)?$"
+# What tells thousands from keys such as 612 345 678.
 _NOT_A_KEY = r"\d['’\x{a0}\x{202f}]\d{3}| \d{3}[.,]\d"
-"""What tells thousands from keys such as 612 345 678."""
+# Numbers that are thousands where the sign stands between these, and fractions where it does not.
 _EITHER = {sign: rf"^-?(0|[1-9]\d{{0,2}}(\{sign}\d{{3}})?)$" for sign in ".,"}
-"""Numbers that are thousands where the sign stands between these, and fractions where it does not."""
 _RISKY = r"^'*[=+\-@\t\r]"
 _ESCAPED = r"^'+[=+\-@\t\r]"
 _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"

@@ -1,4 +1,4 @@
-"""A written file read again, as its recipient reads it, a few rows at a time."""
+"""Read a written file back, as its recipient reads it, a few rows at a time."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class
-from ..errors import InputError
+from ..columns.arrays import as_text, decimals, in_parquet, value_class
 from ..schema import Schema
 from .csv_file import read_csv_batches
-from .file_format import Dialect, FileFormat
+from .file_format import Dialect, FileFormat, value_type
 from .file_sets import check_path, damaged
 from .json_lines import read_json_batches
+from .parquet_reader import Scan
 from .read import read
-from .statistical import STATISTICAL
 from .text_cells import days_of, parse_iso, unescape_cells
 
 BATCH = 1 << 17
@@ -80,66 +79,42 @@ def read_back(
         return _parquet(paths)
     if suffix == ".feather":
         return _feather(path)
-    if suffix in STATISTICAL or suffix == ".xlsx":
-        numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
-        whole = read(path, schema=numbers).arrow  # which these formats' packages read as one
-        # numbers and booleans stand there in one way, and text beside them in ISO's
-        cells = _Cells(Dialect(), classes, frozenset(recoded), False)
-        batches = iter(whole.to_batches(BATCH))
-        return Written(whole.column_names, None, whole.num_rows, cells.read(whole.column_names, batches))
+    dialect, n_rows = Dialect(), None  # all but CSV have one way to write numbers and booleans
     if suffix == ".csv":
-        names, batches = read_csv_batches(path, BATCH, like.dialect.encoding)
+        dialect = like.dialect
+        names, batches = read_csv_batches(path, BATCH, dialect.encoding)
         names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
-        cells = _Cells(like.dialect, classes, frozenset(recoded), unescape_formulas)
-        return Written(names, None, None, cells.read(names, batches))
-    names, n_rows, batches = read_json_batches(path, BATCH)
-    # JSON has one way to write numbers and booleans
-    cells = _Cells(Dialect(), classes, frozenset(recoded), False)
+    elif suffix == ".jsonl":
+        names, n_rows, batches = read_json_batches(path, BATCH)
+    else:  # a workbook or statistical file, which its package reads whole
+        numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
+        whole = read(path, schema=numbers).arrow
+        names, n_rows = whole.column_names, whole.num_rows
+        batches = iter(whole.to_batches(BATCH))
+    escaped = unescape_formulas and suffix == ".csv"
+    cells = _Cells(dialect, classes, frozenset(recoded), escaped)
     return Written(names, None, n_rows, cells.read(names, batches))
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The types of columns as files hold them: dictionaries and finer units are written out."""
-    kinds = ((e.name, e.type.value_type if pa.types.is_dictionary(e.type) else e.type) for e in schema)
-    return {name: in_parquet(kind) for name, kind in kinds}
+    """Return the types of columns as files hold them: dictionaries and finer units are written out."""
+    return {field.name: in_parquet(value_type(field.type)) for field in schema}
 
 
 def _parquet(paths: Sequence[Path]) -> Written:
-    import pyarrow.parquet as pq
-
-    schema, n_rows = pa.schema([]), 0
-    for path in paths:
-        try:
-            with pq.ParquetFile(path) as file:
-                part_schema, n_rows = file.schema_arrow, n_rows + file.metadata.num_rows
-        except pa.ArrowException as error:
-            raise damaged(path, error) from None
-        schema = part_schema if path is paths[0] else schema
-        if not part_schema.equals(schema):
-            raise InputError(f"{path.name} has other columns than {paths[0].name}")
-    texts = [entry.name for entry in schema if is_text(entry.type)]
-
-    def batches() -> Iterator[pa.RecordBatch]:
-        # Not all of the file at once: without this it is read ahead whole.
-        for path in paths:
-            with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False) as file:
-                yield from file.iter_batches(batch_size=BATCH)
-
-    return Written(schema.names, plain_types(schema), n_rows, batches())
+    scan = Scan.from_files(paths)
+    names = scan.types.names
+    batches = map(pa.RecordBatch.from_pydict, scan.batches(names, BATCH))
+    return Written(names, plain_types(scan.types), scan.n_rows, batches)
 
 
 def _feather(path: Path) -> Written:
-    def batches() -> Iterator[pa.RecordBatch]:
-        with pa.OSFile(str(path)) as file:
-            reader = pa.ipc.open_file(file)
-            yield from map(reader.get_batch, range(reader.num_record_batches))
-
     try:
-        with pa.OSFile(str(path)) as file:
-            schema = pa.ipc.open_file(file).schema
+        reader = pa.ipc.open_file(pa.OSFile(str(path)))
     except pa.ArrowException as error:
         raise damaged(path, error, "an Arrow or Feather") from None
-    return Written(schema.names, plain_types(schema), None, batches())
+    batches = map(reader.get_batch, range(reader.num_record_batches))
+    return Written(reader.schema.names, plain_types(reader.schema), None, batches)
 
 
 @dataclass
@@ -159,8 +134,8 @@ class _Cells:
             yield pa.RecordBatch.from_arrays(list(columns), names=names)
 
     def _column(self, name: str, array: pa.Array) -> pa.Array:
-        wanted, own_class = self.classes.get(name, "text"), value_class(array.type)
-        if own_class == "missing" or (own_class == wanted and not self.escaped):
+        wanted = self.classes.get(name, "text")
+        if value_class(array.type) in ("missing", None if self.escaped else wanted):
             return array
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         texts = as_text(coded.dictionary)
@@ -171,7 +146,7 @@ class _Cells:
         return pa.DictionaryArray.from_arrays(coded.indices, values)
 
     def _values(self, texts: pa.Array, wanted: str) -> pa.Array:
-        """Distinct texts as values of a class; as they are where one of them is no such value."""
+        """Return distinct texts as values of a class; unchanged where one of them is no such value."""
         try:
             if wanted == "number":
                 bare = pc.utf8_trim_whitespace(texts)

@@ -20,25 +20,24 @@ from ..progress import caution
 from .text_cells import MARKERS, cell_text, infer_type
 
 WORKBOOKS = (".xlsx", ".xlsm")
-"""The endings of workbooks that this reads."""
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell\b[^>]*\bref="([A-Z]+(\d+):[A-Z]+\d+)"')
 _UNKNOWN_FORMULA = re.compile(
     rb'<c\b[^>]*\br="([A-Z]+)(\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*'
     rb"(?:<v\s*/>|<v>\s*</v>)?\s*</c>"
 )
+# What a sheet does not show, by a filter or by hand.
 _HIDDEN = {
     "rows": re.compile(rb'<row\b[^>]*\bhidden="(?:1|true)"'),
     "columns": re.compile(rb'<col\b[^>]*\bhidden="(?:1|true)"'),
 }
-"""What a sheet does not show, by a filter or by hand."""
+# A workbook is refused that unpacks to `_SMALL` bytes and `_RATIO` times its size (24 where all
+# cells are alike), or has `_CELLS` cells and more of them than bytes, so that nearly all are empty.
 _RATIO, _SMALL, _CELLS = 200, 100_000_000, 10_000_000
-"""A workbook is refused that unpacks to `_SMALL` bytes and `_RATIO` times its size (24 where all
-cells are alike), or has `_CELLS` cells and more of them than bytes, so that nearly all are empty."""
 _ZEROS = re.compile(r"^0{2,}$")
 _EXACT = 1 << 53
 _LONGEST = 32_767
+# Days that a workbook counts; before the first one programs count differently.
 _FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
-"""Days that a workbook counts; before the first one programs count differently."""
 _MARKS = ("#N/A", "#NULL!")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)
 _CORE = (

@@ -22,7 +22,7 @@ from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
 from .duckdb_reader import connected, whole
-from .file_format import Dialect, FileFormat
+from .file_format import Dialect, FileFormat, value_type
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
 from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells
@@ -31,20 +31,20 @@ from .workbook import write_workbook
 _BATCH = 1 << 16
 
 
+# About so many bytes of text are written at a time.
 _TEXT = 1 << 26
-"""About so many bytes of text are written at a time."""
 
 
+# Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped.
 ROW_GROUP = 1 << 20
-"""Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped."""
 
 
+# What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows.
 PART_FILE = "part-{:05}.parquet"
-"""What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows."""
 
 
+# Encodings of a text file that begins with a mark: the mark, and what follows it.
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
-"""Encodings of a text file that begins with a mark: the mark, and what follows it."""
 
 
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
@@ -394,8 +394,8 @@ def columns_to_escape(table: Table) -> list[str]:
     """
     names = []
     for field in table.types:
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        texts = table.entries(field.name) if is_text(kind) else pa.array([], pa.string())
+        is_name = is_text(value_type(field.type))
+        texts = table.entries(field.name) if is_name else pa.array([], pa.string())
         if any(pc.any(_is_risky(each, _RISKY)).as_py() for each in (texts, pa.array([field.name]))):
             names.append(field.name)
     return names

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 
-from ..display import face
+from ..display import notebook_html
 from ..errors import ParameterError
 from ..validation import is_number
 
@@ -119,7 +119,7 @@ class Estimator:
         ]
         about = (inspect.getdoc(type(self)) or "").partition("\n\n")[0].replace("\n", " ")
         fitted = "Fitted: plan_ holds what was learnt." if self.__sklearn_is_fitted__() else ""
-        return face(type(self).__name__, [about, fitted], ("", ("parameter", "value", " "), rows))
+        return notebook_html(type(self).__name__, [about, fitted], ("", ("parameter", "value", " "), rows))
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what kind of frame `transform` and `fit_transform` give.

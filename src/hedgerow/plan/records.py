@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
 from .. import facade
-from ..display import face, given
+from ..display import arguments, notebook_html
 from ..errors import PlanError, UnsupportedError
 from ..files import read_text, write_private
 from ..notation import Cell
@@ -331,11 +331,11 @@ class Plan:
             if c.name not in self.left_out
         ]
         promised = [
-            (p["kind"].replace("_", " "), given((n, v) for n, v in p.items() if n != "kind" and v))
+            (p["kind"].replace("_", " "), arguments((n, v) for n, v in p.items() if n != "kind" and v))
             for p in self.promises
         ]
-        return face(
-            f"Plan: {self.method}({given(self.parameters.items())})",
+        return notebook_html(
+            f"Plan: {self.method}({arguments(self.parameters.items())})",
             [
                 f"Fitted on {self.n_rows:,} rows. Private: its file holds thresholds taken from the "
                 "data; explain() tells it in words.",

@@ -132,13 +132,13 @@ PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "rep
 EVIDENCE, MAPPING = "evidence.json", "mapping.json"
 
 
+# The files by which a release folder, and one that was handed out, are known again.
 MARKS, PUBLIC_MARKS = frozenset({PLAN, AUDIT}), frozenset({RECIPIENT})
-"""The files by which a release folder, and one that was handed out, are known again."""
+# The file by which a folder that is a table in parts is known again.
 PARTS_MARKS = frozenset({PART_FILE.format(0)})
-"""The file by which a folder that is a table in parts is known again."""
 OURS = MARKS | PUBLIC_MARKS | {REPORT, MAPPING, "MASKING.md", "model.json", "public.json"}
+# Every name that a release folder may hold: a folder with others is its owner's.
 OURS |= {EVIDENCE, "trees.svg"} | {stem + end for stem in ("release", "sensitive") for end in SUFFIXES}
-"""Every name that a release folder may hold: a folder with others is its owner's."""
 
 
 def write_folder(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..display import face, given
+from ..display import arguments, notebook_html
 from ..notation import figure, words
 
+# So much of the released table is shown; of the original nothing is.
 ROWS, COLUMNS = 5, 12
-"""So much of the released table is shown; of the original nothing is."""
 _ASKED = ("k", "l", "max_disclosure", "max_inference")
 
 
@@ -46,6 +46,6 @@ def release_face(release: Any) -> str:
     rows = list(zip(*(c.to_pylist() for c in table.head(names, min(ROWS, n))), strict=True))
     wide = f", {COLUMNS} of {len(table.names)} columns" if len(table.names) > COLUMNS else ""
     caption = f"The first {len(rows)} of {n:,} released rows{wide}"
-    arguments = given((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
-    title = f"Release: {plan.method}({arguments}), {n:,} rows"
-    return face(title, lines, (caption, names, rows), notes=release.cautions)
+    settings = arguments((n, plan.parameters[n]) for n in _ASKED if n in plan.parameters)
+    title = f"Release: {plan.method}({settings}), {n:,} rows"
+    return notebook_html(title, lines, (caption, names, rows), notes=release.cautions)

@@ -37,7 +37,6 @@ from .warnings import extremes, extremes_in_words, not_bounded, of_release
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..facade import Comparison, Judged
     from ..profiles import Profile
 
 IntArray = NDArray[np.int64]
@@ -46,8 +45,8 @@ IntArray = NDArray[np.int64]
 _AUDIT = Kind("an Audit", lambda value: hasattr(value, "report"), "make one with hr.audit")
 
 
+# A check that is measured on the released table with its original.
 Bound = Callable[["Release"], Check]
-"""A check that is measured on the released table with its original."""
 
 
 class Release:
@@ -309,7 +308,7 @@ class Release:
         return buckets or self._found.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
-    def compare(self, column: str) -> Comparison:
+    def compare(self, column: str) -> facade.Comparison:
         """Compare a column before and after. Private: half of what it shows is the original.
 
         Parameters
@@ -324,21 +323,21 @@ class Release:
         """
         return facade.compare(self, column)
 
-    def against(self, profile: str | Path | Profile, **asked: Any) -> Judged:
+    def against(self, profile: str | Path | Profile, **audit_options: Any) -> facade.Judged:
         """Hold the release against what a standard asks: meets, does not meet, not measured.
 
         Parameters
         ----------
         profile : str, path or Profile
             One of `Profile.names`, or a TOML file of your own.
-        **asked
+        **audit_options
             What `hedgerow.audit` takes; attacks are tried where the profile asks for them.
 
         Returns
         -------
         Judged : `.state`, `.criteria`; print shows a table
         """
-        return facade.against(self, profile, asked)
+        return facade.against(self, profile, audit_options)
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:

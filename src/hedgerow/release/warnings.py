@@ -31,16 +31,16 @@ from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..schema import Event, Schema
 
+# Distinct values up to which text is taken for categories, however few records there are.
 FEW = 20
-"""Distinct values up to which text is taken for categories, however few records there are."""
+# Part of a column's standard deviation within which a released number is the original.
 NEAR = 1e-3
-"""Part of a column's standard deviation within which a released number is the original."""
 _UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
+# Numbers as people write them.
 _NUMBER = (
     r"^[€$£]?\s*[+-]?((\d{1,3}([.,'\s\x{a0}\x{202f}]\d{3})+|\d+)([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?"
     r"[\s\x{a0}]*[€$£%]?$"
 )
-"""Numbers as people write them."""
 
 
 def of_release(

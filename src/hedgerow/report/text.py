@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..audit.inference import corrected_in_words
-from ..display import Rows, aligned, face, fitted
+from ..display import Rows, aligned, fitted, notebook_html
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
 from .figures import (
@@ -86,7 +86,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
     tables.append(("How many people each attack is right about", heads, tried))
     lines += [] if attacks else ["No attack was tried."]
     lines += [f"Not bounded: {text}." for text in audit["unbounded"]]
-    return face(f"Audit: {rows_in_words(table)}", lines, *tables, notes=table["notes"])
+    return notebook_html(f"Audit: {rows_in_words(table)}", lines, *tables, notes=table["notes"])
 
 
 def rows_in_words(table: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from ..backends import ENGINES
 from ..backends.select import opened
 from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal
 from ..columns.table import Table
-from ..display import face, fitted, wrapped
+from ..display import fitted, notebook_html, wrapped
 from ..schema import Schema
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
@@ -67,7 +67,7 @@ class Inspection:
     def _repr_html_(self) -> str:
         """Return the columns with their proposed roles, for notebooks; counts only."""
         lines = ["Proposed roles, to correct: only you know what an intruder may know."]
-        return face(
+        return notebook_html(
             f"{self.rows:,} records, {len(self.columns)} columns",
             lines,
             ("", _HEAD, self._rows()),

@@ -20,8 +20,8 @@ from .recipe import Categories, Labels, Made, Numbers
 
 Ints = NDArray[np.int64]
 
+# Part of the spread of a column by which sums of doubles may be off.
 CLOSE = 1e-9
-"""Part of the spread of a column by which sums of doubles may be off."""
 
 
 def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], groups: Ints) -> int:

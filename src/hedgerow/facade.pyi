@@ -1,0 +1,27 @@
+"""The module of each name, with the method that calls it; `facade.py` loads a name when it is first used."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for mypy such imports make no circles
+    from .audit.column_comparison import Comparison as Comparison
+    from .audit.column_comparison import compare as compare  # Release.compare
+    from .audit.measure import against as against  # Release.against
+    from .audit.profile_result import Judged as Judged
+    from .backends.sql import to_sql as to_sql  # Plan.to_sql
+    from .columns.roles import guess_schema as guess_schema  # Schema.guess
+    from .release import apply_plan as apply_plan  # Plan.apply
+    from .release.explain import explain as explain  # Plan.explain
+    from .report.figures import standard_lines as standard_lines  # print(Judged)
+    from .report.page import render as render  # Audit.report
+    from .report.pictures import frontier_picture as frontier_picture  # Frontier.picture
+    from .report.pictures import plot_audit as plot_audit  # Audit.plot
+    from .report.pictures import plot_column as plot_column  # Comparison.plot
+    from .report.pictures import plot_frontier as plot_frontier  # Frontier.plot
+    from .report.pictures import plot_release as plot_release  # Release.plot
+    from .report.text import audit_face as audit_face  # an Audit in a notebook
+    from .report.text import summary as summary  # print(Audit)
+    from .workflow.protect import protect as protect  # Frontier.release
+
+HOMES: dict[str, str]
+
+def homes(stub: str) -> dict[str, str]: ...
