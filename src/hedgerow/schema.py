@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import datetime as dt
+import json
 import math
 import operator
 import re
@@ -89,6 +90,10 @@ def points_of(name: str, declared: Any) -> Points:
         'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}; dates are '
         'listed: grid={"day": ["2020-01-01", "2020-07-01"]}, --grid day=2020-01-01,2020-07-01'
     )
+
+    def fault(words: str, advice: str = hint) -> SchemaError:
+        return SchemaError(f"the grid of column {name!r} {words}", hint=advice)
+
     if isinstance(declared, Points):
         return declared
     if isinstance(declared, str) and re.fullmatch(r"[^:]+:[^:]+:[^:]+", declared):
@@ -97,47 +102,34 @@ def points_of(name: str, declared: Any) -> Points:
         except ValueError:
             declared = ""
     if isinstance(declared, str) or not isinstance(declared, Iterable):
-        raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)
+        raise fault("is not a list of cut points")
     points = tuple(declared)
     if isinstance(declared, tuple) and len(points) == 3 and all(map(_is_number, points)):
         first, last, step = points
         if 0 < last - first < step:
-            raise SchemaError(
-                f"the grid of column {name!r} steps over its last point; three cut points are a list",
-                hint=hint,
-            )
+            raise fault("steps over its last point; three cut points are a list")
         if step <= 0 or last < first:
-            raise SchemaError(
-                f"the grid of column {name!r} has no points from first to last", hint=hint
-            )
+            raise fault("has no points from first to last")
         count = math.floor(min((last - first) / step, 1e18) + 1e-9)
         if count > MOST_POINTS:
-            raise SchemaError(
-                f"the grid of column {name!r} has {count:,} points; at most {MOST_POINTS:,} are cut at",
-                hint="take a larger step",
-            )
+            words = f"has {count:,} points; at most {MOST_POINTS:,} are cut at"
+            raise fault(words, "take a larger step")
         points = tuple(first + i * step for i in range(count + 1))
         points = tuple(p if isinstance(p, int) else float(f"{p:.15g}") for p in points)
     texts = all(isinstance(p, (str, dt.date)) for p in points)
+    moments: Sequence[Any] = points
     if not points or not (texts or all(map(_is_number, points))):
-        raise SchemaError(f"the grid of column {name!r} is not a list of cut points", hint=hint)
+        raise fault("is not a list of cut points")
     if texts:
         points = tuple(p if isinstance(p, str) else p.isoformat() for p in points)
         try:
             moments = [dt.datetime.fromisoformat(p) for p in points]
         except ValueError:
-            raise SchemaError(
-                f"the grid of column {name!r} holds text that is no date", hint=hint
-            ) from None
+            raise fault("holds text that is no date") from None
         if len({moment.tzinfo is None for moment in moments}) > 1:
-            raise SchemaError(
-                f"the grid of column {name!r} has points with and without a time zone", hint=hint
-            )
-        increasing = all(a < b for a, b in pairwise(moments))
-    else:
-        increasing = all(a < b for a, b in pairwise(points))
-    if not increasing:
-        raise SchemaError(f"the grid of column {name!r} does not increase", hint=hint)
+            raise fault("has points with and without a time zone")
+    if not all(a < b for a, b in pairwise(moments)):
+        raise fault("does not increase")
     return Points(points)
 
 
@@ -291,15 +283,15 @@ class Schema:
     def __post_init__(self) -> None:
         faults = []
         roles: dict[str, str] = {}
+        clean: dict[str, Any] = {}
         for attribute, role in _ROLE_FIELDS.items():
-            names = _names(getattr(self, attribute))
-            object.__setattr__(self, attribute, names)
-            for name in names:
+            clean[attribute] = _names(getattr(self, attribute))
+            for name in clean[attribute]:
                 if name in roles:
                     where = f"twice in {role}" if roles[name] == role else f"{roles[name]} and {role}"
                     faults.append(f"column {name!r} is {where}")
                 roles[name] = role
-        for part in ("kinds", "categories", "hierarchies", "grid", "events"):
+        for part in (*TABLES, "hierarchies"):
             if not isinstance(getattr(self, part), Mapping):
                 raise SchemaError(f"{part} must say something for each column it names")
         for name, kind in self.kinds.items():
@@ -307,35 +299,32 @@ class Schema:
                 faults.append(
                     f"column {name!r} has the unknown kind {kind!r} (one of {', '.join(KINDS)})"
                 )
-        object.__setattr__(self, "kinds", dict(self.kinds))
         for name, order in self.categories.items():
             if isinstance(order, str) or not isinstance(order, Iterable):
                 raise SchemaError(f"the categories of column {name!r} are not a list")
-        categories = {k: tuple(map(str, v)) for k, v in self.categories.items()}
-        object.__setattr__(self, "categories", categories)
-        object.__setattr__(self, "hierarchies", dict(self.hierarchies))
-        object.__setattr__(self, "reasons", dict(self.reasons))
-        object.__setattr__(self, "grid", {n: points_of(n, points) for n, points in self.grid.items()})
-        events = {
-            n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
+        clean |= {part: dict(getattr(self, part)) for part in ("kinds", "hierarchies", "reasons")}
+        clean |= {
+            "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
+            "grid": {n: points_of(n, points) for n, points in self.grid.items()},
+            "events": {
+                n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
+            },
+            "missing": _names(self.missing),
         }
-        object.__setattr__(self, "events", events)
         faults += [
             f"events of column {name!r} are declared, but it is not sensitive"
-            for name in events
-            if name not in self.sensitive
+            for name in self.events
+            if name not in clean["sensitive"]
         ]
         if self.rest not in REST:
             faults.append(f"rest is {self.rest!r} (one of {', '.join(REST)})")
-        object.__setattr__(self, "missing", _names(self.missing))
-        if not all(word.strip() for word in self.missing):
+        if not all(word.strip() for word in clean["missing"]):
             faults.append("missing names an empty word, and empty cells are missing anyway")
         if self.decimal not in ("", ",", "."):
             faults.append(f"decimal is {self.decimal!r} (',' or '.')")
         try:
             "".encode(self.encoding or "utf-8")  # some codecs are of no text
-            name = self.encoding and codecs.lookup(self.encoding).name
-            object.__setattr__(self, "encoding", name)
+            clean["encoding"] = self.encoding and codecs.lookup(self.encoding).name
         except (LookupError, TypeError, ValueError):
             faults.append(f"encoding is {self.encoding!r} (a name such as 'cp1252')")
         if not isinstance(self.unit, (str, _Unsaid, type(None))):
@@ -343,7 +332,7 @@ class Schema:
         elif isinstance(self.unit, str) and roles.get(self.unit) in ("quasi", "sensitive"):
             faults.append(f"the unit {self.unit!r} is {roles[self.unit]} as well")
         faults += self._faults_of_survey(roles)
-        for name, order in self.categories.items():
+        for name, order in clean["categories"].items():
             if len(set(order)) != len(order):
                 faults.append(f"column {name!r} declares a category twice")
         if faults:
@@ -351,12 +340,14 @@ class Schema:
                 "the schema contradicts itself: " + "; ".join(faults),
                 hint="give each column one role",
             )
+        for attribute, value in clean.items():
+            object.__setattr__(self, attribute, value)
 
     def _faults_of_survey(self, roles: Mapping[str, str]) -> list[str]:
         """List the faults of the household and the weight."""
         faults = [
             f"{part} is not the name of a column"
-            for part in ("household", "weight")
+            for part in SURVEY
             if not isinstance(getattr(self, part), (str, type(None)))
         ]
         if faults:
@@ -513,28 +504,16 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML, one key per field (hierarchies as paths of their values)."""
-        lines = [
-            f"{key} = {_toml(list(getattr(self, key)))}"
-            for key in _ROLE_FIELDS
-            if getattr(self, key)
-        ]
-        if not isinstance(self.unit, _Unsaid):
-            lines.append(f"unit = {_toml(self.unit or EVERY_ROW)}")
-        single = (*SURVEY, "together")
-        lines += [f"{key} = {_toml(getattr(self, key))}" for key in single if getattr(self, key)]
-        if self.rest != "drop":
-            lines.append(f"rest = {_toml(self.rest)}")
-        lines += [f"{key} = {_toml(getattr(self, key))}" for key in READING if getattr(self, key)]
-        for section in ("kinds", "categories", "grid", "events"):
-            entries = getattr(self, section)
-            if entries:
-                lines += ["", f"[{section}]"]
-                lines += [f"{_toml(name)} = {_toml(value)}" for name, value in entries.items()]
-        for name, hierarchy in self.hierarchies.items():
-            lines += ["", f"[hierarchies.{_toml(name)}]"]
-            lines += [
-                f"{_toml(value)} = {_toml(list(path))}" for value, path in hierarchy.paths.items()
-            ]
+        keys = (*_ROLE_FIELDS, "unit", *SURVEY, "together", "rest", *READING)
+        values = {key: getattr(self, key) for key in keys}
+        values["unit"] = None if self.unit is UNSAID else self.unit or EVERY_ROW
+        values["rest"] = None if self.rest == "drop" else self.rest
+        lines = [f"{key} = {_toml(value)}" for key, value in values.items() if value]
+        sections = {part: getattr(self, part) for part in TABLES if getattr(self, part)}
+        sections |= {f"hierarchies.{_toml(n)}": h.paths for n, h in self.hierarchies.items()}
+        for section, entries in sections.items():
+            lines += ["", f"[{section}]"]
+            lines += [f"{_toml(name)} = {_toml(value)}" for name, value in entries.items()]
         return "\n".join(lines).strip() + "\n"
 
     @classmethod
@@ -551,7 +530,9 @@ class Schema:
             )
         hierarchies = {}
         entries = data.get("hierarchies", {})
-        if not (isinstance(entries, Mapping) and all(map(_is_hierarchy, entries.values()))):
+        if not isinstance(entries, Mapping) or not all(
+            isinstance(entry, (str, Mapping)) for entry in entries.values()
+        ):
             raise SchemaError(
                 "hierarchies is no table of files or of paths",
                 hint='for example [hierarchies] job = "job.csv"',
@@ -583,10 +564,6 @@ class Schema:
         return cls.from_mapping(data, path.parent if path else None)
 
 
-def _is_hierarchy(entry: Any) -> bool:
-    return isinstance(entry, (str, Mapping))
-
-
 def _labels(name: str, path: Any) -> tuple[str, ...]:
     """Return the labels above a value, the value first."""
     if not isinstance(path, (list, tuple)):
@@ -604,14 +581,6 @@ SCHEMA = one_of(
 
 
 def _toml(value: Any) -> str:
-    """Return a TOML literal for strings, numbers, booleans and lists."""
-    import json
-
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        # JSON's escapes are TOML's, but for DEL, which TOML wants escaped as well.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return repr(value)
+    """Return a TOML literal for a string, number, boolean or list."""
+    # JSON's literals are TOML's, but for DEL, which TOML wants escaped as well
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
