@@ -37,6 +37,7 @@ from hedgerow.errors import (
     UnsupportedError,
 )
 from hedgerow.io import write
+from hedgerow.io.read import read
 from hedgerow.progress import cautions
 from hedgerow.release import apply_plan
 
@@ -851,3 +852,13 @@ def test_the_type_of_text_does_not_follow_from_how_it_was_written(
             made.add((out / "release.parquet").read_bytes())
             assert pq.read_schema(out / "release.parquet").field("note").type == pa.string()
     assert len(made) == 1
+
+
+def test_names_and_cells_with_apostrophes_are_read_as_in_memory(tmp_path: Path) -> None:
+    """A column called -x is written as '-x, so that no spreadsheet runs its name."""
+    path = tmp_path / "people.csv"
+    write.write_table(pa.table({"-x": ["=1", "cook"], "age": [30, 40]}), path)
+    assert path.read_text().startswith("'-x")
+    tables = [way(path, unescape_formulas=True) for way in (read, engine.open)]
+    assert [table.names for table in tables] == [["-x", "age"]] * 2
+    assert [table.head(["-x"], 2)[0].to_pylist() for table in tables] == [["=1", "cook"]] * 2

@@ -64,7 +64,7 @@ def apply(plan: Path, source: str, options: Options) -> None:
             source,
             key,
             resume=not options.get("restart"),
-            held=explain_engine,
+            on_open=explain_engine,
             **options.pick(("keep_order", "unseen", "engine", "memory", "parts")),
         )
     for text in warnings:

@@ -30,7 +30,7 @@ from ..io.file_format import Dialect, FileFormat
 from ..io.file_sets import check_drift, check_there, format_of, parts_of
 from ..io.frames import without_views
 from ..io.parquet_reader import Reader, Scan
-from ..io.text_cells import infer_type, unescape_cells
+from ..io.text_cells import infer_type, unescape_cells, unescape_names
 from ..io.write import not_in_parquet
 from ..schema import Schema
 from .arrays import is_text, value_class
@@ -223,6 +223,8 @@ def _open_text(
 ) -> ChunkedTable:
     """CSV files: every cell is copied as text, and its column's type decided over all its values."""
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
+    if unescape_formulas:
+        layouts = [replace(layout, names=unescape_names(layout.names)) for layout in layouts]
     check_drift(parts, [dict.fromkeys(layout.names, pa.string()) for layout in layouts])
     copies = []
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
@@ -231,9 +233,10 @@ def _open_text(
         if (finished := workspace.finished(name)) is not None:
             copies.append(finished)
             continue
-        names, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
+        _, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
         copy = workspace.path_to_write(name)
-        tables = (pa.Table.from_batches([b]).cast(_text(names)) for b in batches)
+        arrays = (pa.Table.from_arrays(b.columns, names=layout.names) for b in batches)
+        tables = (table.cast(_text(layout.names)) for table in arrays)
         if not _write(copy, tables, workspace):
             raise InputError(
                 f"{part.name} has a header but no rows",

@@ -26,7 +26,7 @@ from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
 from .parquet_reader import read_parquet
 from .statistical import STATISTICAL, codes_of_labels, read_statistical, values_from_codes
-from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_cells
+from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_cells, unescape_names
 from .workbook import parted, read_workbook
 
 
@@ -48,7 +48,7 @@ def read(
     prefix : str
         What the columns of an array are named with instead of ``x``.
     unescape_formulas : bool
-        Take away the apostrophe that `write_table` puts before cells which a spreadsheet
+        Remove the apostrophe that `write_table` puts before cells which a spreadsheet
         would run (CSV only).
     schema : Schema, optional
         What it declares categorical stands as text where a CSV file spells numbers in more
@@ -137,16 +137,12 @@ _READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_
 
 def unescape(table: pa.Table) -> pa.Table:
     """Return the table with its text columns and column names unescaped."""
-    columns = [
-        unescape_cells(c) if pa.types.is_string(c.type) or pa.types.is_large_string(c.type) else c
-        for c in table.columns
-    ]
-    names = unescape_cells(pa.array(table.column_names, pa.string())).to_pylist()
-    return pa.Table.from_arrays(columns, names=names)
+    columns = [unescape_cells(c) if is_text(c.type) else c for c in table.columns]
+    return pa.Table.from_arrays(columns, names=unescape_names(table.column_names))
 
 
 def as_declared(table: Table, schema: Schema) -> Table:
-    """A table as a schema's words for missing, decimals, kinds, orders and hierarchies have it.
+    """Return a table as read by a schema's words for missing, decimals, kinds, orders and hierarchies.
 
     Raises
     ------
@@ -159,25 +155,22 @@ def as_declared(table: Table, schema: Schema) -> Table:
 
 
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
-    """The table of a statistical file, with labelled columns that are declared numeric as numbers.
+    """Return the table of a statistical file, with labelled columns that are declared numeric as numbers.
 
-    Codes that are declared missing become missing, and a column of its own says why, as in every
+    Codes that are declared missing become missing, and another column says why, as for every
     column of numbers.
     """
-    labels, arrow = table.layout.labels, table.arrow if table.is_loaded else None
+    labels = table.layout.labels
     names = [n for n, v in labels.variables.items() if v.coded and kinds.get(n) == "numeric"]
-    if arrow is None or not names:
+    if not names or not table.is_loaded:
         return table
-    key = ("numbers", *names)
+    arrow, key = table.arrow, ("numbers", *names)
     if key not in table.spelled:
         codes = {n: codes_of_labels(arrow.column(n), labels.variables[n]) for n in names if n in table.names}
         cells = {name: column_codes for name, column_codes in codes.items() if column_codes is not None}
         columns, orders, new_labels = values_from_codes(cells, labels, numbers=cells)
-        for name in columns.column_names:
-            if name in table.names:
-                arrow = arrow.set_column(table.names.index(name), name, columns.column(name))
-            else:
-                arrow = arrow.append_column(name, columns.column(name))
+        merged = {n: arrow.column(n) for n in table.names} | {n: columns.column(n) for n in columns.column_names}
+        arrow = pa.table(merged)
         origin = ArrowSource(arrow, file=True)
         stayed = {n: table.declared(n) for n in table.names if n not in cells and table.declared(n)}
         origin.categories = {**stayed, **orders}
@@ -199,8 +192,8 @@ def _with_declared_words(table: Table, schema: Schema) -> Table:
     if table.path is None or (same and (dialect.missing, dialect.declared_decimal) == (missing, decimal)):
         return table
     if same and not missing and not dialect.missing and decimal == dialect.decimal and not dialect.mixed:
-        return table  # it was read so
-    key = ("told", missing, decimal, encoding)
+        return table  # the decimal sign was guessed as it is declared
+    key = ("reread", missing, decimal, encoding)
     if key not in table.spelled:
         arrow, reread = read_csv(table.path, schema.reading().replace(encoding=encoding))
         same = arrow.column_names == table.names and arrow.num_rows == table.n_rows
@@ -236,12 +229,12 @@ def changed(name: str) -> InputError:
 
 
 def as_spelled(
-    table: Table, kinds: Mapping[str, str], known: Mapping[str, Collection[str]] | None = None
+    table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]] | None = None
 ) -> Table:
     """Return a table whose declared categories are the texts of its CSV file.
 
     A column stays as it was read where its numbers are spelled in their one way, so that nothing
-    is lost, or where more of its known categories are found so.
+    is lost, or where more of its categories occur in that form.
 
     Parameters
     ----------
@@ -249,7 +242,7 @@ def as_spelled(
         Any; only what came from a CSV file may change.
     kinds : mapping of str to str
         Declared kinds.
-    known : mapping of str to collection of str, optional
+    categories : mapping of str to collection of str, optional
         Categories by column, as they are declared or as a hierarchy has them.
 
     Raises
@@ -259,7 +252,7 @@ def as_spelled(
     """
     if table.path is None or table.suffix != ".csv":
         return table
-    columns = _open_spellings(table, kinds, known or {})
+    columns = _open_spellings(table, kinds, categories or {})
     if columns and (key := tuple(columns.items())) not in table.spelled:
         table.spelled[key] = _read_again(table, table.path, columns)
     return (table.spelled[key] if columns else None) or table
@@ -268,7 +261,7 @@ def as_spelled(
 def _open_spellings(
     table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str] | None]:
-    """Return the columns whose texts decide how they are read, with the categories known of each."""
+    """Return the columns whose texts decide how they are read, each with its declared categories."""
     return {
         name: frozenset(categories[name]) if name in categories else None
         for name in table.names
@@ -286,7 +279,7 @@ def _read_again(
         column = table.arrow.column(name)
         if not infer_type(texts, dialect)[0].equals(column):
             raise changed(path.name)
-        own_texts = spelled_texts(texts, column, dialect, columns[name])
-        if own_texts is not None:
-            spelled[name] = own_texts
+        as_written = spelled_texts(texts, column, dialect, columns[name])
+        if as_written is not None:
+            spelled[name] = as_written
     return table.with_reread_columns(spelled) if spelled else None

@@ -1,4 +1,4 @@
-"""Text cells: the types of columns of text, dates, and values as text that no spreadsheet runs.
+"""Infer types of text columns, and write values as text that no spreadsheet runs.
 
 A type is decided over all values of a column.
 """
@@ -71,7 +71,7 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
 
 
 def parse_iso(texts: pa.Array) -> pa.Array | None:
-    """ISO dates as date32, ISO times as timestamps; None when any text is neither."""
+    """Return ISO dates as date32, ISO times as timestamps; None when any text is neither."""
     try:
         if all_match(texts, ISO_DATE):
             return texts.cast(pa.date32())
@@ -88,7 +88,7 @@ def parse_iso(texts: pa.Array) -> pa.Array | None:
 
 
 def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
-    """ISO dates and times in microseconds since 1970; without an offset, by the clocks of a zone.
+    """Return ISO dates and times in microseconds since 1970; without an offset, by the clocks of a zone.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
 
 
 def parse_dates(texts: pa.Array) -> pa.Array | None:
-    """Dates in ISO, ``31.12.2020``, or slashes where one order alone reads them all."""
+    """Parse dates in ISO, ``31.12.2020``, or slashes where only one order fits them all."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     parsed = parse_iso(texts)
@@ -129,7 +129,7 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
 
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
-    """Texts such as 31.12.2020 as days; None where one is none, such as 31.02.2020."""
+    """Return texts such as 31.12.2020 as days; None if one is no day, such as 31.02.2020."""
     read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
     # some systems take 31 February for a day of March
     padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
@@ -150,17 +150,16 @@ def infer_types(
     Parameters
     ----------
     texts : mapping of str to pyarrow.ChunkedArray
-        The columns as they stand; their distinct values tell as much.
+        The columns as they stand, or their distinct values.
     dialect : Dialect
-        How the file is written as far as that is known, with what its reader said of it.
+        How the file is written as far as that is known, with what its reader declared.
     """
-    columns, notes, unsure = dict[str, pa.ChunkedArray](), dict[str, dict[str, Any]](), {}
-    places = dict[str, int]()
-    for name, column in texts.items():
-        columns[name], notes[name] = infer_type(column, replace(dialect, decimal=""))
-        places[name] = notes[name].pop("places", 0)
-        if sign := notes[name].pop("either", ""):
-            unsure[name] = sign
+    open_dialect = replace(dialect, decimal="")
+    inferred = {name: infer_type(column, open_dialect) for name, column in texts.items()}
+    columns = {name: column for name, (column, _) in inferred.items()}
+    notes = {name: note for name, (_, note) in inferred.items()}
+    places = {name: note.pop("places", 0) for name, note in notes.items()}
+    unsure = {name: note.pop("either") for name, note in notes.items() if "either" in note}
     signs = {n: note["decimal"] for n, note in notes.items() if "decimal" in note}
     commas, points = (list(signs.values()).count(sign) for sign in ",.")
     decimal = dialect.declared_decimal or ("," if commas and commas >= points else "." if points else "")
@@ -196,8 +195,8 @@ def infer_declared(
     columns, dialect = infer_types(texts, dialect)
     for name, column in columns.items():
         if spelling_matters(name, column.type, kinds, categories):
-            own_texts = spelled_texts(texts[name], column, dialect, categories.get(name))
-            columns[name] = column if own_texts is None else own_texts
+            as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
+            columns[name] = column if as_written is None else as_written
     return columns, dialect
 
 
@@ -216,13 +215,13 @@ def spelled_texts(
     dialect: Dialect,
     categories: Collection[str] | None,
 ) -> pa.ChunkedArray | None:
-    """The texts of a column, markers of what is missing aside; None where it may stay as it is."""
+    """Return the texts of a column, missing for markers; None where it may stay as it was read."""
     bare = pc.utf8_trim_whitespace(texts)
     words = pa.array([*MARKERS, *dialect.missing])
     bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
     index, entries = indexed(bare)
     first = np.zeros(len(entries) + 1, np.int64)
-    first[index[::-1]] = np.arange(len(index))[::-1]  # the last one written is the first row
+    first[index[::-1]] = np.arange(len(index))[::-1]  # written backwards, so the first row stays
     converted = as_text(pa.concat_arrays(column.take(pa.array(first[:-1])).chunks))
     points = pc.replace_substring(entries, ",", ".") if dialect.decimal == "," else entries
     number = kind_of(column.type) == "numeric"
@@ -280,7 +279,7 @@ def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.
 
 
 def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
-    """Positions and distinct values; the values themselves where hashing them would not pay."""
+    """Return positions and distinct values; all values where hashing them would not pay."""
     n = len(texts)
     if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
         flat = texts.combine_chunks()
@@ -291,7 +290,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
 
 
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
-    """Distinct values as the narrowest type that holds them all; None when only text does."""
+    """Return distinct values in the narrowest type that holds them all; None when only text does."""
     start = values.drop_null()[0].as_py()[:1]
     if start in "-+.,0123456789iI":
         if all_match(values, _INTEGER):
@@ -343,14 +342,14 @@ def _some_match(texts: pa.Array, pattern: str) -> bool:
 
 
 def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array | None:
-    """Numbers without the signs between their thousands; whole ones where all are."""
+    """Return numbers without the signs between their thousands, as integers if all are whole."""
     bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
     points = pc.replace_substring(bare, decimal, ".")
     return points.cast(pa.int64()) if all_match(points, _INTEGER) else _floats(points)
 
 
 def _floats(texts: pa.Array) -> pa.Array | None:
-    """Numbers as doubles, or as decimals where doubles do not hold them; None where neither do."""
+    """Return numbers as doubles, or as decimals where doubles do not hold them; None if neither do."""
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:
@@ -359,7 +358,7 @@ def _floats(texts: pa.Array) -> pa.Array | None:
 
 
 def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) -> pa.Array:
-    """Values as the text that stands for them in a CSV file, before quotes; missing stays missing.
+    """Return values as text of a CSV file, before quoting; missing stays missing.
 
     Parameters
     ----------
@@ -395,7 +394,7 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
 
 
 def _padded(numbers: pa.Array, places: int) -> pa.Array:
-    """Numbers with zeros behind, where they have fewer decimals; those with an exponent stay."""
+    """Pad numbers with zeros to so many decimals; those with an exponent stay."""
     if not places:
         return numbers
     point = pc.find_substring(numbers, ".")
@@ -408,7 +407,7 @@ def _padded(numbers: pa.Array, places: int) -> pa.Array:
 
 
 def concat(*parts: Any) -> Any:
-    """Arrays of text, and fixed texts between them, joined row by row."""
+    """Join arrays of text, and fixed texts between them, row by row."""
     kind = next(part.type for part in parts if not isinstance(part, str))
     same = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*same, pa.scalar("", kind))
@@ -438,8 +437,14 @@ def escape_cells(texts: Any) -> Any:
 
 
 def unescape_cells(texts: Any) -> Any:
-    """Take away what `escape_cells` put there."""
+    """Remove the apostrophes that `escape_cells` added."""
     chosen = _is_risky(texts, _ESCAPED)
     if not pc.any(chosen).as_py():
         return texts
     return pc.if_else(chosen, pc.utf8_slice_codeunits(texts, 1), texts)
+
+
+def unescape_names(names: Sequence[str]) -> list[str]:
+    """Remove the apostrophes that `escape_cells` added to column names."""
+    unescaped: list[str] = unescape_cells(pa.array(names, pa.string())).to_pylist()
+    return unescaped

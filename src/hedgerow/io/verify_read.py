@@ -18,7 +18,7 @@ from .file_sets import check_path, damaged
 from .json_lines import read_json_batches
 from .parquet_reader import Scan
 from .read import read
-from .text_cells import days_of, parse_iso, unescape_cells
+from .text_cells import days_of, parse_iso, unescape_cells, unescape_names
 
 BATCH = 1 << 17
 
@@ -83,7 +83,7 @@ def read_back(
     if suffix == ".csv":
         dialect = like.dialect
         names, batches = read_csv_batches(path, BATCH, dialect.encoding)
-        names = unescape_cells(pa.array(names)).to_pylist() if unescape_formulas else names
+        names = unescape_names(names) if unescape_formulas else names
     elif suffix == ".jsonl":
         names, n_rows, batches = read_json_batches(path, BATCH)
     else:  # a workbook or statistical file, which its package reads whole
@@ -102,10 +102,14 @@ def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
 
 
 def _parquet(paths: Sequence[Path]) -> Written:
+    import pyarrow.parquet as pq
+
     scan = Scan.from_files(paths)
     names = scan.types.names
     batches = map(pa.RecordBatch.from_pydict, scan.batches(names, BATCH))
-    return Written(names, plain_types(scan.types), scan.n_rows, batches)
+    # a scan reads large text as dictionaries of another type
+    types = plain_types(pq.read_schema(paths[0]))
+    return Written(names, types, scan.n_rows, batches)
 
 
 def _feather(path: Path) -> Written:

@@ -81,7 +81,7 @@ def apply_plan(
     memory: str | int | None = None,
     parts: bool = False,
     resume: bool | None = None,
-    held: Callable[[Table], None] | None = None,
+    on_open: Callable[[Table], None] | None = None,
 ) -> Applied:
     """Recode other people by a plan.
 
@@ -107,7 +107,7 @@ def apply_plan(
         Have `Applied.write` write a folder of Parquet files of 1,048,576 rows each.
     resume : bool, optional
         "duckdb" keeps finished files until the work is done; see `hedgerow.Session.open`.
-    held : callable, optional
+    on_open : callable, optional
         Told of the table when it was opened, before the long work.
 
     Raises
@@ -135,8 +135,8 @@ def apply_plan(
         schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
         resume=resume,
     )
-    if held is not None:
-        held(table)
+    if on_open is not None:
+        on_open(table)
     check_columns(plan, table)
     if plan.weight in table.names:
         check_weights(table, plan.weight)

@@ -21,103 +21,98 @@ from .verify import require, verify_file
 from .warnings import one_pseudonym
 
 
-class Contents:
-    """The files of one release in a folder that is not there yet.
+def check_written(
+    release: Any, expected: ExpectedRows, paired: Table, folder: Path, escape: bool, progress: Tell
+) -> Table | None:
+    """Read the written table back and check it; write, read and check a second table likewise.
 
     Parameters
     ----------
     release : Release
         Verified.
+    expected : ExpectedRows
+        The rows that the file must have.
     paired : Table
         The original as the method's own checks want it.
     folder : Path
+        The folder, with the first table in it.
     escape : bool
         Whether cells that a spreadsheet would run get an apostrophe.
+    progress : callable
+        Called with the step and the part of it that is done.
+
+    Returns
+    -------
+    Table, optional
+        The second table as its recipient reads it, where the method releases two.
+
+    Raises
+    ------
+    PromiseError
+        A written file does not keep a promise.
     """
+    file, original = folder / release.file_name, release.original
+    checks = verify_file(
+        file, expected, release.released, like=original, escape=escape, progress=progress
+    )
+    second = release.method.second_table()
+    if second is not None:  # the first file has the rows of the released table
+        second_file = folder / f"{release.plan.recoding.second_file}{original.suffix}"
+        write_table(second, second_file, like=original, escape=escape)
+        second = read(second_file, unescape_formulas=escape, schema=release.schema)
+        checks += release.method.second_checks(paired, release.released, second)
+    require(checks, f"the written file {file.name}")
+    return second
 
-    def __init__(self, release: Any, paired: Table, folder: Path, escape: bool) -> None:
-        self.release, self.paired = release, paired
-        self.folder, self.escape = folder, escape
-        self.file = folder / release.file_name
-        self.second_file = folder / f"{release.plan.recoding.second_file}{release.original.suffix}"
 
-    def read_back(self, expected: ExpectedRows, tell: Tell) -> Table | None:
-        """Hold the written tables against what was verified; the second one, where there is one.
-
-        Raises
-        ------
-        PromiseError
-            A written file does not keep a promise.
-        """
-        release = self.release
-        checks = verify_file(
-            self.file,
-            expected,
-            release.released,
-            like=release.original,
-            escape=self.escape,
-            tell=tell,
+def write_records(
+    release: Any,
+    folder: Path,
+    second: Table | None,
+    *,
+    escape: bool,
+    measured: Measured | None,
+    mapping: bool,
+) -> list[str]:
+    """Write the records about a release; return the names of the files that may be handed out."""
+    file, plan = folder / release.file_name, release.plan
+    files = release.method.release_files(release)
+    extra = {**files.public, **files.private}
+    figures = None if measured is None else measured.to_dict()
+    numbers = record(plan, release.summary(), file, release.pseudonyms, figures)
+    if measured is not None:
+        measured.report(
+            folder / REPORT,
+            plan=plan,
+            checks=release.checks,
+            cautions=release.cautions,
+            name=file.name,
+            drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
         )
-        second = self._second()
-        if second is not None:  # the first file has the rows of the released table
-            checks += release.method.second_checks(self.paired, release.released, second)
-        require(checks, f"the written file {self.file.name}")
-        return second
-
-    def tell(self, measured: Measured | None, mapping: bool, second: Table | None) -> list[str]:
-        """Write what is told of the tables; the names of the files that may be handed out."""
-        release, file = self.release, self.file
-        files = release.method.release_files(release)
-        extra = {**files.public, **files.private}
-        figures = None if measured is None else measured.to_dict()
-        numbers = record(release.plan, release.summary(), file, release.pseudonyms, figures)
-        if measured is not None:
-            measured.report(
-                self.folder / REPORT,
-                plan=release.plan,
-                checks=release.checks,
-                cautions=release.cautions,
-                name=file.name,
-                drawings={name: text for name, text in extra.items() if name.endswith(".svg")},
-            )
-        texts: dict[str, str | Iterable[str]] = {
-            PLAN: pieces(release.plan),
-            AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
-            RECIPIENT: self._recipient(second),
-        }
-        if figures is not None and figures.get("profile"):
-            judged = {"released": file, "original": release.original.path}
-            texts[EVIDENCE] = evidence(figures, judged)
-        if mapping:
-            texts[MAPPING] = RowMap.of(release.rows, release.original, release.plan).text()
-        for name, text in {**texts, **extra}.items():
-            write_private(self.folder / name, text)
-        tables = [file.name] if second is None else [file.name, self.second_file.name]
-        return [*tables, RECIPIENT, *files.public]
-
-    def _recipient(self, second: Table | None) -> str:
-        release, name = self.release, self.file.name
-        recoded = release.plan.recoding.recoded()
-        text = recipient(
-            release.plan,
-            release.summary(),
-            name,
-            release.method.recipient_notes(name),
-            release.pseudonyms,
-            any(release.released.has_missing(column.name) for column in recoded),
-            one_pseudonym(release.plan, release.released) if release.pseudonyms else (),
-            release.original.layout,
-        )
-        if not self.escape or self.file.suffix != ".csv":
-            return text
+    notes = recipient(
+        plan,
+        release.summary(),
+        file.name,
+        release.method.recipient_notes(file.name),
+        release.pseudonyms,
+        any(release.released.has_missing(column.name) for column in plan.recoding.recoded()),
+        one_pseudonym(plan, release.released) if release.pseudonyms else (),
+        release.original.layout,
+    )
+    if escape and file.suffix == ".csv":
         tables = [release.released] if second is None else [release.released, second]
-        return text + apostrophes([column for table in tables for column in columns_to_escape(table)])
-
-    def _second(self) -> Table | None:
-        """Return the second table in the format of the first, with a header; as its reader reads it."""
-        release = self.release
-        table = release.method.second_table()
-        if table is None:
-            return None
-        write_table(table, self.second_file, like=release.original, escape=self.escape)
-        return read(self.second_file, unescape_formulas=self.escape, schema=release.schema)
+        notes += apostrophes([column for table in tables for column in columns_to_escape(table)])
+    texts: dict[str, str | Iterable[str]] = {
+        PLAN: pieces(plan),
+        AUDIT: json.dumps(numbers, indent=2, allow_nan=False) + "\n",
+        RECIPIENT: notes,
+    }
+    if figures is not None and figures.get("profile"):
+        judged = {"released": file, "original": release.original.path}
+        texts[EVIDENCE] = evidence(figures, judged)
+    if mapping:
+        texts[MAPPING] = RowMap.of(release.rows, release.original, plan).text()
+    for name, text in {**texts, **extra}.items():
+        write_private(folder / name, text)
+    tables_written = [file.name] if second is None or second.path is None else [file.name, second.path.name]
+    return [*tables_written, RECIPIENT, *files.public]

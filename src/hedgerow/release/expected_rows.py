@@ -1,6 +1,6 @@
-"""The check that a table holds exactly the rows that a release must have, in any order.
+"""Check that a table holds exactly the rows that a release must have, in any order.
 
-The original is recoded a second time (`release/plain`), a few rows at a time, and its rows are
+The original is recoded a second time (`release/rederive`), a few rows at a time, and its rows are
 summed by keyed hashes; so are those of the released table, and later those of its file. Equal
 sums are equal rows: a changed cell, a lost or doubled row and two swapped incomes all show.
 """
@@ -65,29 +65,28 @@ class ExpectedRows:
         """Return a hasher that sums the rows of another table in the same way."""
         return RowHasher(self.classes, self.key, signed=self.recoded)
 
-    def checks(self, found: RowSums, own: Sequence[Check] = ()) -> list[Check]:
+    def checks(self, reached: RowSums, others: Sequence[Check] = ()) -> list[Check]:
         """Check that the rows of a table are these; columns at fault are named.
 
-        `own` are checks that stand before that of whole rows.
+        `others` are checks to list before that of whole rows.
         """
         differing = [
             name
-            for name, a, b in zip(self.classes, self.sums.columns, found.columns, strict=True)
+            for name, a, b in zip(self.classes, self.sums.columns, reached.columns, strict=True)
             if a != b
         ]
         recoded = {name for name, r in self.relations.items() if r in (COVERS, MAPPED, LEFT_OUT)}
         changed = [name for name in differing if name not in recoded]
         unmapped = [name for name in differing if name in recoded]
-        same = self.sums.whole == found.whole
-        checks = [
-            Check.none("unchanged columns", len(changed), f"columns that changed: {_list(changed)}")
-        ]
+        same = self.sums.whole == reached.whole
+        words = f"columns that changed: {', '.join(changed)}"
+        checks = [Check.none("unchanged columns", len(changed), words)]
         if recoded:
-            words = f"columns with cells that the plan does not make: {_list(unmapped)}"
+            words = f"columns with cells that the plan does not make: {', '.join(unmapped)}"
             checks.append(Check.none("mapped", len(unmapped), words))
         moved = "each column holds the right values, but not in the right rows"
-        reached, detail = ("as expected", "") if same else ("different", "" if differing else moved)
-        return [*checks, *own, Check("whole rows", "as expected", reached, same, detail)]
+        state, detail = ("as expected", "") if same else ("different", "" if differing else moved)
+        return [*checks, *others, Check("whole rows", "as expected", state, same, detail)]
 
 
 def compare(
@@ -96,13 +95,13 @@ def compare(
     released: Table,
     relations: Mapping[str, str],
     rows: NDArray[np.int64] | None = None,
-    tell: Tell | None = None,
+    progress: Tell | None = None,
     more: Sequence[Recipe] = (),
 ) -> tuple[ExpectedRows, list[Check]]:
-    """Hold a released table against its original and what was done to it, wherever the rows are.
+    """Compare a released table with its original and its recoding, wherever the rows are.
 
-    Chance is expected to give what stands in the released table (on a cluster it is drawn again);
-    every other cell is derived from the original.
+    Random cells are taken from the released table (on a cluster they are drawn again); every other
+    cell is derived from the original.
 
     Parameters
     ----------
@@ -112,8 +111,8 @@ def compare(
         The released columns in order, and how each relates to its original.
     rows : int64 array of shape (n_rows,), or None
         The original row behind each released one; None where their order is the same.
-    tell : callable, optional
-        Told the part that is done.
+    progress : callable, optional
+        Called with "verifying" and the part that is done.
     more : sequence of Recipe
         Makes other columns than the recoded ones.
 
@@ -122,13 +121,13 @@ def compare(
     expected : ExpectedRows
     checks : list of Check
     """
-    backend, tell = engine(original.engine), tell or telling(None)
-    derivation = Derivation(recoding, original, released.types, relations, more, tell)
+    backend, progress = engine(original.engine), progress or telling(None)
+    derivation = Derivation(recoding, original, released.types, relations, more, progress)
     expected, can = derivation.expected, backend.capabilities
-    drawn = not {RANDOM, LEFT_OUT}.isdisjoint(relations.values())
-    if can.positions and (drawn or not can.streams):
+    needs_release = not {RANDOM, LEFT_OUT}.isdisjoint(relations.values())
+    if can.positions and (needs_release or not can.streams):
         # one pass over both: cells that are the same memory are hashed once
-        derived, sums = _side_by_side(expected, original, released, rows, tell)
+        derived, sums = _in_one_pass(expected, original, released, rows, progress)
     else:
         derived = sum(
             backend.over_parts(
@@ -142,13 +141,13 @@ def compare(
         )
         sums = summed(expected.rows, released)
     wanted = replace(expected.rows, sums=derived.sums)
-    return wanted, wanted.checks(sums, expected.own_checks(derived))
+    return wanted, wanted.checks(sums, expected.cell_checks(derived))
 
 
-def _side_by_side(
-    expected: Expected, original: Table, released: Table, rows: NDArray[np.int64] | None, tell: Tell
+def _in_one_pass(
+    expected: Expected, original: Table, released: Table, rows: NDArray[np.int64] | None, progress: Tell
 ) -> tuple[Derived, RowSums]:
-    """Return what is derived of an original, and the sums of its release, in the release's order."""
+    """Return the second recoding of an original and the sums of its release, in the release's order."""
     relations, hasher = expected.rows.relations, expected.rows.hasher()
     names = [n for n in expected.names if relations.get(n) != RANDOM]
 
@@ -157,14 +156,14 @@ def _side_by_side(
         after = {name: part.cells[name] for name in relations}
         window = Window(mine, {name: original.take(name, mine) for name in names})
         before, outside = expected.cells(window, after)
-        sums, found = hasher.add_both(before, list(after.values()))
-        return Derived(sums, Counter(outside)), found
+        sums, reached = hasher.add_both(before, list(after.values()))
+        return Derived(sums, Counter(outside)), reached
 
     derived, total = Derived(hasher.zero()), hasher.zero()
-    for one, found in streamed(work, released.windows(list(relations), WINDOW)):
-        derived, total = derived + one, total + found
+    for one, reached in streamed(work, released.windows(list(relations), WINDOW)):
+        derived, total = derived + one, total + reached
         original.spill()
-        tell("verifying", derived.sums.n_rows / original.n_rows)
+        progress("verifying", derived.sums.n_rows / original.n_rows)
     return replace(derived, untrue=expected.untrue()), total
 
 
@@ -190,7 +189,7 @@ class Derived:
     outside : Counter
         By column the cells that do not cover their original.
     untrue : Counter
-        By column the cells that do not tell what their group holds.
+        By column the cells that are not the mean, median or shares of their group.
     """
 
     sums: RowSums
@@ -213,36 +212,36 @@ class Derivation:
         types: pa.Schema,
         relations: Mapping[str, str],
         more: Sequence[Recipe],
-        tell: Tell,
+        progress: Tell,
     ) -> None:
         self._plan = recoding, types, relations
-        self._original, self._more, self._tell = original, more, tell
+        self._original, self._more, self._progress = original, more, progress
         self.expected = Expected.from_plan(recoding, original, types, relations, more)
         self._hasher = self.expected.rows.hasher()  # derived from the key, which is not in it
         main = self.expected.main
         self._same = main.same if isinstance(main, MapsRecipe) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        here = dict.fromkeys(("expected", "_original", "_tell"))
+        here = dict.fromkeys(("expected", "_original", "_progress"))
         return vars(self) | here | {"_more": ()}
 
-    def __call__(self, part: Table, drawn: Mapping[str, pa.Array] | None) -> Derived:
-        """Return what is derived of a part; `drawn` are its released columns that chance made."""
+    def __call__(self, part: Table, randomized: Mapping[str, pa.Array] | None) -> Derived:
+        """Recode a part again; `randomized` are its released columns that chance made."""
         recoding, types, relations = self._plan
         expected = self.expected
         if part is not self._original:
             expected = Expected.from_plan(recoding, part, types, relations, self._more, self._same)
 
         def work(window: Window) -> Derived:
-            after = None if drawn is None else {n: c[window.rows] for n, c in drawn.items()}
-            before, outside = expected.cells(window, after)
+            random = None if randomized is None else {n: c[window.rows] for n, c in randomized.items()}
+            before, outside = expected.cells(window, random)
             return Derived(self._hasher.add(before), Counter(outside))
 
         derived = Derived(self._hasher.zero())
         for one in streamed(work, part.windows(expected.names, _STREAM)):
             derived += one
-            if self._tell is not None:
-                self._tell("verifying", derived.sums.n_rows / part.n_rows)
+            if self._progress is not None:
+                self._progress("verifying", derived.sums.n_rows / part.n_rows)
         return replace(derived, untrue=expected.untrue())
 
 
@@ -281,7 +280,7 @@ class Expected:
     def names(self) -> list[str]:
         """The columns of the original whose cells are read."""
         recoded = {name for recipe in self.recipes for name in recipe.classes}
-        read = {name for recipe in self.recipes for name in recipe.asked}
+        read = {name for recipe in self.recipes for name in recipe.columns_read}
         return list(dict.fromkeys([*(n for n in self.rows.relations if n not in recoded), *read]))
 
     def cells(
@@ -310,8 +309,8 @@ class Expected:
                 before.append(window.cells[name])
         return before, outside
 
-    def own_checks(self, derived: Derived) -> list[Check]:
-        """Return checks that the plan's cells cover their originals, and tell true means and shares."""
+    def cell_checks(self, derived: Derived) -> list[Check]:
+        """Return checks that cells cover their originals and state true means and shares."""
         checks = []
         if COVERS in self.rows.relations.values():
             words = f"cells that do not cover their original: {_counts(derived.outside)}"
@@ -326,14 +325,12 @@ class Expected:
 
     @property
     def is_centred(self) -> bool:
-        """Return whether cells tell what their whole group holds."""
+        """Return whether cells state means, medians or shares of their group."""
         return isinstance(self.main, PartitionRecipe) and self.main.centred
 
     def untrue(self) -> Counter[str]:
-        """Return by column the cells that do not tell what their group holds."""
-        if isinstance(self.main, PartitionRecipe) and self.main.centred:
-            return Counter(self.main.untrue())
-        return Counter()
+        """Count by column the cells that are not the mean, median or shares of their group."""
+        return Counter(self.main.untrue() if self.is_centred else ())
 
 
 def _counts(columns: Mapping[str, int]) -> str:
@@ -346,10 +343,6 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
         old = old.dictionary_decode()
     old = storage(old)
     return pc.if_else(cells.is_null(nan_is_null=True), pa.scalar(None, old.type), old)
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(names)
 
 
 def same_rows(a: pa.Table, b: pa.Table) -> bool:

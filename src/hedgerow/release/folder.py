@@ -1,4 +1,4 @@
-"""A release folder, read again as its recipient reads it."""
+"""Release folders: how they are read, checked, written and replaced."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def is_table(path: Path) -> bool:
     return path.is_file() or (path / PART_FILE.format(0)).is_file()
 
 
-def told_of(path: Path) -> dict[str, Any]:
+def file_facts(path: Path) -> dict[str, Any]:
     """Name, hash and size of a file; of a table in parts, those of its files joined in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts_of(path):
@@ -95,7 +95,7 @@ def altered(folder: Path, record: str) -> str | None:
     """Return a message for a folder whose table does not match its recorded hash; else None."""
     with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]["file"]
-        if recorded != told_of(released_file(folder)):
+        if recorded != file_facts(released_file(folder)):
             return (
                 f"{recorded['name']} is no longer the table that {record} tells of: something of it is "
                 "missing, or was altered since it was verified"
@@ -166,7 +166,7 @@ def write_folder(
         with private_folder(folder, PART) as hidden:
             fill(hidden)
             synced(hidden)
-            _put(hidden, folder, force, marks)
+            _rename(hidden, folder, force, marks)
             synced(folder.parent)
     except OSError as error:
         raise unwritable(folder, error) from None
@@ -269,7 +269,7 @@ def _ours(entry: Path, marks: frozenset[str]) -> bool:
     return entry.name in OURS
 
 
-def _put(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:
+def _rename(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> None:
     if not folder.exists():
         os.rename(hidden, folder)
         return

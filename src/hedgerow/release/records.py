@@ -21,7 +21,7 @@ from ..columns.table import Table
 from ..errors import InputError, ParameterError
 from ..plan import Plan
 from ..schema import ROLES
-from .folder import is_table, told_of
+from .folder import file_facts, is_table
 
 AUDIT_VERSION = 1
 
@@ -54,7 +54,7 @@ def record(
         "parameters": dict(plan.parameters),
         "columns": {role: plan.names(role) for role in ROLES},
         "pseudonyms": list(pseudonyms),
-        "file": told_of(file),
+        "file": file_facts(file),
         **numbers,
     }
     return {"hedgerow_audit": AUDIT_VERSION, "release": release, **(measured or {})}
@@ -68,8 +68,8 @@ def _version(name: str) -> str:
 
 
 EVIDENCE_VERSION = 1
-_TOLD = ("attack", "learner", "target", "people", "success", "interval", "control",
-         "over_control", "over_control_interval", "public_best")  # fmt: skip
+_ATTACK_FIELDS = ("attack", "learner", "target", "people", "success", "interval", "control",
+                  "over_control", "over_control_interval", "public_best")  # fmt: skip
 
 
 def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
@@ -100,10 +100,10 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
             for name in ("rows", "quasi", "sensitive", "yardstick", "paired", "released_columns")
         },
         "settings": audit["parameters"],
-        "attacks": [{name: attack[name] for name in _TOLD} for attack in audit["attacks"]],
+        "attacks": [{name: attack[name] for name in _ATTACK_FIELDS} for attack in audit["attacks"]],
         "not_measured": audit["not_measured"],
         "versions": audit["versions"],
-        "files": {what: told_of(p) for what, p in files.items() if p is not None and is_table(p)},
+        "files": {what: file_facts(p) for what, p in files.items() if p is not None and is_table(p)},
     }
     return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -153,15 +153,7 @@ class RowMap:
             rows = np.array([index(row) for row in data["rows"]], np.int64)
             assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)
             return cls(rows, str(data["fingerprint"]))
-        except (
-            OSError,
-            ValueError,
-            KeyError,
-            TypeError,
-            AssertionError,
-            OverflowError,
-            RecursionError,
-        ):
+        except (OSError, ValueError, LookupError, TypeError, AssertionError, ArithmeticError, RecursionError):
             raise InputError(f"{path} is no mapping of this version") from None
 
     def text(self) -> str:

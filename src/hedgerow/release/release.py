@@ -26,7 +26,7 @@ from ..plan import Plan
 from ..progress import Progress, Tell, telling
 from ..schema import Schema
 from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
-from .artifacts import Contents
+from .artifacts import check_written, write_records
 from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
 from .folder import PUBLIC_MARKS, Measured, check_target, hand_out, write_folder
@@ -92,7 +92,7 @@ class Release:
         self.released = output.table
         self._arrow = self.released.arrow if output.files is None else None
         self.bounds = bounds
-        self._found = Verified([])
+        self._verification = Verified([])
         self._verified: Any = None
         self._summary: dict[str, Any] | None = None
         self.checks: list[Check] = []
@@ -175,17 +175,17 @@ class Release:
             self.released = read(self.table)
             self.released.reuse_codes(self.original)
         self._summary, self._verified = None, None
-        self._found = verify(
+        self._verification = verify(
             self.plan,
             self.original,
             self.released,
             pseudonyms=self.pseudonyms,
             secret=self._secret,
             rows=self._rows,
-            tell=telling(progress),
+            progress=telling(progress),
         )
-        checks = list(self._found.checks)
-        if self._found.expected is not None:
+        checks = list(self._verification.checks)
+        if self._verification.expected is not None:
             checks += self._own_checks()
             checks += [bound(self) for bound in self.bounds]
         self.checks = require(checks)
@@ -215,7 +215,7 @@ class Release:
         PromiseError
             It does not hold the rows that were verified.
         """
-        expected = self._found.expected
+        expected = self._verification.expected
         assert expected is not None
         written = engine(self.original.engine).open(table)
         names, wanted = written.names, list(expected.classes)
@@ -269,7 +269,7 @@ class Release:
             promise bounds (``unbounded``) and ``checks``; plain data, ready for JSON.
         """
         if self._summary is None:
-            groups = self._found.classes or classes(self.plan, self.released)
+            groups = self._verification.classes or classes(self.plan, self.released)
             judged = self.judged()
             by_column = {
                 name: Disclosed.from_classes(column.per_class(disclosure.column_disclosure)[0], judged.sizes)
@@ -305,7 +305,7 @@ class Release:
     def judged(self) -> Classes:
         """Return the groups through which an intruder learns sensitive values: equal rows, or buckets."""
         buckets = self.method.buckets(self._paired(), self.released)
-        return buckets or self._found.classes or classes(self.plan, self.released)
+        return buckets or self._verification.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
     def compare(self, column: str) -> facade.Comparison:
@@ -465,10 +465,10 @@ class Release:
             parts=self.parts,
         )
         step("reading back")
-        contents = Contents(self, self._paired(), folder, escape)
-        assert self._found.expected is not None
-        second = contents.read_back(self._found.expected, step)
-        return contents.tell(measured, mapping, second)
+        expected = self._verification.expected
+        assert expected is not None
+        second = check_written(self, expected, self._paired(), folder, escape, step)
+        return write_records(self, folder, second, escape=escape, measured=measured, mapping=mapping)
 
     @property
     def file_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Every promise of a plan, derived again from the released table and from its file."""
+"""Check every promise of a plan again, on the released table and on its file."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def verify(
     pseudonyms: Iterable[str] = (),
     secret: Secret | None = None,
     rows: NDArray[np.int64] | None = None,
-    tell: Tell | None = None,
+    progress: Tell | None = None,
 ) -> Verified:
-    """Hold a released table against its original, its plan and the plan's promises.
+    """Check a released table against its original, its plan and the plan's promises.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def verify(
         Of the pseudonyms.
     rows : int64 array of shape (n_rows,), optional
         The row of the original behind each released one; by default the same.
-    tell : callable, optional
-        Told how far the work is.
+    progress : callable, optional
+        Called with the step and the part of it that is done.
     """
     give_back()
     replaced = set(pseudonyms)
@@ -97,7 +97,7 @@ def verify(
     before, after = (plain_types(table.types) for table in (original, released))
     same = {name: before[name] for name in remaining if relations[name] == UNCHANGED}
     checks.append(_types(same, after))
-    expected, row_checks = compare(plan.recoding, original, released, relations, rows, tell, keyed)
+    expected, row_checks = compare(plan.recoding, original, released, relations, rows, progress, keyed)
     checks += row_checks
     if replaced:
         unreplaced = [n for n in remaining if n in replaced and not _replaced(n, original, released, rows)]
@@ -110,9 +110,9 @@ def verify(
 
 
 def verify_file(
-    path: Path, expected: ExpectedRows, written: Table, *, like: Table, escape: bool, tell: Tell
+    path: Path, expected: ExpectedRows, written: Table, *, like: Table, escape: bool, progress: Tell
 ) -> list[Check]:
-    """Hold a written file, read once as its recipient reads it, against the rows it must have.
+    """Check that a written file, read once as its recipient reads it, has the expected rows.
 
     The promises hold on the file where they hold on the table that was verified, for the
     file has its rows and no others.
@@ -128,8 +128,8 @@ def verify_file(
         The table whose format the file has.
     escape : bool
         Whether formulas were escaped in CSV.
-    tell : callable
-        Told how far the work is.
+    progress : callable
+        Called with the step and the part of it that is done.
     """
     give_back()
     file = read_back(
@@ -153,22 +153,20 @@ def verify_file(
     sums = hasher.zero()
     for batch in file.batches:
         sums += hasher.add(batch.columns)
-        tell("reading back", min(sums.n_rows / wanted_rows, 1.0))
+        progress("reading back", min(sums.n_rows / wanted_rows, 1.0))
     checks[0] = _equal("rows", wanted_rows, sums.n_rows, checks[0].detail)
     return checks + expected.checks(sums)
 
 
 def _each_once(rows: NDArray[Any], n: int) -> bool:
-    """Return whether the numbers below n are there, each once."""
+    """Return whether every number below n occurs exactly once."""
     if len(rows) != n or (n and not 0 <= rows.min() <= rows.max() < n):
         return False
-    present = np.zeros(n, np.bool_)
-    present[rows] = True
-    return bool(present.all())
+    return bool((np.bincount(rows, minlength=n) == 1).all())
 
 
 def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int64] | None) -> bool:
-    """Return whether every identifier has one pseudonym of its own, and none is as it was."""
+    """Return whether identifiers and pseudonyms match one to one, and none is unchanged."""
     old, new = (t.column(name, kind="categorical") for t in (original, released))
     before = old.codes if rows is None else old.codes[rows]
     pairs = group([before, new.codes]).n_groups
@@ -192,7 +190,7 @@ def classes(
 
 
 def _short(*values: Any) -> list[str]:
-    """Figures of a check with three digits, or as many as tell them apart."""
+    """Return figures of a check as text, with three digits or as many as distinguish them."""
     for digits in range(3, 18):
         texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in values]
         if len(set(texts)) == len(texts):
@@ -227,7 +225,7 @@ def _types(wanted: Mapping[str, Any], reached: Mapping[str, Any]) -> Check:
 
 
 def _columns(required: Sequence[str], reached: Sequence[str]) -> Check:
-    """That a table has the columns it must have, in their order."""
+    """Check that a table has the required columns in the required order."""
     differing = [n for n in [*required, *reached] if n not in required or n not in reached]
     holds = list(required) == list(reached)
     detail = (

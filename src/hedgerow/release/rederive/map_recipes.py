@@ -30,7 +30,7 @@ class PseudonymRecipe:
         self.classes: Mapping[str, str] = {column.name: "text"}
 
     @property
-    def asked(self) -> Sequence[str]:
+    def columns_read(self) -> Sequence[str]:
         """The identifier."""
         return list(self.classes)
 
@@ -65,7 +65,7 @@ class MapsRecipe:
         return [column.name for column in self._columns if column.same]
 
     @property
-    def asked(self) -> Sequence[str]:
+    def columns_read(self) -> Sequence[str]:
         """The columns whose values it reads."""
         return [column.name for column in self._columns if column.direct]
 

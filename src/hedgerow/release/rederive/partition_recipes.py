@@ -90,22 +90,12 @@ def _read(cell: Cell, unit: str) -> tuple[float, float, float, float]:
     return float(label), counted, absent, 0.0
 
 
-def _weights(label: Any) -> Sequence[tuple[str | None, int]]:
-    """Return the categories of a cell and their weights."""
-    if label is None:
-        return [(None, 1)]
-    if JOIN not in label or '"' in label:
-        return split_concatenation(label)
-    parts = [part.rpartition(WEIGHT) for part in label.split(JOIN)]
-    return [(None if name == MISSING else name, int(weight)) for name, _, weight in parts]
-
-
 def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups: Ints) -> int:
     m = len(source.place)
     keys, weights = [], []
     whole, parts = np.zeros(len(column.cells), np.int64), np.zeros(len(column.cells), np.int64)
     for at, cell in enumerate(column.cells):
-        pairs = _weights(cell.label)
+        pairs = [(None, 1)] if cell.label is None else split_concatenation(str(cell.label))
         keys += [at * m + source.place.get(name, -at * m - 1) for name, _ in pairs]
         weights += [weight for _, weight in pairs]
         whole[at], parts[at] = sum(weight for _, weight in pairs), len(pairs)
@@ -166,7 +156,7 @@ class PartitionRecipe:
         )
 
     @property
-    def asked(self) -> Sequence[str]:
+    def columns_read(self) -> Sequence[str]:
         """The columns whose values it reads."""
         return [column.name for column in self._columns if column.source.direct]
 

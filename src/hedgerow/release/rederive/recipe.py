@@ -1,4 +1,4 @@
-"""The protocol of second derivations, and the original's columns as these read them."""
+"""The protocol of second derivations, and the columns of the original as they read them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...columns.arrays import filled, floats, value_class
+from ...columns.column import Column
 from ...columns.table import Table, Window
 from ...errors import PromiseError
 from ...notation import DAY, Exact
@@ -28,7 +29,7 @@ class Made:
     ----------
     columns : mapping of str to pyarrow array
     uncovered : mapping of str to int
-        Cells, by column, that do not cover the original they were made from.
+        By column, the number of cells that do not cover their original.
     """
 
     columns: Mapping[str, pa.Array]
@@ -43,7 +44,7 @@ class Recipe(Protocol):
         """The recoded columns, and the class by which their released values are compared."""
 
     @property
-    def asked(self) -> Sequence[str]:
+    def columns_read(self) -> Sequence[str]:
         """The columns of the original whose cells it reads."""
 
     def recode(self, part: Window) -> Made:
@@ -51,7 +52,29 @@ class Recipe(Protocol):
         ...
 
 
-class Numbers:
+class _Source:
+    """A column of the original, read by the cells of each window or, if need be, as a whole."""
+
+    _name: str
+    _original: Table
+    _read: Column | None
+
+    @property
+    def direct(self) -> bool:
+        """Return whether it reads the cells themselves."""
+        return self._read is None
+
+    def of(self, part: Window) -> NDArray[Any]:
+        """Return the values of some rows."""
+        raise NotImplementedError
+
+    def all(self) -> NDArray[Any]:
+        """Return the values of all rows."""
+        parts = self._original.windows([self._name], _ALL)
+        return np.concatenate([self.of(part) for part in parts])
+
+
+class Numbers(_Source):
     """A column of the original as numbers, dates in their unit; NaN is missing."""
 
     def __init__(self, column: PlanColumn, original: Table) -> None:
@@ -61,18 +84,10 @@ class Numbers:
         # Text that is declared a number or a date is read by the table, as a whole; so are
         # numbers that doubles do not hold.
         direct = {"numeric": "number", "date": "date"}.get(column.kind)
-        self._read = (
-            None
-            if value_class(original.types.field(column.name).type) == direct
-            and not original.beyond_doubles(column.name)
-            else original.like(column)
-        )
+        same_class = value_class(original.types.field(column.name).type) == direct
+        plain = same_class and not original.beyond_doubles(column.name)
+        self._read = None if plain else original.like(column)
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
-
-    @property
-    def direct(self) -> bool:
-        """Return whether it reads the cells themselves."""
-        return self._read is None
 
     def of(self, part: Window) -> NDArray[np.float64]:
         """Return the values of some rows; what doubles do not hold as the doubles nearest to it."""
@@ -91,35 +106,23 @@ class Numbers:
         values = filled(floats(array), np.nan).to_numpy()
         return values * scale if pa.types.is_date(kind) else values / scale
 
-    def all(self) -> NDArray[np.float64]:
-        """Return the values of all rows."""
-        parts = self._original.windows([self._name], _ALL)
-        return np.concatenate([self.of(part) for part in parts])
-
     def places(self, part: Window) -> NDArray[np.float64]:
         """Return the places of the values among `exact`, where doubles do not hold them."""
         assert self._read is not None
         return self._read.places[self._read.codes[part.rows]]
 
 
-class Categories:
+class Categories(_Source):
     """A column of the original as codes of its texts; the number of texts is a missing one."""
 
     def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
         coded = original.column(column.name, kind=kind)
         self._name, self.names = column.name, tuple(coded.values)
         self._original = original
-        self.place: dict[str | None, int] = {
-            name: code for code, name in enumerate((*self.names, None))
-        }
+        self.place = {name: code for code, name in enumerate((*self.names, None))}
         # What is no text is read by the table, as a whole.
         text = value_class(original.types.field(column.name).type) == "text"
         self._read = None if text else coded
-
-    @property
-    def direct(self) -> bool:
-        """Return whether it reads the cells themselves."""
-        return self._read is None
 
     def of(self, part: Window) -> NDArray[np.int64]:
         """Return the codes of some rows."""
@@ -135,11 +138,6 @@ class Categories:
             raise PromiseError(f"the column {self._name!r} was read in two ways")
         return codes
 
-    def all(self) -> NDArray[np.int64]:
-        """Return the codes of all rows."""
-        parts = self._original.windows([self._name], _ALL)
-        return np.concatenate([self.of(part) for part in parts])
-
 
 @dataclass(frozen=True)
 class Labels:
@@ -150,14 +148,10 @@ class Labels:
 
     @classmethod
     def of(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
-        """Labels as text where any of them is, else as doubles."""
-        words: list[Released]
-        if any(isinstance(label, str) for label in labels):
-            kind = pa.string()
-            words = [x if x is None or isinstance(x, str) else text(x) for x in labels]
-        else:
-            kind = pa.float64()
-            words = [None if x is None else float(x) for x in labels]
+        """Return labels as text if any of them is text, else as doubles."""
+        is_text = any(isinstance(label, str) for label in labels)
+        kind, convert = (pa.string(), text) if is_text else (pa.float64(), float)
+        words = [x if x is None or isinstance(x, str) else convert(x) for x in labels]
         place = {word: i for i, word in enumerate(dict.fromkeys(words))}
         return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
 
