@@ -1,4 +1,4 @@
-"""Tables to try Hedgerow on: a worked example, made people, and public microdata.
+"""Tables to try Hedgerow on: a worked example, synthetic people, and public microdata.
 
 The public files are not part of Hedgerow. A loader looks for them in the folder that the
 environment variable ``HEDGEROW_DATA`` names, then in a cache folder, and fetches them from
@@ -63,7 +63,7 @@ def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -
 
 
 def _marital() -> NDArray[Any]:
-    """Shares of single, married, separated, divorced, widowed per eight years of age."""
+    """Return shares of single, married, separated, divorced, widowed per eight years of age."""
     t = np.arange(9) / 8
     weights = np.stack([np.exp(-5 * t) * 1.2 + 0.06, 0.08 + 0.6 * np.sqrt(t) * (1.2 - t),
                         0.02 + 0.03 * t, 0.01 + 0.18 * t, 0.002 + 0.5 * t**4], axis=1)  # fmt: skip
@@ -71,7 +71,7 @@ def _marital() -> NDArray[Any]:
 
 
 def _illness() -> NDArray[Any]:
-    """Shares of the diagnoses per ten years of age."""
+    """Return shares of the diagnoses per ten years of age."""
     t = np.arange(8)[:, None] / 7
     young = np.array([60, 9, 7, 5, 6, 0.6, 0.8, 0.2, 0.3, 0.1, 6])
     old = np.array([22, 3, 4, 12, 5, 13, 22, 11, 8, 5, 3])
@@ -158,7 +158,7 @@ def load_adult(
     complete: bool = True,
     download: bool = False,
 ) -> pa.Table:
-    """UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
+    """Return UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def load_census_income(
     complete: bool = True,
     download: bool = False,
 ) -> pa.Table:
-    """UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
+    """Return UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
 
     Parameters
     ----------
@@ -203,12 +203,12 @@ def load_census_income(
 
 
 def load_german_credit(*, download: bool = False) -> pa.Table:
-    """UCI Statlog German Credit: 1,000 records, 20 attributes and the class (CC BY 4.0)."""
+    """Return UCI Statlog German Credit: 1,000 records, 20 attributes and the class (CC BY 4.0)."""
     return _load("german_credit.parquet", download)
 
 
 def load_alcohol(*, download: bool = False) -> pa.Table:
-    """Kenkel and Terza (2001), physician advice and drinking: 2,467 men, 19 columns."""
+    """Return Kenkel and Terza (2001), physician advice and drinking: 2,467 men, 19 columns."""
     return _load("alcohol_kenkel_terza.parquet", download)
 
 
@@ -233,7 +233,7 @@ def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = F
 
 
 def load_adult_hierarchies() -> dict[str, Hierarchy]:
-    """Value generalisation hierarchies for Adult, by column name (from the ARX project)."""
+    """Return value generalisation hierarchies for Adult, by column name (from the ARX project)."""
     folder = next((d / "hierarchies" / "adult" for d in _folders()
                    if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
     if folder is None:
@@ -248,7 +248,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
 
 @takes(n=whole(), seed=whole(0))
 def make_people(n: int, *, seed: int = 0) -> pa.Table:
-    """Made people: no real person stands behind any record.
+    """Make synthetic people: no real person is behind any record.
 
     Seventeen dependent columns of every kind: schooling depends on age, jobs on schooling,
     money on all of them and more skewed than they are, diagnoses on age; some
@@ -276,6 +276,7 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     """
     if n < 1:
         raise ParameterError(f"n is {n}; it must be at least 1")
+    # the order of the draws makes the table: what is added must be drawn last
     rng = np.random.default_rng(seed)
     number = rng.permutation(n)
     age = np.clip(17 + 73 * rng.beta(1.5, 2.1, n), 17, 90).astype(np.int16)
@@ -373,6 +374,7 @@ def _load(name: str, download: bool) -> pa.Table:
         target = folders[-1] / name
         table = _parse(name, _fetch(_URLS[name]))
         target.parent.mkdir(parents=True, exist_ok=True)
+        # another process may load it at the same time
         part = target.with_suffix(".part")
         pq.write_table(table, part)
         part.replace(target)

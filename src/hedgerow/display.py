@@ -82,6 +82,7 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
     cells = [[cut(cell(value)) for value in row] for row in rows]
     if not cells:
         return ""
+    # empty columns are left out
     used = [i for i, name in enumerate(head) if any(row[i] for row in cells)]
     top = "".join(f'<th scope="col">{escape(head[i])}</th>' for i in used)
     lines = "".join(

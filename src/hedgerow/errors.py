@@ -26,6 +26,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     return f" (did you mean {' or '.join(repr(spellings[each]) for each in near)}?)" if near else ""
 
 
+# libraries report it by errors of their own, known by their text alone
 _NO_MEMORY = re.compile(
     "out of memory|cannot allocate|failed to allocate|malloc of|bad_alloc|start new thread|"
     "launch worker thread|failed to map",

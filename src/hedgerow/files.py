@@ -91,7 +91,7 @@ def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A private folder among temporary files; what killed processes left there is removed first."""
+    """Yield a private temporary folder; what killed processes left behind is removed first."""
     home = Path(tempfile.gettempdir(), "hedgerow")
     sweep(home.parent, ".hedgerow.")
     with private_folder(home, PART) as folder:

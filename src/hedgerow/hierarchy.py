@@ -48,14 +48,13 @@ class Hierarchy:
     paths: Mapping[str, tuple[str, ...]]
 
     def __repr__(self) -> str:
-        levels = max(map(len, self.paths.values()), default=0)
-        return f"Hierarchy({len(self.paths):,} values, {levels} levels)"
+        return f"Hierarchy({len(self.paths):,} values, {self.n_levels} levels)"
 
     def __post_init__(self) -> None:
         check("paths", self.paths, MAPPING)
         for path in self.paths.values():
             check("a path of a hierarchy", path, TEXTS)
-        lengths = {len(path) for path in self.paths.values()}
+        lengths = set(map(len, self.paths.values()))
         if len(lengths) > 1:
             raise SchemaError(
                 f"a hierarchy has paths of {len(lengths)} different lengths",
@@ -64,7 +63,7 @@ class Hierarchy:
         for value, path in self.paths.items():
             if not path or path[0] != value:
                 raise SchemaError("a hierarchy path does not begin with its own value")
-        empty = sum(1 for path in self.paths.values() if any(not label for label in path[1:]))
+        empty = sum(not all(path[1:]) for path in self.paths.values())
         if empty:
             raise SchemaError(
                 f"a hierarchy has {empty:,} values with an empty label on their path",
@@ -73,10 +72,11 @@ class Hierarchy:
         self._check_tree()
 
     def _check_tree(self) -> None:
-        """Levels only merge: the same label at a level has one label at the next."""
+        """Check that levels only merge: a label at one level has one label at the next."""
+        # first, for its message is clearer than that of the contradictions it causes
         cycle = _cycle(self.paths.values())
         if cycle:
-            n_values = sum(1 for path in self.paths.values() if len(cycle.intersection(path)) > 1)
+            n_values = sum(len(cycle.intersection(path)) > 1 for path in self.paths.values())
             raise SchemaError(
                 f"a hierarchy has {n_values:,} values whose path returns to a label it "
                 "had left (a cycle)",
@@ -85,9 +85,8 @@ class Hierarchy:
         for level in range(1, self.n_levels - 1):
             above: dict[str, str] = {}
             clash = sum(
-                1
+                above.setdefault(path[level], path[level + 1]) != path[level + 1]
                 for path in self.paths.values()
-                if above.setdefault(path[level], path[level + 1]) != path[level + 1]
             )
             if clash:
                 raise SchemaError(
@@ -102,7 +101,7 @@ class Hierarchy:
         return len(next(iter(self.paths.values()))) if self.paths else 0
 
     def generalize(self, value: str, level: int) -> str:
-        """The ancestor of `value` at `level` (0 is the value itself)."""
+        """Return the ancestor of `value` at `level` (0 is the value itself)."""
         return self.paths[value][level]
 
     def common(self, values: Iterable[str]) -> str:
@@ -124,7 +123,7 @@ class Hierarchy:
         column : str
             Its name, for the message.
         """
-        lacking = sum(1 for value in values if value not in self.paths)
+        lacking = sum(value not in self.paths for value in values)
         if lacking:
             raise SchemaError(
                 f"the hierarchy of column {column!r} lacks {lacking:,} of its {len(values):,} "
@@ -181,7 +180,7 @@ class Hierarchy:
     def from_intervals(
         cls, values: Iterable[float], widths: Sequence[float], origin: float = 0.0
     ) -> Hierarchy:
-        """Numbers into intervals of growing width, then ``*``.
+        """Build a hierarchy of numbers: intervals of growing width, then ``*``.
 
         Parameters
         ----------
@@ -199,6 +198,7 @@ class Hierarchy:
         """
         _check_widths(widths)
         paths = {}
+        # NaN is missing
         for value in sorted({float(v) for v in values if v == v}):
             labels = [number(value)]
             for width in widths:
@@ -214,7 +214,7 @@ class Hierarchy:
         values: Iterable[str | dt.date],
         levels: Sequence[str] = ("month", "year", "decade"),
     ) -> Hierarchy:
-        """Dates and times into months, quarters, years, decades, then ``*``.
+        """Build a hierarchy of dates and times: months, quarters, years, decades, then ``*``.
 
         Parameters
         ----------
@@ -232,11 +232,8 @@ class Hierarchy:
         >>> list(Hierarchy.from_dates([dt.datetime(1987, 5, 3, 7)], ["year"]).paths)
         ['1987-05-03T07:00:00']
         """
-        unknown = [level for level in levels if level not in _DATES]
         order = list(_DATES)
-        if unknown or [order.index(level) for level in levels] != sorted(
-            {order.index(level) for level in levels}
-        ):
+        if [level for level in order if level in levels] != list(levels):
             raise SchemaError("date levels must go from fine to coarse and be among " + ", ".join(order))
         if {"week", "month"} <= set(levels) or {"week", "quarter"} <= set(levels):
             raise SchemaError("a week can lie in two months: leave one of the levels out")
@@ -258,7 +255,7 @@ class Hierarchy:
     def from_prefixes(
         cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
     ) -> Hierarchy:
-        """Return codes cut from the right (postal codes, occupation codes), then ``*``.
+        """Build a hierarchy of codes that are cut from the right (postal codes, occupation codes), then ``*``.
 
         Parameters
         ----------
@@ -274,11 +271,10 @@ class Hierarchy:
         ('53715', '537**', '5****', '*')
         """
         texts = sorted({str(v) for v in values})
-        longest = max((len(t) for t in texts), default=0)
+        longest = max(map(len, texts), default=0)
         chosen = list(range(longest - 1, 0, -1)) if keep is None else list(keep)
-        if any(not 0 < k < max(longest, 2) for k in chosen) or chosen != sorted(
-            set(chosen), reverse=True
-        ):
+        limits = pairwise([max(longest, 2), *chosen, 0])
+        if not all(shorter < longer for longer, shorter in limits):
             raise SchemaError("kept lengths must decrease and lie between 1 and the longest value")
         return cls(
             {t: (t, *(t[:k] + mask * (longest - len(t[:k])) for k in chosen), TOP) for t in texts}
@@ -293,7 +289,7 @@ class Hierarchy:
         fanout: int = 2,
         numbers: bool = False,
     ) -> Hierarchy:
-        """Return a hierarchy built from the data when none is given.
+        """Build a hierarchy from the data, where there is no other.
 
         Neighbours in the given order are merged `fanout` at a time, evenly by count, and
         named by their first and last value; the last level is ``*``. For categories
@@ -344,7 +340,7 @@ def _moment(value: Any) -> str:
 
 
 def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:
-    """Labels each of which stands above the next and the last above the first; empty when none."""
+    """Return the labels of a cycle, each above the next and the last above the first; empty if none."""
     above: dict[str, set[str]] = {}
     for path in paths:
         for low, high in pairwise(path):
@@ -358,7 +354,7 @@ def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:
 
 
 def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:
-    """Join neighbouring ranges into about `groups` ranges of like weight."""
+    """Join neighbouring ranges into about `groups` ranges of similar weight."""
     sizes = [sum(weights[a:b]) for a, b in edges]
     out: list[tuple[int, int]] = []
     total, before = sum(sizes), 0

@@ -1,4 +1,4 @@
-"""The steward's secret key: made, kept in a file of its own, never shown."""
+"""The steward's secret key: it is stored in its own file and never shown."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from .validation import PATH, takes
 
 _SIZE = 32
 _LEAST = 16
-_HEAD = "hedgerow-key-1 "
-
-
+_HEAD = b"hedgerow-key-1 "
 _MAKE = "make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
 
 
@@ -45,7 +43,7 @@ def _no_zeros(secret: bytes) -> None:
 
 
 class Secret:
-    """Bytes that nobody sees: hidden in text, and never in a pickle.
+    """Secret bytes, hidden in text and never in a pickle.
 
     Parameters
     ----------
@@ -84,12 +82,12 @@ class Secret:
                 hint=_MAKE,
             )
         content = _content(value, ParameterError)
-        if content.startswith(_HEAD.encode()):
-            Key._read(Path(value))  # a key that is damaged, short or nothing but zeros is told
+        if content.startswith(_HEAD):
+            Key._read(Path(value))  # raises for a key that is damaged, short or nothing but zeros
         return Secret(content)
 
     def hmac(self, message: bytes) -> bytes:
-        """HMAC-SHA256 of a message."""
+        """Return the HMAC-SHA256 of a message."""
         self._check_kept()
         return hmac.digest(self._secret, message, "sha256")
 
@@ -112,12 +110,14 @@ class Secret:
         return secret
 
     def __reduce__(self) -> Any:
+        # a pickled method may be handed on, so the secret stays behind
         return type(self)._forgotten, ()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({'forgotten' if self.forgotten else 'hidden'})"
 
     def __eq__(self, other: Any) -> bool:
+        # the time of a comparison must not show where two secrets differ
         return isinstance(other, Secret) and secrets.compare_digest(self._secret, other._secret)
 
     def __hash__(self) -> int:
@@ -184,7 +184,7 @@ class Key(Secret):
                 number = -1
             if isinstance(random_state, bool) or number < 0:
                 raise ParameterError("random_state must be a whole number of at least 0, or None")
-            return cls(hashlib.blake2b(f"hedgerow seed {number}".encode(), digest_size=32).digest())
+            return cls(hashlib.blake2b(f"hedgerow seed {number}".encode(), digest_size=_SIZE).digest())
         if isinstance(key, (str, Path)):
             return cls.file(key)
         if key is not None and not isinstance(key, Key):
@@ -203,7 +203,7 @@ class Key(Secret):
     @classmethod
     @takes(path=PATH)
     def file(cls, path: str | Path) -> Key:
-        """The key of a file; a file that does not exist is made, readable by its owner alone.
+        """Return the key of a file; a file that does not exist is made, readable by its owner alone.
 
         A file of at least 16 other bytes (such as random ones) is a key as well.
 
@@ -217,14 +217,15 @@ class Key(Secret):
         path = Path(path)
         key = cls.new()
         try:
+            # exclusive: of two processes at once one makes the key and the other reads it
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return cls._read(path)
         except OSError as error:
             raise OutputError(f"cannot make the key file {path}: {error.strerror}") from None
         try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(_HEAD + key._secret.hex() + "\n")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_HEAD + key._secret.hex().encode() + b"\n")
         except BaseException as error:  # no half a key is left, also on Ctrl-C
             path.unlink(missing_ok=True)
             if isinstance(error, OSError):
@@ -235,14 +236,12 @@ class Key(Secret):
     @classmethod
     def _read(cls, path: Path) -> Key:
         content = _content(path, InputError)
-        head = _HEAD.encode()
-        if not content.startswith(head) and len(content) >= _LEAST:
+        if not content.startswith(_HEAD) and len(content) >= _LEAST:
             _no_zeros(content)
             return cls(hashlib.blake2b(content, digest_size=_SIZE).digest())
         try:
-            if not content.startswith(head):
-                raise ValueError
-            key = cls(bytes.fromhex(content[len(head) :].decode("ascii").strip()))
+            head, secret = content[: len(_HEAD)], content[len(_HEAD) :]
+            key = cls(bytes.fromhex(secret.decode("ascii").strip()) if head == _HEAD else b"")
         except (ValueError, InputError):
             raise InputError(f"{path} is not a Hedgerow key file") from None
         _no_zeros(key._secret)

@@ -1,4 +1,4 @@
-"""How things are written down: released cells as text and back, results as plain data.
+"""Write and parse released cells; format numbers and results.
 
 The one home of the release notation. A range is ``[27-39]`` (dates
 ``[2001-05-01/2003-01-31]``); between public points it is half-open, ``[20-35)``,
@@ -113,7 +113,7 @@ def figure(value: Any, digits: int = 3) -> str:
 
 
 def _rounded(value: float, digits: int, whole: int) -> str:
-    """Digits after the point; between 0 and `whole` so many that it reads as neither."""
+    """Format a number with so many digits, and more if it would read as 0 or `whole`."""
     text = f"{value:,.{digits}f}"
     near = min(value, whole - value)
     few = text if digits or value > 9.95 else "0"
@@ -148,9 +148,15 @@ def moment(value: float | Exact, unit: str) -> str:
         It lies beyond the years that have such a text.
     """
     try:
-        return _moment(value, unit)
+        if unit == "day":
+            return (dt.date(1970, 1, 1) + dt.timedelta(days=round(value))).isoformat()
+        whole = floor(value) if isinstance(value, Decimal) else round(value)
+        time = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=whole)
     except OverflowError:
         raise beyond_years() from None
+    if isinstance(value, Decimal):  # nanoseconds, which datetime does not have
+        return f"{time.isoformat('T', 'microseconds')}{int((value - whole) * 1_000):03d}"
+    return time.isoformat()
 
 
 def beyond_years(names: Sequence[str] = ()) -> SchemaError:
@@ -160,18 +166,6 @@ def beyond_years(names: Sequence[str] = ()) -> SchemaError:
         f"dates or times beyond the years 1 to 9999{where}",
         hint="make them missing, or leave the column out",
     )
-
-
-def _moment(value: float | Exact, unit: str) -> str:
-    if unit == "day":
-        return (dt.date(1970, 1, 1) + dt.timedelta(days=round(value))).isoformat()
-    if isinstance(value, Decimal):
-        whole = floor(value)
-        text = (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=whole)).isoformat(
-            "T", "microseconds"
-        )
-        return f"{text}{int((value - whole) * 1_000):03d}"
-    return (dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=round(value))).isoformat()
 
 
 def duration(length: float, unit: str) -> str:
@@ -206,7 +200,7 @@ def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
 
 
 def cut(value: float, unit: str = "") -> str:
-    """A threshold as text: whole days and microseconds lie below t where they lie below ceil(t)."""
+    """Return a threshold as text: whole days and microseconds are below t if they are below ceil(t)."""
     return moment(ceil(value), unit) if unit else number(value)
 
 
@@ -406,7 +400,7 @@ def _extent(text: str, kind: str) -> str:
 
 
 def parse_range(text: str) -> tuple[float, float] | None:
-    """The ends of a numeric range (infinite where open) or a bare number; None when it is neither.
+    """Return the ends of a numeric range (infinite where open) or a bare number; None for neither.
 
     Examples
     --------
@@ -418,13 +412,14 @@ def parse_range(text: str) -> tuple[float, float] | None:
         return float(match[1]), float(match[2])
     match = _BETWEEN.match(text)
     if match and (match[1] or match[2]):
+        # the end itself is not in the range
         high = nextafter(float(match[2]), -inf) if match[2] else inf
         return float(match[1] or -inf), high
     return (float(text), float(text)) if re.fullmatch(_NUMBER, text) else None
 
 
 def parse_dates(text: str) -> tuple[str, str] | None:
-    """The ISO dates of a date range ("" where open) or a bare date; None when it is neither."""
+    """Return the ISO dates of a date range ("" where open) or a bare date; None for neither."""
     match = _DATES.match(text)
     ends = (match[1], match[2]) if match else (text, text)
     try:
@@ -475,7 +470,7 @@ def plain(
 
 
 def markdown(text: str) -> str:
-    """Text that Markdown and HTML show as it is, in one line.
+    """Escape text so that Markdown and HTML show it unchanged, in one line.
 
     Examples
     --------

@@ -87,6 +87,7 @@ def caution(text: str) -> None:
     if collected is not None:
         collected.append(text)
         return
+    # the warning names the user's line, not one inside Hedgerow
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and _is_internal(frame.f_globals):
         level, frame = level + 1, frame.f_back

@@ -57,6 +57,7 @@ class Event:
             near = float(bound)
         except (ValueError, InvalidOperation):  # of no number, of a signalling NaN
             bound, near = Decimal(0), math.nan
+        # a bound that is 0 as a double only would be compared wrongly
         if not match or not math.isfinite(near) or bool(near) != bool(bound):
             raise SchemaError(
                 f"an event of column {column!r} is not a sign and a number",
@@ -110,11 +111,13 @@ def points_of(name: str, declared: Any) -> Points:
             raise fault("steps over its last point; three cut points are a list")
         if step <= 0 or last < first:
             raise fault("has no points from first to last")
+        # 0.3 / 0.1 is below 3, and a tiny step gives an infinite quotient
         count = math.floor(min((last - first) / step, 1e18) + 1e-9)
         if count > MOST_POINTS:
             words = f"has {count:,} points; at most {MOST_POINTS:,} are cut at"
             raise fault(words, "take a larger step")
         points = tuple(first + i * step for i in range(count + 1))
+        # 3 * 0.1 is meant as 0.3
         points = tuple(p if isinstance(p, int) else float(f"{p:.15g}") for p in points)
     texts = all(isinstance(p, (str, dt.date)) for p in points)
     moments: Sequence[Any] = points

@@ -1,4 +1,4 @@
-"""What the public functions take, declared beside each: what is of another type is told by name."""
+"""Check the arguments of public functions by declared kinds; errors name the parameter."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
-    """Whole numbers."""
+    """Return the whole numbers between two bounds."""
     words = "a whole number"
     if least > -math.inf:
         words += f" of at least {least}" if most == math.inf else f" between {least} and {most:,}"
@@ -71,11 +71,12 @@ def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) ->
 
 
 def many(kind: Kind, words: str) -> Kind:
-    """Lists of values of a kind; what can be read only once is left to whoever reads it."""
+    """Return the lists of values of a kind; what can be read only once is not looked at."""
 
     def fits(value: Any) -> bool:
         if not _is_list(value):
             return False
+        # an iterator would be empty afterwards
         return not hasattr(value, "__len__") or all(kind.fits(each) for each in value)
 
     return Kind(words, fits)
@@ -104,7 +105,7 @@ MAPPING = one_of(Mapping, "a mapping")
 
 
 def named(kind: Kind, words: str) -> Kind:
-    """Mappings of names to values of a kind."""
+    """Return the mappings of names to values of a kind."""
     return Kind(words, lambda v: isinstance(v, Mapping) and all(map(kind.fits, v.values())))
 
 
@@ -128,7 +129,7 @@ METHOD = Kind(
 
 
 def takes(**kinds: Kind) -> Callable[[F], F]:
-    """Decorator: what the parameters of a function may be, beside their own defaults.
+    """Decorate a function to check that its arguments are of a kind, or their default.
 
     Examples
     --------
@@ -160,7 +161,7 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 
 
 def check(name: str, value: Any, kind: Kind) -> None:
-    """Raise ParameterError where a value is none of its kind; the value itself is not told."""
+    """Raise ParameterError where a value is none of its kind; texts are not quoted."""
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
         described = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
@@ -169,7 +170,7 @@ def check(name: str, value: Any, kind: Kind) -> None:
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """ParameterError when a parameter is none of the values that it may have."""
+    """Raise ParameterError when a parameter is none of its allowed values."""
     listed = list(allowed)
     if value not in listed:
         raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")

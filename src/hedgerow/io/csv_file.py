@@ -1,4 +1,4 @@
-"""CSV files: their encoding and dialect found from their text, their cells read by DuckDB.
+"""CSV files: encoding and dialect are detected from the text, cells are read by DuckDB.
 
 DuckDB reads with explicit settings: no row is guessed away, no order lost.
 """
@@ -12,7 +12,7 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,13 @@ from .text_cells import infer_declared
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
 DELIMITERS = (",", ";", "\t", "|")
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 _SAMPLE = 1 << 18
-_CONTROL = bytes({*range(9), 0x0B, *range(0x0E, 0x20), 0x7F})
+_CONTROL = r"[\0-\x08\x0b\x0e-\x1f\x7f]"
 _NUMBER = re.compile(r"^\s*[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?\s*$")
 _DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4})\s*$")
 
@@ -133,6 +138,7 @@ def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLay
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     declared, encoding = encoding, find_encoding(path, encoding)
+    # one more pass over the file, so only where its encoding is a guess
     not_utf8 = 0 if declared or encoding in UNICODE else _not_utf8(path, strict)
     sample = read_sample(path, encoding)
     dialect = sniff(sample, path.name)
@@ -141,6 +147,7 @@ def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLay
     first = next(row for row in reader if row)
     names = _named(first) if dialect.header else [f"x{i}" for i in range(len(first))]
     check_names(names, path.name)
+    # DuckDB takes the first line break for the end of a record, in quotes or not
     broken = any("\n" in cell or "\r" in cell for cell in first)
     end = re.search(r"\r\n$|[\r\n]$", lines[reader.line_num - 1])
     if broken and end:
@@ -200,9 +207,11 @@ def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
             columns=columns,
             auto_detect=False,
             sample_size=-1,
+            # a ragged line is an error, never padded or skipped
             ignore_errors=False,
             null_padding=False,
             strict_mode=True,
+            # an empty cell in quotes is an empty text, unless every cell is quoted
             na_values="",
             allow_quoted_nulls=dialect.quote_all,
             comment="",
@@ -214,6 +223,7 @@ def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
 
 
 def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputError:
+    # slow, but it runs only after DuckDB has failed
     wrong, first, fields = 0, 0, 0
     with open(readable, encoding="utf-8-sig", newline="") as file:
         reader = dialect.reader(file)
@@ -244,10 +254,10 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
 
 @contextmanager
 def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
-    """The file itself when DuckDB reads it, else a private copy in UTF-8 that is removed after.
+    """Yield the file itself if DuckDB reads it, else a private copy in UTF-8 that is removed after.
 
-    Where the first record has a line break, the copy begins with a header that has none: what
-    ends it is what ends every record.
+    Where the first record has a line break, the copy begins with a header that has none: DuckDB
+    takes the end of the header for the end of every record.
     """
     dialect = layout.dialect
     encoding = dialect.encoding
@@ -270,7 +280,7 @@ def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
 
 
 def find_encoding(path: Path, otherwise: str = "") -> str:
-    """The encoding of a text file: by its byte order mark, else UTF-8, else the one that is named.
+    """Detect the encoding of a text file: by its byte order mark, else UTF-8, else the one that is named.
 
     Parameters
     ----------
@@ -285,12 +295,8 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     """
     with open(path, "rb") as file:
         start = file.read(4)
-    marks = (
-        (codecs.BOM_UTF8, "utf-8-sig"),
-        (codecs.BOM_UTF16_LE, "utf-16"),
-        (codecs.BOM_UTF16_BE, "utf-16"),
-    )
-    marked = [name for mark, name in marks if start.startswith(mark)]
+    marked = [name for mark, name in _MARKS.items() if start.startswith(mark)]
+    # cp1252 decodes nearly anything, so it is tried last
     for encoding in marked or ("utf-8", otherwise or "cp1252"):
         if _decodes(path, encoding):
             return encoding
@@ -304,7 +310,7 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
 
 
 def unlike_utf8(path: Path) -> tuple[int, int, int]:
-    """The first line of a file that is not UTF-8, how many are so, and how many lines there are."""
+    """Return the first line of a file that is not UTF-8, the number of such lines, and of all lines."""
     first = broken = total = 0
     with open(path, encoding="latin-1") as file:  # every byte is a character
         for total, line in enumerate(file, 1):
@@ -318,12 +324,11 @@ def unlike_utf8(path: Path) -> tuple[int, int, int]:
 
 def _decodes(path: Path, encoding: str) -> bool:
     # Nearly any bytes decode in eight bits; control characters show what is no text.
-    refused = b"\x00" if encoding.startswith("utf") else _CONTROL
+    control = re.compile("\0" if encoding.startswith("utf") else _CONTROL)
     try:
         with open(path, encoding=encoding, errors="strict", newline="") as file:
             while text := file.read(1 << 20):
-                data = text.encode()
-                if len(data.translate(None, refused)) < len(data):
+                if control.search(text):
                     return False
     except UnicodeError:
         return False
@@ -336,6 +341,7 @@ def read_sample(path: Path, encoding: str) -> str:
         text = file.read(_SAMPLE)
         if not file.read(1):
             return text
+    # the last line is cut somewhere
     return text[: max(text.rfind("\n"), text.rfind("\r")) + 1] or text
 
 
@@ -349,6 +355,7 @@ def sniff(text: str, name: str) -> Dialect:
     newline = newline if newline in text else "\n"
     best = (0.0, 0, Dialect(newline=newline))
     for delimiter in DELIMITERS:
+        # which signs are quotes depends on what stands before and after them
         dialect = _quoting(text, replace(best[2], delimiter=delimiter))
         rows = _records(text, dialect)
         width = len(rows[0]) if rows else 0
@@ -370,10 +377,9 @@ def sniff(text: str, name: str) -> Dialect:
     rows = _records(text, dialect)
     if not rows:
         raise InputError(f"{name} is empty", hint="give a file with a header and records")
-    spaced = [c[:1] == " " for row in rows for c in row[1:] if c]
-    dialect = replace(dialect, spaced=bool(spaced) and all(spaced))
-    rows = _records(text, dialect)
-    return replace(dialect, header=_has_header(rows))
+    spaced = {c[:1] == " " for row in rows for c in row[1:] if c} == {True}
+    dialect = replace(dialect, spaced=spaced)
+    return replace(dialect, header=_has_header(_records(text, dialect)))
 
 
 def _below(text: str, width: int, newline: str) -> int | None:
@@ -416,14 +422,10 @@ def _even(rows: list[list[str]]) -> float:
 
 
 def _records(text: str, dialect: Dialect) -> list[list[str]]:
-    """Records of the text, blank lines left out; as far as they can be read."""
+    """Return the records of the text without blank lines, as far as they can be read."""
     rows: list[list[str]] = []
-    try:
-        for row in dialect.reader(io.StringIO(text, newline="")):
-            if row:
-                rows.append(row)
-    except csv.Error:
-        pass
+    with suppress(csv.Error):
+        rows.extend(filter(None, dialect.reader(io.StringIO(text, newline=""))))
     return rows
 
 
@@ -433,6 +435,7 @@ def _has_header(rows: list[list[str]]) -> bool:
     Text above numbers or dates is a name. Otherwise a number or date above numbers or
     dates is a value; a table of text alone has a header.
     """
+    # a few rows show it as well as all of the sample
     first, rest = rows[0], rows[1:200]
     value = False
     for i, cell in enumerate(first):

@@ -23,12 +23,13 @@ def connected(
 ) -> Iterator[Any]:
     """Yield a connection that keeps the order of rows.
 
-    DuckDB's own messages quote the record, so the fault is looked up again by `fault`. What does not
-    fit into so many bytes of `memory` is put aside in a private `folder`; without one nothing is,
-    for DuckDB would do so in the folder that people happen to work in.
+    DuckDB's own messages quote the record, so `fault` looks for the error again. What does not fit
+    into so many bytes of `memory` is spilled to a private `folder`; without one nothing is, for
+    DuckDB would spill to the current folder.
     """
     import duckdb
 
+    # cells are paired with their row by position
     config: dict[str, Any] = {"preserve_insertion_order": True}
     config["temp_directory"] = "" if folder is None else str(folder)
     if memory is not None:
@@ -50,7 +51,7 @@ def identifier(name: str) -> str:
 
 
 def named(path: str | Path) -> str:
-    """A file as DuckDB is told of it: it takes a bare name for a pattern, or for an address."""
+    """Return a path for DuckDB, which would take a bare name for a pattern or an address."""
     return glob.escape(os.path.join(os.curdir, path))
 
 
@@ -63,6 +64,7 @@ def whole(relation: Any) -> pa.Table:
 def in_batches(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a relation, so many at a time, or fewer where they are long."""
     make: Any = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
+    # DuckDB counts rows alone: a batch of long texts could take gigabytes
     batches, bytes_left = [], _BYTES
     for batch in make(min(size, _STEP)):
         batches.append(batch)

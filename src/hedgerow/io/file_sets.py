@@ -6,6 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import count, islice
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _HIDDEN = (".", "_")
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
 _DIGITS = 5
 _SHEETS = (".xls", ".xlsb", ".ods")
+_ENDINGS = "known endings: " + ", ".join(sorted(SUFFIXES))
 
 
 def is_many(path: str | Path) -> bool:
@@ -72,7 +74,7 @@ def parts_of(path: str | Path) -> list[Path]:
     if not files:
         raise InputError(
             f"{where} holds no table file",
-            hint="known endings: " + ", ".join(sorted(SUFFIXES)),
+            hint=_ENDINGS,
         )
     kinds = sorted({check_path(p) for p in files})
     if len(kinds) > 1:
@@ -80,6 +82,7 @@ def parts_of(path: str | Path) -> list[Path]:
             f"{where} holds files of several kinds: {', '.join(kinds)}",
             hint="name those of one kind by a pattern",
         )
+    # whoever wrote a pattern chose the files
     if path.is_dir():
         _check_gaps(path, files)
     return files
@@ -107,10 +110,10 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
     first = types[0]
     for path, columns in zip(parts[1:], types[1:], strict=True):
         if list(columns) != list(first):
-            lacking = [n for n in first if n not in columns]
-            more = [n for n in columns if n not in first]
-            differences = [f"lacks {', '.join(map(repr, lacking))}"] if lacking else []
-            differences += [f"has {', '.join(map(repr, more))} besides"] if more else []
+            lacking = ", ".join(repr(n) for n in first if n not in columns)
+            more = ", ".join(repr(n) for n in columns if n not in first)
+            differences = [f"lacks {lacking}"] if lacking else []
+            differences += [f"has {more} besides"] if more else []
             raise InputError(
                 f"{path.name} has other columns than {parts[0].name}: "
                 f"{' and '.join(differences) or 'they stand in another order'}",
@@ -154,7 +157,7 @@ def check_path(path: Path) -> str:
             f"{path.name} has an ending that Hedgerow does not know",
             hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
             if path.suffix.lower() in _SHEETS
-            else "known endings: " + ", ".join(sorted(SUFFIXES)),
+            else _ENDINGS,
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
@@ -171,16 +174,15 @@ def check_there(path: Path) -> None:
 
 
 def _tables(folder: Path) -> list[str]:
-    """Some of the table files of a folder."""
-    try:
+    """Return some of the table files of a folder."""
+    with suppress(OSError):
         names = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
         return list(islice(names, 1000))
-    except OSError:
-        return []
+    return []
 
 
 def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
-    """Make the error for a file that cannot be read."""
+    """Return the error for a file that cannot be read."""
     if no_memory(error):
         return MemoryError()
     if isinstance(error, OSError) and error.errno:

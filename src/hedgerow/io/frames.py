@@ -1,4 +1,4 @@
-"""Frames of any kind as Arrow, and back to the kind that came in; tables with nothing but their values."""
+"""Convert frames of any kind to Arrow and back; strip tables to nothing but their values."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from ..columns.arrays import (
     text_lengths,
 )
 from ..errors import InputError, SchemaError
+from .file_format import value_type
 from .text_cells import cell_text
 
 Replaced = Mapping[str, Any]
@@ -29,7 +30,7 @@ Rows = NDArray[np.int64] | None
 
 
 class Source(Protocol):
-    """A frame as Arrow, and the way back to the same kind of frame."""
+    """A frame converted to Arrow, which can be converted back to the same kind of frame."""
 
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]]
@@ -37,8 +38,8 @@ class Source(Protocol):
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return the same kind of frame with columns replaced, added and dropped.
 
-        With `rows` it is put in their order, and nothing but its values stays: no index, no
-        notes, no category that no row has.
+        With `rows` it has their order and nothing but its values: no index, no metadata, no
+        category without a row.
         """
         ...
 
@@ -55,12 +56,12 @@ class ArrowSource:
         """Return a pyarrow table."""
         table = self.arrow
         for name, array in replaced.items():
+            # texts of a file are written out piece by piece, never all at once
             values = array if self.file else _decoded(array)
-            at = table.column_names.index(name) if name in table.column_names else -1
-            if at < 0:
-                table = table.append_column(name, values)
+            if name in table.column_names:
+                table = table.set_column(table.column_names.index(name), name, values)
             else:
-                table = table.set_column(at, name, values)
+                table = table.append_column(name, values)
         table = table.drop_columns(sorted(drop)) if drop else table
         if rows is not None:
             return values_only(table.take(pa.array(rows)))
@@ -85,6 +86,8 @@ def _family(kind: pa.DataType) -> str:
     return str(kind).partition("<")[0]
 
 
+_INTEGERS = [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
+_NULLABLE = {f"{name}Dtype" for name in ("String", "Boolean", "Float32", "Float64", *_INTEGERS)}
 _VIEWS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     "string_view": lambda column: column.cast(pa.string()),
     "binary_view": lambda column: column.cast(pa.binary()),
@@ -182,6 +185,7 @@ class FrameSource:
             wrapped = wrapped.alias(wrapped.name or f"{prefix}0").to_frame()
         self.query = wrapped.implementation if isinstance(wrapped, narwhals.LazyFrame) else None
         self.frame = _run(wrapped) if isinstance(wrapped, narwhals.LazyFrame) else wrapped
+        # Arrow has no type for columns of any objects
         texts = [
             narwhals.new_series(
                 name,
@@ -196,7 +200,7 @@ class FrameSource:
         self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """The same kind of frame; a query becomes one on the new values (a table on Spark)."""
+        """Return the same kind of frame; a query becomes one on the new values (a table on Spark)."""
         import narwhals
 
         frame = self.frame.drop(sorted(drop))
@@ -205,6 +209,7 @@ class FrameSource:
             new_columns = narwhals.from_arrow(columns, backend=frame.implementation)
             frame = frame.with_columns(*new_columns.iter_columns())
         if rows is not None:
+            # an index would show the rows of the original
             frame = narwhals.maybe_reset_index(frame[rows])
             frame = frame.with_columns(*_unused_categories_dropped(frame))
         if self.query and not self.query.is_spark_like():
@@ -249,27 +254,27 @@ def _run(query: Any) -> Any:
 
 def source_of(frame: Any, prefix: str = "x") -> Source:
     """Return the source for a frame, series or array; InputError when it is none of these."""
+    if isinstance(frame, pa.RecordBatch):
+        frame = pa.Table.from_batches([frame])
+    if isinstance(frame, (pa.Array, pa.ChunkedArray)):
+        frame = pa.Table.from_arrays([frame], names=[f"{prefix}0"])
     if isinstance(frame, pa.Table):
         return ArrowSource(frame)
-    if isinstance(frame, pa.RecordBatch):
-        return ArrowSource(pa.Table.from_batches([frame]))
-    if isinstance(frame, (pa.Array, pa.ChunkedArray)):
-        return ArrowSource(pa.Table.from_arrays([frame], names=[f"{prefix}0"]))
     if isinstance(frame, np.ndarray):
         return NumpySource(frame, prefix)
-    root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(frame, pandas.DataFrame):
-        return PandasSource(frame)
-    if pandas is not None and isinstance(frame, pandas.Series):
-        return PandasSource(frame.to_frame(f"{prefix}0" if frame.name is None else frame.name))
+    if pandas := sys.modules.get("pandas"):
+        if isinstance(frame, pandas.Series):
+            frame = frame.to_frame(f"{prefix}0" if frame.name is None else frame.name)
+        if isinstance(frame, pandas.DataFrame):
+            return PandasSource(frame)
     if isinstance(frame, Mapping):
         return _mapping(frame)
     try:
         return FrameSource(frame, prefix)
     except TypeError:
+        root, kind = type(frame).__module__.split(".")[0], type(frame).__name__
         raise InputError(
-            f"{root}.{kind} is not a table" if root != "builtins" else f"{kind} is not a table",
+            f"{kind if root == 'builtins' else f'{root}.{kind}'} is not a table",
             hint="give a path, a pandas, Polars or pyarrow table, a DuckDB relation "
             "or a two-dimensional numpy array",
         ) from None
@@ -297,12 +302,13 @@ def _decoded(array: Any) -> Any:
     if not pa.types.is_dictionary(array.type):
         return array
     pieces = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
+    # a column of text counts its bytes in 32 bits
     long = any(text_lengths(piece).sum() >= 1 << 31 for piece in pieces)
     return array if long else decoded(pa.chunked_array(pieces))
 
 
 def _to_numpy(array: Any) -> Any:
-    """New values as numpy has them: numbers with NaN where missing, else objects."""
+    """Return new values as numpy numbers, NaN where missing, or else as objects."""
     array = _decoded(array)
     kind = array.type
     if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not array.null_count):
@@ -319,28 +325,32 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
     kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
     if isinstance(kind, sys.modules["pandas"].IntervalDtype):  # Arrow forgets which end is open
         column = column.cat.rename_categories(str)
-    try:
-        array = pa.array(column, from_pandas=True)
-    except MemoryError:
-        raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+    array = _converted(column)
+    if array is None or isinstance(array.type, pa.BaseExtensionType):
         return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
-    if isinstance(array.type, pa.BaseExtensionType):
-        return _stringified(column.to_numpy(dtype=object), column.isna().to_numpy())
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
+    return array
 
 
 def _from_objects(values: Any) -> pa.ChunkedArray:
     """Return an array of any values as Arrow; mixed types become text by `str`."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
-    try:
-        return pa.chunked_array([pa.array(values, from_pandas=True)])
-    except MemoryError:
-        raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+    array = _converted(values)
+    if array is None:
         missing = np.fromiter((v is None or v != v for v in values.tolist()), bool, len(values))
         return _stringified(values, missing)
+    return array
+
+
+def _converted(values: Any) -> pa.ChunkedArray | None:
+    """Convert values to Arrow; None where it has no type for them."""
+    try:
+        array = pa.array(values, from_pandas=True)
+    except MemoryError:  # Arrow's own is an ArrowException as well
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
 
 def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
@@ -349,14 +359,14 @@ def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
 
 
 def _to_pandas(array: Any, was: Any) -> Any:
-    """New values for a pandas column, in its nullable or Arrow dtype if they fit."""
+    """Return new values for a pandas column, in its nullable or Arrow dtype if they fit."""
     pandas = sys.modules["pandas"]
     array = _decoded(array)
     if isinstance(was, pandas.ArrowDtype):
         return pandas.array(array, dtype=pandas.ArrowDtype(array.type))
     # Only the nullable dtypes (Int64, boolean, string ...) read Arrow; others follow the values.
     fits = is_text(array.type) == (getattr(was, "name", "") == "string")
-    if fits and isinstance(was, (pandas.StringDtype, *_nullable(pandas))):
+    if fits and type(was).__name__ in _NULLABLE:
         try:
             return cast(Any, was).__from_arrow__(array)
         except MemoryError:
@@ -374,23 +384,18 @@ def _bare_pandas(frame: Any) -> Any:
     for i, kind in enumerate(frame.dtypes):
         if isinstance(kind, sys.modules["pandas"].CategoricalDtype):
             column = frame.iloc[:, i].cat.remove_unused_categories()
+            # unsorted categories may stand in the order of the original's rows
             if not kind.ordered:
                 column = column.cat.reorder_categories(sorted(column.cat.categories, key=str))
             frame.isetitem(i, column)
     return frame
 
 
-def _nullable(pandas: Any) -> tuple[type, ...]:
-    names = ["Float32", "Float64", "Boolean"]
-    names += [f"{sign}Int{bits}" for sign in ("", "U") for bits in (8, 16, 32, 64)]
-    return tuple(getattr(pandas, f"{name}Dtype") for name in names)
-
-
 def values_only(table: pa.Table) -> pa.Table:
-    """The table with nothing but its values: no notes, and in dictionaries no entry without a row.
+    """Return a table with nothing but its values: no metadata, no dictionary entry without a row.
 
-    Entries stand by their text, but for dictionaries that are ordered. All that is no number is
-    one NaN, and each column one piece of memory, for both would tell in which order rows came.
+    Entries are sorted by their text, unless the dictionary is ordered. All NaN are the same, and
+    each column is one piece of memory: both would show in which order rows came.
 
     Raises
     ------
@@ -422,25 +427,20 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return column.take(pa.array(np.arange(len(column)))) if column.null_count else column
     index, entries = indexed(column)
     entries = _one_nan(entries)
+    # several chunks may have given the same entry twice
     merged = entries.dictionary_encode()
     place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
     entries = merged.dictionary
     is_used = np.bincount(place[index] + 1, minlength=len(entries) + 1)[1:] > 0
     used = np.flatnonzero(is_used)
-    if not column.type.ordered:
+    if not kind.ordered:
         used = used[pc.sort_indices(cell_text(entries.take(pa.array(used)))).to_numpy()]
     lut = np.full(len(entries) + 1, -1)
     lut[used] = np.arange(len(used))
     codes = lut[place][index]
-    return pa.chunked_array(
-        [
-            pa.DictionaryArray.from_arrays(
-                pa.array(codes, mask=codes < 0).cast(column.type.index_type),
-                entries.take(pa.array(used)),
-                ordered=column.type.ordered,
-            )
-        ]
-    )
+    indices = pa.array(codes, mask=codes < 0).cast(kind.index_type)
+    recoded = pa.DictionaryArray.from_arrays(indices, entries.take(pa.array(used)), ordered=kind.ordered)
+    return pa.chunked_array([recoded])
 
 
 def _one_nan(array: Any) -> Any:
@@ -451,7 +451,7 @@ def _one_nan(array: Any) -> Any:
 
 
 def _copy_nested(value: Any) -> Any:
-    """Return a nested value without what its arrays hold beside it."""
+    """Copy a nested value, so that nothing else of its arrays' memory is released."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_copy_nested, value))
     if isinstance(value, dict):
@@ -461,10 +461,8 @@ def _copy_nested(value: Any) -> Any:
 
 def _without_notes(kind: pa.DataType) -> pa.DataType:
     """Return a type whose fields say nothing but name and type."""
-    if pa.types.is_dictionary(kind):
-        return kind.value_type
     if not pa.types.is_nested(kind):
-        return kind
+        return value_type(kind)
 
     def plain(field: pa.Field) -> pa.Field:
         return pa.field(field.name, _without_notes(field.type), field.nullable)

@@ -1,4 +1,4 @@
-"""JSON lines: every value as it stands in the file, its type decided over the whole column."""
+"""Read JSON lines; the type of a column is decided over all of its values."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def read_json_lines(path: Path) -> pa.Table:
 
 
 def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[pa.RecordBatch]]:
-    """The keys of a file, its rows, and so many of them at a time, each part typed by itself.
+    """Return the keys of a file, the number of its rows, and batches of them, each typed by itself.
 
-    Dates stay text: a part may hold nothing else where the whole column does not.
+    Dates stay text: one batch may hold nothing else where the whole column does.
     """
     names, n_rows = _keys(path)
 
@@ -54,7 +54,7 @@ def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[p
 
 
 def _keys(path: Path) -> tuple[list[str], int]:
-    """The keys of all records in the order of their first use, and how many records there are."""
+    """Return the keys of all records in the order of their first use, and the number of records."""
     if find_encoding(path) not in ("utf-8", "utf-8-sig"):
         raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
     with connected(lambda: _fault(path)) as connection:
@@ -63,6 +63,7 @@ def _keys(path: Path) -> tuple[list[str], int]:
             "line FROM read_ndjson_objects(?, hive_partitioning=false)) GROUP BY keys ORDER BY min(line)",
             [named(path)],
         ).fetchall()
+    # grouped by DuckDB, for files have millions of lines and few sets of keys
     names = list(dict.fromkeys(name for keys, _ in rows for name in keys))
     if not names or any(len(set(keys)) < len(keys) for keys, _ in rows):
         raise _fault(path)
@@ -79,14 +80,12 @@ def _relation(connection: Any, path: Path, names: list[str]) -> Any:
 def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
     """Return a column of JSON values as one type."""
     index, entries = indexed(storage(texts).cast(pa.string()))
-    if not len(entries):
-        return pa.chunked_array([pa.nulls(len(texts))])
-    place = pa.array(index, mask=index < 0)
-    return pa.chunked_array([_values(entries, dates).take(place)])
+    values = _values(entries, dates) if len(entries) else pa.nulls(0)
+    return pa.chunked_array([values.take(pa.array(index, mask=index < 0))])
 
 
 def _values(entries: pa.Array, dates: bool) -> pa.Array:
-    """Distinct JSON values as the narrowest type that holds them all."""
+    """Return distinct JSON values in the narrowest type that holds them all."""
     starts = set(pc.utf8_slice_codeunits(entries, 0, 1).unique().to_pylist())
     if starts == {'"'}:
         texts = _unquoted(entries)
@@ -116,7 +115,7 @@ def _numbers(entries: pa.Array) -> pa.Array:
 
 
 def _unquoted(entries: pa.Array) -> pa.Array:
-    """JSON strings as text; whatever else is among them is not looked at."""
+    """Return JSON strings as text; other values among them are not decoded."""
     plain = pc.utf8_slice_codeunits(entries, 1, -1)
     escaped = pc.and_(pc.match_substring(entries, "\\"), pc.starts_with(entries, '"'))
     if not pc.any(escaped).as_py():
@@ -131,13 +130,11 @@ def _fault(path: Path) -> InputError:
         for number, line in enumerate(file, 1):
             try:
                 record = json.loads(line) if line.strip() else {}
+                fault = f"is a {type(record).__name__}, not an object"
             except (ValueError, RecursionError):
-                return InputError(f"{path.name}: line {number:,} is not valid JSON", hint=hint)
+                record, fault = None, "is not valid JSON"
             if not isinstance(record, dict):
-                what = type(record).__name__
-                return InputError(
-                    f"{path.name}: line {number:,} is a {what}, not an object", hint=hint
-                )
+                return InputError(f"{path.name}: line {number:,} {fault}", hint=hint)
     return InputError(
         f"{path.name} is not a JSON lines file, or it is damaged",
         hint="check the ending of its name, or write it again",

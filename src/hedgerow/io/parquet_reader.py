@@ -31,7 +31,7 @@ class Scan:
     repeating : tuple of str
         The text columns that reading them whole gives as dictionaries, for their values repeat.
     readers : mapping of str to callable, optional
-        What the cells of a column stand for, where the file holds another form of them.
+        By column, a function from the cells of the file to their values.
     """
 
     paths: Sequence[Path]
@@ -42,7 +42,7 @@ class Scan:
 
     @classmethod
     def from_files(cls, paths: Sequence[Path]) -> Scan:
-        """Look at the files' own descriptions.
+        """Describe a table by the metadata of its files.
 
         Raises
         ------
@@ -72,6 +72,7 @@ class Scan:
         """
         import pyarrow.parquet as pq
 
+        # as dictionaries each text is hashed once a row group, not once a row
         texts = [n for n in names if n in self.repeating or is_text(self.types.field(n).type)]
         for path in self.paths:
             try:
@@ -123,10 +124,11 @@ def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
 
 
 def repeating(parts: Sequence[Any]) -> list[str]:
-    """Text columns of Parquet files that are read as dictionaries: those that repeat are not hashed again.
+    """Return the text columns of Parquet files to read as dictionaries, whose values repeat.
 
-    Text that is written out takes four bytes a value for its length alone. Large text always: its
-    type would otherwise depend on how a file happens to be compressed, and a release has another one.
+    A column of less than four bytes a value must repeat: plain text takes these for its lengths
+    alone. Large text is always read so: its type would otherwise depend on how well a file happens
+    to be compressed.
 
     Parameters
     ----------

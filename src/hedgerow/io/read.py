@@ -94,6 +94,7 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
     orders: Mapping[str, Sequence[str]] = {}
     try:
         if layout.suffix == ".csv":
+            # a release keeps the encoding of its original, so it is not doubted again
             arrow, dialect = read_csv(path, schema, strict=not unescape_formulas)
             layout = FileFormat(".csv", dialect, unescape_formulas)
             arrow = unescape(arrow) if unescape_formulas else arrow
@@ -277,6 +278,7 @@ def _read_again(
     dialect, spelled = table.layout.dialect, {}
     for name, texts in zip(columns, read_texts(path, places, dialect.encoding), strict=True):
         column = table.arrow.column(name)
+        # the types were inferred from the file as it was; another answer means another file
         if not infer_type(texts, dialect)[0].equals(column):
             raise changed(path.name)
         as_written = spelled_texts(texts, column, dialect, columns[name])

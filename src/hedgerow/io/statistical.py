@@ -255,6 +255,7 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
         return column.cells, "object", values
     there = [cell for cell in column.cells if cell is not None]
     numbers = [code for code in [*there, *values] if not isinstance(code, str)]
+    # pyreadstat writes whole numbers in 32 bits
     whole = all(
         isinstance(code, int) or (code.is_integer() and values) for code in numbers
     ) and all(abs(code) < _INT32 for code in numbers)
@@ -385,6 +386,7 @@ def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
     """Return the label of each code, in the order of the codes; a label of two codes gets the code added."""
     ordered = {code: labels[code].strip() for code in sorted(labels, key=_place)}
     unique = {code: text or _code_text(code) for code, text in ordered.items()}
+    # the label with its code may be another's label
     while len(set(unique.values())) < len(unique):
         uses = Counter(unique.values())
         unique = {c: f"{t} ({_code_text(c)})" if uses[t] > 1 else t for c, t in unique.items()}
@@ -475,6 +477,7 @@ def _of_numbers(cells: Sequence[Any], before: VariableLabels) -> VariableLabels:
     if before.sort != "number":
         return VariableLabels(label=before.label, measure="scale")
     variable = replace(before, values={c: t for c, t in before.values.items() if c in there})
+    # rounded or drawn numbers may fall among the codes for missing
     if any(variable.declared_missing(cell) for cell in there):
         variable = replace(variable, missing=())
     if variable.categorical(there) and not before.numbers:

@@ -65,6 +65,7 @@ _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 
 def all_match(texts: pa.Array, pattern: str) -> bool:
     """Return whether every non-missing text matches; the first ones often show that they do not."""
+    # most patterns fail within the first rows
     if len(texts) > 1000 and not all_match(texts.slice(0, 1000), pattern):
         return False
     return bool(pc.all(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
@@ -268,6 +269,7 @@ def infer_type(
         return _without_words(texts, index, is_missing_word), {}
     if pa.types.is_floating(parsed.type) and (decimals_each := _places(present)):
         notes["places"] = decimals_each
+    # from the cell to its distinct value, and on to that among the present ones
     place = np.append(np.where(marker, -1, np.cumsum(~np.asarray(marker)) - 1), -1)[index]
     return pa.chunked_array([parsed.take(pa.array(place, mask=place < 0))]), notes
 
@@ -281,6 +283,7 @@ def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.
 def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
     """Return positions and distinct values; all values where hashing them would not pay."""
     n = len(texts)
+    # hashing half a million different texts takes longer than matching all of them
     if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
         flat = texts.combine_chunks()
         if isinstance(flat, pa.Array):
@@ -291,6 +294,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
 
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
     """Return distinct values in the narrowest type that holds them all; None when only text does."""
+    # one character of one value spares columns of names a dozen patterns
     start = values.drop_null()[0].as_py()[:1]
     if start in "-+.,0123456789iI":
         if all_match(values, _INTEGER):
@@ -388,6 +392,7 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
         cells = pa.array(texts, pa.large_string())
     else:
         cells = array.cast(pa.large_string() if is_text(kind) else pa.string())
+        # whole seconds have no fraction in the file
         if pa.types.is_timestamp(kind):
             cells = pc.replace_substring_regex(cells, r"\.0+(Z?)$", r"\1")
     return cells.cast(pa.large_string())

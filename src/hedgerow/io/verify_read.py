@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, decimals, in_parquet, value_class
+from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class
 from ..schema import Schema
 from .csv_file import read_csv_batches
 from .file_format import Dialect, FileFormat, value_type
@@ -141,12 +141,17 @@ class _Cells:
         wanted = self.classes.get(name, "text")
         if value_class(array.type) in ("missing", None if self.escaped else wanted):
             return array
+        if wanted == "number" and name not in self.recoded and is_text(array.type):
+            # numbers are parsed faster than texts are hashed
+            numbers = self._values(array, wanted)
+            if numbers is not array:
+                return numbers
         coded = array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
         texts = as_text(coded.dictionary)
-        texts = unescape_cells(texts) if self.escaped else texts
-        values = texts if wanted == "text" else self._values(texts, wanted)
-        if values is not texts and name in self.recoded and self._twice(name, texts, values):
-            values = texts
+        values = self._values(texts, wanted)
+        # only text is escaped, so what was read as other values need not be unescaped
+        if values is texts or (name in self.recoded and self._twice(name, texts, values)):
+            values = unescape_cells(texts) if self.escaped else texts
         return pa.DictionaryArray.from_arrays(coded.indices, values)
 
     def _values(self, texts: pa.Array, wanted: str) -> pa.Array:

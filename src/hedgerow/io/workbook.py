@@ -1,4 +1,4 @@
-"""Sheets of Excel workbooks, by openpyxl: what the cells say, and nothing that a program adds."""
+"""Read and write sheets of Excel workbooks, by openpyxl: their cells, and no metadata."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any
 
 import pyarrow as pa
@@ -39,6 +38,7 @@ _LONGEST = 32_767
 # Days that a workbook counts; before the first one programs count differently.
 _FIRST_DAY, _LAST_DAY = dt.date(1900, 3, 1), dt.date(9999, 12, 31)
 _MARKS = ("#N/A", "#NULL!")
+_OPENPYXL = ("openpyxl", "excel", "Excel workbooks")
 _WRITTEN = (1980, 1, 1, 0, 0, 0)
 _CORE = (
     b'<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/'
@@ -47,15 +47,11 @@ _CORE = (
 
 
 def parted(source: str | Path) -> tuple[Path, str]:
-    """A path and the name of a sheet: ``people.xlsx::Sheet1``; no sheet where none is named."""
+    """Split ``people.xlsx::Sheet1`` into a path and the name of a sheet, empty if there is none."""
     path, _, sheet = str(source).partition("::")
     if Path(path).suffix.lower() in WORKBOOKS:
         return Path(path), sheet
     return Path(source), ""
-
-
-def _openpyxl() -> ModuleType:
-    return needed("openpyxl", "excel", "Excel workbooks")
 
 
 def read_workbook(
@@ -77,8 +73,9 @@ def read_workbook(
         The workbook is damaged or locked, there is no such sheet or several, cells are merged,
         hold errors, or formulas whose values nobody stored. It unpacks to more than it should.
     """
-    module = _openpyxl()
+    module = needed(*_OPENPYXL)
     try:
+        # a cell takes more than a byte, so no honest sheet has more cells than bytes
         most = max(_CELLS, _unpacked(path))
         book = module.load_workbook(path, read_only=True, data_only=True)
     except (MemoryError, InputError):
@@ -95,12 +92,13 @@ def read_workbook(
         if first_row is None:
             raise InputError(f"{where} is empty", hint="give a sheet with a header and records")
         top, header = first_row
-        xml = _xml(path, book, chosen)
+        with zipfile.ZipFile(path) as archive:
+            xml = archive.read(chosen._worksheet_path)
         _check(xml, top, where)
         hidden = [what for what, form in _HIDDEN.items() if form.search(xml)]
         if hidden:
             caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
-        names = [_name(cell.value) for cell in header]
+        names = ["" if cell.value is None else str(cell.value) for cell in header]
         cells: list[list[Any]] = [[] for _ in names]
         kinds: list[list[str]] = [[] for _ in names]
         for _, row in rows:
@@ -140,7 +138,7 @@ def _damaged(path: Path) -> InputError:
 
 
 def _unpacked(path: Path) -> int:
-    """Return the bytes that a workbook unpacks to, as it says; no more are ever unpacked.
+    """Return the bytes that a workbook says it unpacks to; no more are ever unpacked.
 
     Raises
     ------
@@ -166,13 +164,13 @@ def _unpacked(path: Path) -> int:
 def _sheet(book: Any, path: Path, name: str) -> Any:
     sheets = [each for each in book.worksheets if hasattr(each, "iter_rows")]
     titles = [each.title for each in sheets]
+    if name in titles:
+        return sheets[titles.index(name)]
     if name:
-        for each in sheets:
-            if each.title == name:
-                return each
         raise InputError(
             f"{path.name} has no sheet {name!r}", hint=f"its sheets are: {', '.join(titles)}"
         )
+    # a hidden sheet is not released because it is the only one with cells
     visible = [s for s in sheets if s.sheet_state == "visible" and next(_rows(s), None) is not None]
     if len(visible) == 1:
         return visible[0]
@@ -185,7 +183,7 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
-    """The rows that hold something, with their numbers, without the empty cells at their ends."""
+    """Yield the rows that are not empty, with their numbers, without the empty cells at their ends."""
     sheet.reset_dimensions()  # else every row is as wide as the file says, up to 16,384 cells
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells = list(row)
@@ -195,14 +193,8 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
             yield number, cells
 
 
-def _xml(path: Path, book: Any, sheet: Any) -> bytes:
-    """Return the sheet as it stands in the file."""
-    with zipfile.ZipFile(path) as archive:
-        return archive.read(sheet._worksheet_path)
-
-
 def _check(xml: bytes, top: int, where: str) -> None:
-    """Refuse what would be read wrongly without a word."""
+    """Raise InputError for merged cells, and for formulas without stored values."""
     merged = _MERGED.findall(xml)
     header = [ref.decode() for ref, first in merged if int(first) <= top]
     if header:
@@ -241,15 +233,12 @@ def _blank(value: Any) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def _name(value: Any) -> str:
-    return "" if value is None else str(value)
-
-
 def _value(cell: Any) -> Any:
     """Return the value of a cell; numbers that are shown with leading zeros are names, and text."""
     value = cell.value
     if value == "" or (cell.data_type == "e" and value in _MARKS):
         return None
+    # workbooks know no integers: every number is stored as a double
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         value = int(value)
     number = isinstance(value, int) and not isinstance(value, bool)
@@ -262,7 +251,7 @@ def _value(cell: Any) -> Any:
 
 
 def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
-    """Cells without words for no value: those that are named, others among numbers and dates."""
+    """Empty cells with words for no value: the declared ones, others among numbers and dates."""
     words = {value.strip() for value in values if isinstance(value, str)}
     plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
     others = words.difference(MARKERS, missing)
@@ -303,7 +292,7 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
 
 
 def _mixed_cell_text(value: Any) -> str:
-    """Return a cell among others of another type."""
+    """Return the text of a cell in a column of several types."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dt.datetime) and value.time() == dt.time():
@@ -321,36 +310,30 @@ def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
     pyarrow.ArrowInvalid
         A text is too long for a cell, or holds signs that a workbook cannot.
     """
-    module = _openpyxl()
+    module = needed(*_OPENPYXL)
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.utils.exceptions import IllegalCharacterError
 
     book = module.Workbook(write_only=True)
     page = book.create_sheet(sheet or "release")
 
-    def text(value: str) -> Any:
-        if len(value) > _LONGEST:
-            raise pa.ArrowInvalid("a text is longer than a cell holds")
-        cell = WriteOnlyCell(page, value=value)
-        cell.data_type = "s"  # never a formula, never an error
-        return cell
+    formats = {dt.datetime: "yyyy-mm-dd hh:mm:ss.000", dt.date: "yyyy-mm-dd", dt.time: "hh:mm:ss"}
 
     def to_cell(value: Any) -> Any:
+        if not isinstance(value, (str, *formats)):
+            return value
+        cell = WriteOnlyCell(page, value=value)
         if isinstance(value, str):
-            return text(value)
-        if isinstance(value, (dt.date, dt.time)):
-            cell = WriteOnlyCell(page, value=value)
-            cell.number_format = (
-                "yyyy-mm-dd hh:mm:ss.000" if isinstance(value, dt.datetime)
-                else "yyyy-mm-dd" if isinstance(value, dt.date)
-                else "hh:mm:ss"
-            )
-            return cell
-        return value
+            if len(value) > _LONGEST:
+                raise pa.ArrowInvalid("a text is longer than a cell holds")
+            cell.data_type = "s"  # never a formula, never an error
+        else:
+            cell.number_format = next(f for kind, f in formats.items() if isinstance(value, kind))
+        return cell
 
     columns = [_cells(decoded(column)) for column in table.columns]
     try:
-        page.append([text(name) for name in table.column_names])
+        page.append([to_cell(name) for name in table.column_names])
         for row in zip(*columns, strict=True):
             page.append([to_cell(value) for value in row])
         whole = BytesIO()
@@ -361,12 +344,13 @@ def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:
-    """Values as a workbook holds them; as text where it would not hold them exactly."""
+    """Return values for a workbook, as text where it would not hold them exactly."""
     kind, cells = column.type, column.to_pylist()
     sort = value_class(kind)
     if sort == "number" and not pa.types.is_decimal(kind):
         cells = [None if cell is None or cell != cell else cell for cell in cells]
-        inexact = any(c is not None and (abs(c) == float("inf") or _beyond(c)) for c in cells)
+        limit = float("inf") if pa.types.is_floating(kind) else 10**15 + 1
+        inexact = any(c is not None and abs(c) >= limit for c in cells)
     elif pa.types.is_timestamp(kind) and not kind.tz:
         inexact = any(c is not None and (_early(c.date()) or c.microsecond % 1000) for c in cells)
     elif pa.types.is_date(kind):
@@ -378,16 +362,12 @@ def _cells(column: pa.ChunkedArray) -> list[Any]:
     return [cell for chunk in column.chunks for cell in cell_text(chunk).to_pylist()]
 
 
-def _beyond(number: Any) -> bool:
-    return isinstance(number, int) and abs(number) > 10**15
-
-
 def _early(day: dt.date) -> bool:
     return not _FIRST_DAY <= day <= _LAST_DAY
 
 
 def _without_hours(whole: BytesIO, file: IO[bytes]) -> None:
-    """The workbook without when and by whom it was made."""
+    """Copy a workbook without the times and the author that it names."""
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(file, "w") as target:
         for name in source.namelist():
             entry = zipfile.ZipInfo(name, _WRITTEN)

@@ -29,24 +29,14 @@ from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells
 from .workbook import write_workbook
 
 _BATCH = 1 << 16
-
-
 # About so many bytes of text are written at a time.
 _TEXT = 1 << 26
-
-
 # Rows of a part of a Parquet file: fixed, so that no part tells how a table came or was grouped.
 ROW_GROUP = 1 << 20
-
-
 # What the files of a table in a folder are called, each of which holds `ROW_GROUP` rows.
 PART_FILE = "part-{:05}.parquet"
-
-
 # Encodings of a text file that begins with a mark: the mark, and what follows it.
 _MARKS = {"utf-8-sig": (codecs.BOM_UTF8, "utf-8"), "utf-16": (codecs.BOM_UTF16_LE, "utf-16-le")}
-
-
 _KEPT_BY_PARQUET = ("int", "uint", "float", "double", "bool", "string", "date32", "decimal")
 
 
@@ -67,14 +57,14 @@ def write_table(
         The table that was read: its CSV dialect and encoding are used again.
     escape : bool
         In CSV, put an apostrophe before text that a spreadsheet would run as a formula;
-        ``read(path, unescape_formulas=True)`` takes it away.
+        ``read(path, unescape_formulas=True)`` removes it.
 
     Raises
     ------
     OutputError
         The file cannot be written; nothing is left of it.
     """
-
+    # the table's metadata and unused dictionary entries would be written too
     path, table = Path(path), values_only(table)
     layout = layout_like(like, table.column_names) if like is not None else FileFormat()
     suffix = SUFFIXES.get(path.suffix.lower(), layout.suffix)
@@ -118,15 +108,15 @@ def in_parts(table: pa.Table) -> Iterator[pa.Table]:
 def _writer(
     suffix: str, layout: FileFormat, dialect: Dialect, escape: bool
 ) -> Callable[[pa.Table, IO[bytes]], None]:
-    if suffix in _WRITERS:
-        return _WRITERS[suffix]
+    if suffix == ".csv":
+        return partial(_write_csv, dialect=dialect, escape=escape)
     if suffix == ".sas7bdat":
         raise OutputError("SAS data sets are read, not written", hint="choose the ending .xpt")
     if suffix in STATISTICAL:
         return partial(write_statistical, suffix=suffix, labels=layout.labels)
     if suffix == ".xlsx":
         return partial(write_workbook, sheet=layout.sheet)
-    return partial(_write_csv, dialect=dialect, escape=escape)
+    return _WRITERS[suffix]
 
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
@@ -143,7 +133,7 @@ def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> l
 
 
 def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
-    """The layout of a table's file for other columns, which a file without a header must name."""
+    """Return a table's file format for other columns, with a header unless the columns are the same."""
     dialect = like.layout.dialect
     named = dialect.header or list(names) != like.names
     return replace(like.layout, dialect=replace(dialect, header=named))
@@ -155,7 +145,7 @@ def not_in_parquet(table: pa.Table) -> list[str]:
 
 
 def _written_out(table: pa.Table) -> pa.Table:
-    """Dictionaries as plain values."""
+    """Write dictionaries out as plain values."""
     for i, name in enumerate(table.column_names):
         table = table.set_column(i, name, decoded(table.column(i)))
     return table
@@ -191,7 +181,7 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
             for start in range(0, table.num_rows, ROW_GROUP):
                 part = stored(table.slice(start, ROW_GROUP))
                 if writer is None:
-                    # The least and the greatest text take as long to find as all the rest, and nobody asks.
+                    # the least and greatest text take as long to find as all the rest, and no reader needs them
                     numbers = [e.name for e in part.schema if pa.types.is_primitive(e.type)]
                     parquet = pq.ParquetWriter(
                         file,
@@ -211,15 +201,16 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
 
 
 def _as_appears(table: pa.Table) -> pa.Table:
-    """Text as a dictionary of these rows, in the order in which its values come.
+    """Encode text as dictionaries of these rows, in order of first appearance.
 
     Parquet writes other pages of plain text than of a dictionary, and others of other dictionaries.
     """
     for i, field in enumerate(table.schema):
         coded = pa.types.is_dictionary(field.type)
-        if not (coded or pa.types.is_string(field.type)):
+        if not coded and not pa.types.is_string(field.type):
             continue
         cells = one_piece(table.column(i))
+        # an entry that is missing or doubled would make other pages
         if coded and (cells.dictionary.null_count or len(cells.dictionary.unique()) < len(cells.dictionary)):
             cells, coded = cells.dictionary_decode(), False
         recoded = pc.dictionary_encode(cells.indices if coded else cells)
@@ -331,8 +322,9 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
 def _csv_column(
     column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int
 ) -> pa.Array:
-    """Cells of a column as they stand in the file; missing ones are empty."""
+    """Return the cells of a column as they are written; missing ones are empty."""
     array = one_piece(column)
+    # cells are escaped and quoted once for each distinct text
     if is_text(array.type):
         array = array.cast(pa.large_string()).dictionary_encode()
     if pa.types.is_dictionary(array.type):
@@ -370,6 +362,7 @@ def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newli
     parts = [part for column in plain for part in (delimiter, column)][1:]
     lines = concat(*parts, newline)
     lines = lines.combine_chunks() if isinstance(lines, pa.ChunkedArray) else lines
+    # the buffer of the joined texts is what the file must hold: no Python string is made
     _, offsets, data = lines.buffers()
     ends = memoryview(offsets).cast("B").cast("q")
     start, stop = ends[lines.offset], ends[lines.offset + len(lines)]

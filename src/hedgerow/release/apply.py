@@ -26,7 +26,7 @@ UNSEEN = ("error", "suppress", "count")
 
 @dataclass(frozen=True)
 class Applied:
-    """Other people as a plan recodes them.
+    """The recoded table of other people.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def apply_plan(
     resume : bool, optional
         "duckdb" keeps finished files until the work is done; see `hedgerow.Session.open`.
     on_open : callable, optional
-        Told of the table when it was opened, before the long work.
+        Called with the opened table, before the long work.
 
     Raises
     ------
@@ -143,6 +143,7 @@ def apply_plan(
     recoded = transform(plan, table, key=key)
     released = {column.name for column in plan.columns} - set(plan.left_out)
     dropped = [name for name in table.names if name not in released]
+    # identifiers are left out by design, so they need no caution
     strangers = [name for name in dropped if name not in plan.names("identifier")]
     if recoded.outside and unseen == "error":
         raise PlanError(
@@ -151,13 +152,10 @@ def apply_plan(
             '(unseen="suppress", --unseen suppress), count them only (unseen="count", --unseen '
             "count), or fit a plan to these people",
         )
-    if recoded.outside and unseen == "suppress":
-        caution(f"{recoded.outside:,} cells fell outside the plan's cells, and are released as *")
-    elif recoded.outside:
-        caution(
-            f"{recoded.outside:,} cells fall outside the plan's cells; the plan promises "
-            "nothing about them"
-        )
+    if recoded.outside:
+        hidden = "fell outside the plan's cells, and are released as *"
+        counted = "fall outside the plan's cells; the plan promises nothing about them"
+        caution(f"{recoded.outside:,} cells {hidden if unseen == 'suppress' else counted}")
     if strangers:
         caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns

@@ -39,7 +39,7 @@ _STREAM = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class ExpectedRows:
-    """The rows that a release must have, as sums under a key that nobody else knows.
+    """The rows that a release must have, as sums of hashes under a fresh key.
 
     Parameters
     ----------
@@ -162,6 +162,7 @@ def _in_one_pass(
     derived, total = Derived(hasher.zero()), hasher.zero()
     for one, reached in streamed(work, released.windows(list(relations), WINDOW)):
         derived, total = derived + one, total + reached
+        # what was read of the original need not stay in memory
         original.spill()
         progress("verifying", derived.sums.n_rows / original.n_rows)
     return replace(derived, untrue=expected.untrue()), total
@@ -203,7 +204,7 @@ class Derived:
 
 
 class Derivation:
-    """The second recoding of a table, by parts; executors of a cluster get it without key and rows."""
+    """Recodes the parts of a table a second time; sent to executors without the key and the rows."""
 
     def __init__(
         self,
@@ -263,7 +264,7 @@ class Expected:
         more: Sequence[Recipe],
         same: Collection[str] | None = None,
     ) -> Expected:
-        """By a recoding and what else makes columns; `same` as `plainly` takes it."""
+        """Build it from a recoding and other recipes; `same` is passed to `plainly`."""
         main = plainly(recoding, original, same)
         recipes = [*([main] if main else []), *more]
         recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
@@ -330,7 +331,8 @@ class Expected:
 
     def untrue(self) -> Counter[str]:
         """Count by column the cells that are not the mean, median or shares of their group."""
-        return Counter(self.main.untrue() if self.is_centred else ())
+        main = self.main
+        return Counter(main.untrue() if isinstance(main, PartitionRecipe) and main.centred else ())
 
 
 def _counts(columns: Mapping[str, int]) -> str:

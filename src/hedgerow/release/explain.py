@@ -39,7 +39,6 @@ def explain(plan: Plan) -> str:
     Parameters
     ----------
     plan : Plan
-        What to tell.
     """
     arguments = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
     lines = [f"Plan of {plan.method}({arguments}), fitted on {plan.n_rows:,} records.", "", "Columns"]
@@ -143,17 +142,10 @@ def _partition(tree: Partition) -> str:
         lines[-1] = f"{tree.n_groups:,} groups, joined from {lines[-1]}"
     leaves, levels = _leaves_below(tree), _levels(tree)
     number = list(accumulate((split < 0 for split in tree.split), initial=0))
-    deepest = max(levels)
-    depth = deepest
+    depth = deepest = max(levels)
     if tree.n_leaves > _SHOWN:
         # down to the level where the tree still has no more than _SHOWN branches
-        depth = 0
-        while (
-            depth < _DEEPEST
-            and sum(_ends_at(tree, levels, node, depth + 1) for node in range(len(levels)))
-            <= _SHOWN
-        ):
-            depth += 1
+        depth = next((d for d in range(_DEEPEST) if _branches(tree, levels, d + 1) > _SHOWN), _DEEPEST)
         lines[-1] += f" (the first {depth} of {deepest} levels)"
     stack = [(0, "")]
     while stack:
@@ -167,8 +159,8 @@ def _partition(tree: Partition) -> str:
         else:
             if words:
                 lines.append(f"{indent}{words}")
-            left, right = _conditions(tree, node)
-            stack += [(tree.right[node], right), (node + 1, left)]
+            on_left, on_right = _conditions(tree, node)
+            stack += [(tree.right[node], on_right), (node + 1, on_left)]
     return "\n".join(lines)
 
 
@@ -182,8 +174,10 @@ def _style(column: Recoded) -> str:
     return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"
 
 
-def _ends_at(tree: Partition, levels: list[int], node: int, level: int) -> bool:
-    return levels[node] == level or (levels[node] < level and tree.split[node] < 0)
+def _branches(tree: Partition, levels: list[int], level: int) -> int:
+    """Count the nodes of a level and the leaves above it."""
+    nodes = zip(levels, tree.split, strict=True)
+    return sum(at == level or (at < level and split < 0) for at, split in nodes)
 
 
 def _levels(tree: Partition) -> list[int]:
@@ -206,19 +200,14 @@ def _conditions(tree: Partition, node: int) -> tuple[str, str]:
     """Return the conditions on the left and on the right of a split."""
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
-        at = cut(tree.threshold[node], column.unit)
+        at, missing_left = cut(tree.threshold[node], column.unit), tree.missing_left[node]
+        missing_right = not missing_left and any(cell.missing for cell in column.cells)
         return (
-            f"{column.name} < {at}{' or missing' if tree.missing_left[node] else ''}",
-            f"{column.name} >= "
-            f"{at}{'' if tree.missing_left[node] or not _has_missing(column) else ' or missing'}",
+            f"{column.name} < {at}{' or missing' * missing_left}",
+            f"{column.name} >= {at}{' or missing' * missing_right}",
         )
     subset = tree.subsets[tree.subset[node]]
     labels = ["missing" if category is None else category for category in subset]
-    listed = ", ".join(labels[:_LISTED]) + (
-        f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
-    )
+    listed = ", ".join(labels[:_LISTED])
+    listed += f" and {len(labels) - _LISTED} more" if len(labels) > _LISTED else ""
     return f"{column.name} is {listed}", f"{column.name} is anything else"
-
-
-def _has_missing(column: Recoded) -> bool:
-    return any(cell.missing for cell in column.cells)

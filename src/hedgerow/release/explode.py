@@ -1,4 +1,4 @@
-"""For the recipient: concatenated cells as weighted fractional records that any learner takes."""
+"""For the recipient: split concatenated cells into weighted records that any learner takes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..backends import engine
+from ..columns.arrays import indexed
 from ..errors import ParameterError, SchemaError
 from ..notation import MISSING, parse_range, split_concatenation
 from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
@@ -112,6 +113,7 @@ def explode(
             if middle is not None:
                 middles[name] = middle
 
+    # doubles, for the product of counts can pass 64 bits
     n_rows = np.ones(len(frame))
     for parts in parts_of.values():
         n_rows *= parts.count[parts.code]
@@ -169,16 +171,9 @@ def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> 
 
 
 def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
-    """Return the distinct cells of a text column, the missing one last, and which one each row holds."""
-    coded = (
-        pa.chunked_array([series.to_arrow()])
-        .cast(pa.large_string())
-        .combine_chunks()
-        .dictionary_encode()
-    )
-    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    texts = coded.dictionary.to_pylist()
-    return [*texts, None], coded.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy()
+    """Return the distinct cells of a text column, the missing one last, and the position of each row."""
+    codes, entries = indexed(pa.chunked_array([series.to_arrow()]).cast(pa.large_string()))
+    return [*entries.to_pylist(), None], codes  # -1, for a missing cell, is the last place
 
 
 def _split(
@@ -228,6 +223,5 @@ def _midpoints(
             return None
         inside = [end for end in ends if not np.isinf(end)]  # an open range stands at its one end
         middles[at] = sum(inside) / len(inside)
-    return (
-        middles[code] if any(cell is not None and cell.startswith("[") for cell in cells) else None
-    )
+    has_range = any(cell is not None and cell.startswith("[") for cell in cells)
+    return middles[code] if has_range else None

@@ -81,7 +81,7 @@ def is_table(path: Path) -> bool:
 
 
 def file_facts(path: Path) -> dict[str, Any]:
-    """Name, hash and size of a file; of a table in parts, those of its files joined in order."""
+    """Return name, hash and size of a file; of a table in parts, those of its files joined in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts_of(path):
         with open(part, "rb") as stream:
@@ -93,6 +93,7 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 def altered(folder: Path, record: str) -> str | None:
     """Return a message for a folder whose table does not match its recorded hash; else None."""
+    # a folder without a readable record has nothing to be compared with
     with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]["file"]
         if recorded != file_facts(released_file(folder)):
@@ -107,7 +108,7 @@ class Measured(Protocol):
     """The part of an `Audit` that `Release.write` needs."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON data."""
+        """Return plain JSON data."""
 
     def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
         """Write the report."""
@@ -116,9 +117,9 @@ class Measured(Protocol):
 def hand_out(
     inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **contents: Any
 ) -> None:
-    """Copy what may leave the steward; the recipient's report is written anew.
+    """Copy what may leave the steward, and write the recipient's report.
 
-    `told` is what a report is told of a release: its plan, its checks, the name of its file.
+    `contents` go to the report: the plan, the checks, the name of the file.
     """
     for name in published:
         copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
@@ -165,6 +166,7 @@ def write_folder(
     try:
         with private_folder(folder, PART) as hidden:
             fill(hidden)
+            # names are on the disk before the folder can replace an earlier one
             synced(hidden)
             _rename(hidden, folder, force, marks)
             synced(folder.parent)
@@ -174,8 +176,8 @@ def write_folder(
 
 
 def recover(folder: Path) -> None:
-    """Give a folder its name again that was being replaced when its process was killed."""
-    with suppress(OSError):  # whatever is wrong there is told by who writes
+    """Restore a folder whose replacement was interrupted when its process was killed."""
+    with suppress(OSError):  # what is wrong there is reported by the writing that follows
         prefix = f".{folder.name}."
         for aside in abandoned(folder.parent, prefix, OLD):
             if (aside / "old").is_dir() and not folder.exists():
@@ -197,9 +199,7 @@ def check_target(
         folder.exists()
     except OSError as error:  # no name that the system takes
         raise unwritable(folder, error) from None
-    for path in inputs:
-        if path is None:
-            continue
+    for path in (each for each in inputs if each is not None):
         if folder.is_dir() and _holds(folder, path):
             raise OutputError(
                 f"{folder} holds {Path(path).name}, which is an input", hint="choose another name"
@@ -273,6 +273,7 @@ def _rename(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> N
     if not folder.exists():
         os.rename(hidden, folder)
         return
+    # the folder may have changed during the long work
     check_target(folder, force, marks)
     with private_folder(folder, OLD) as aside:
         os.rename(folder, aside / "old")

@@ -1,8 +1,7 @@
-"""From a table of people to a verified release, by one method as it is."""
+"""Make a verified release of a table of people by one method."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,16 +45,13 @@ def make_release(
     table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
     schema.check(table.names)
     schema.check_quasi()
+    # before any long work
     _check_capable(table.engine, schema, secret)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
-    linked = [n for n in schema.identifiers if n != schema.household] if secret else []
-    repeated = refuse_repeated(table, schema, linked)
-    if schema.weight is not None:
-        check_weights(table, schema.weight)
     try:
         return _protected(
-            table, schema, method, secret, repeated, keep_order=keep_order, parts=parts, progress=progress
+            table, schema, method, secret, keep_order=keep_order, parts=parts, progress=progress
         )
     except BaseException:  # also Ctrl-C
         table.discard_work()
@@ -67,14 +63,17 @@ def _protected(
     schema: Schema,
     method: Method,
     secret: Secret | None,
-    repeated: Sequence[str],
     *,
     keep_order: bool,
     parts: bool,
     progress: Progress | None,
 ) -> Release:
-    """Fit, recode and verify a table that was opened and checked."""
+    """Fit, recode and verify a table that was opened."""
     step = telling(progress)
+    linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
+    repeated = refuse_repeated(table, schema, linked)
+    if schema.weight is not None:
+        check_weights(table, schema.weight)
     table.release_memory()
     method.check_kinds()
     memory = method.memory_estimate(table.n_rows, len(schema.sensitive))
@@ -122,7 +121,7 @@ def _protected(
     table.release_memory()
     step("recoding")
     replaced = dict(fitted.release_table(table).columns)
-    linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
+    # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
     output = computing(table.engine).release(
@@ -152,7 +151,7 @@ def _protected(
 
 
 def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
-    """Raise UnsupportedError where an engine cannot do what is asked, before any work."""
+    """Raise UnsupportedError where an engine cannot do what was requested, before any work."""
     can = computing(engine).capabilities
     survey = any(each is not None for each in (schema.household, schema.weight))
     for what, is_needed, is_able in (

@@ -1,4 +1,4 @@
-"""A release in a notebook: what was reached, and the first rows of the released table."""
+"""Show a release in a notebook: what was reached, and the first rows of the released table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ASKED = ("k", "l", "max_disclosure", "max_inference")
 
 
 def release_face(release: Any) -> str:
-    """HTML of a `Release`.
+    """Return HTML of a `Release`.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def reconstruct(
     columns: Sequence[str] | None = None,
     estimator: Estimator | None = None,
 ) -> Reconstruction:
-    """CountEstimate the original table of counts from a randomized release.
+    """Estimate the original table of counts from a randomized release.
 
     Parameters
     ----------
@@ -98,12 +98,12 @@ def reconstruct(
     1.0
     """
     table, public = _inputs(release, parameters)
-    randomized = {c.name: c for c in _randomized(public)}
+    described, sensitive = _described(public)
+    randomized = {c.name: c for c in described}
     categories = {name: list(map(str, c.categories)) for name, c in randomized.items()}
     table = as_spelled(table, {name: c.kind for name, c in randomized.items()}, categories)
     if columns is None:
-        sensitive = [n for n in _sensitive(public) if n in table.names]
-        columns = list(dict.fromkeys([*randomized, *sensitive]))
+        columns = list(dict.fromkeys([*randomized, *(n for n in sensitive if n in table.names)]))
     if not columns:
         raise ParameterError("there is no column to reconstruct")
     used = [_column(table, randomized, name) for name in columns]
@@ -125,6 +125,7 @@ def reconstruct(
         codes *= column.d
         codes += part
     counts = np.bincount(codes, minlength=cells).astype(float)
+    # EM visits every cell in each of its steps
     default = "em" if cells <= _LARGE else "projection"
     return Reconstruction(tuple(c for c, _ in used), counts, estimator or default)
 
@@ -148,16 +149,15 @@ class Reconstruction:
         self.categories = {c.name: c.categories for c in columns}
         self.n = int(counts.sum())
         self.estimator = estimator
-        dims = tuple(c.d for c in columns)
-        self._observed = counts.reshape(dims)
         channel = self._channel(self.columns)
+        self._observed = counts.reshape(channel.dims)
         check_one_of("estimator", estimator, get_args(Estimator))
         if estimator == "em":
             shares = em(channel, counts).share
         else:
             raw = channel.inverse(counts / self.n)
             shares = projected(raw) if estimator == "projection" else clipped(raw)
-        self.shares = shares.reshape(dims)
+        self.shares = shares.reshape(channel.dims)
 
     def __repr__(self) -> str:
         names = " x ".join(self.columns)
@@ -210,7 +210,7 @@ class Reconstruction:
         """
         names = self._check(columns)
         raw = self._channel(names).inverse(self._marginal(names).ravel())
-        return self._answer(names, clipped(raw).reshape(self._dims(names)) * self.n, level, about)
+        return self._answer(names, clipped(raw) * self.n, level, about)
 
     @takes(columns=NAMES, level=NUMBER)
     def cube(
@@ -253,6 +253,7 @@ class Reconstruction:
         ``found.count({"sex": "female", "job": ["nurse", "cook"]})``
         """
         names = self._check(tuple(where))
+        # the count, and the sum of squared weights for its variance, mode by mode
         first = second = self._marginal(names)
         for name in reversed(names):
             column = self._by_name(name)
@@ -285,9 +286,6 @@ class Reconstruction:
         chosen = [self._by_name(n) for n in names]
         return Channel(tuple(c.d for c in chosen), np.array([c.t for c in chosen]))
 
-    def _dims(self, names: Sequence[str]) -> tuple[int, ...]:
-        return tuple(self._by_name(n).d for n in names)
-
     def _marginal(self, names: Sequence[str]) -> Floats:
         others = tuple(i for i, n in enumerate(self.columns) if n not in names)
         remaining = [n for n in self.columns if n in names]
@@ -313,7 +311,7 @@ class Reconstruction:
         # equation 2: the variance of the inversion, without or with that of sampling
         fixed = raw if about == "table" else raw**2 / self.n
         se = np.sqrt(np.maximum(channel.inverse_square(observed) - fixed, 0.0))
-        grid = np.indices(self._dims(names)).reshape(len(names), -1)
+        grid = np.indices(channel.dims).reshape(len(names), -1)
         cells = {
             n: _labels(self.categories[n]).take(pa.array(at))
             for n, at in zip(names, grid, strict=True)
@@ -387,7 +385,8 @@ def _data(parameters: Any) -> Mapping[str, Any]:
     return data
 
 
-def _randomized(public: Mapping[str, Any]) -> tuple[Randomized, ...]:
+def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[str]]:
+    """Return the randomized columns, and the names of the sensitive ones."""
     recoding = public.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
         raise PlanError(
@@ -395,16 +394,10 @@ def _randomized(public: Mapping[str, Any]) -> tuple[Randomized, ...]:
             hint="public.json of a release made by RandomizedResponse has them",
         )
     try:
-        return Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"}).columns
-    except (KeyError, TypeError, ValueError):
-        raise PlanError("the distortion parameters are damaged") from None
-
-
-def _sensitive(public: Mapping[str, Any]) -> list[str]:
-    try:
+        randomized = Randomize.from_json({k: v for k, v in recoding.items() if k != "kind"}).columns
         listed = public.get("columns", [])
-        return [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
-    except (AttributeError, KeyError, TypeError):
+        return randomized, [str(c["name"]) for c in listed if c.get("role") == "sensitive"]
+    except (AttributeError, KeyError, TypeError, ValueError):
         raise PlanError("the distortion parameters are damaged") from None
 
 

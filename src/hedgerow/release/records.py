@@ -151,6 +151,7 @@ class RowMap:
             data = json.loads(path.read_text())
             assert data["hedgerow_mapping"] == MAPPING_VERSION
             rows = np.array([index(row) for row in data["rows"]], np.int64)
+            # the file may have been edited, and is used as positions
             assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)
             return cls(rows, str(data["fingerprint"]))
         except (OSError, ValueError, LookupError, TypeError, AssertionError, ArithmeticError, RecursionError):
@@ -181,5 +182,6 @@ def fingerprint(table: Table, plan: Plan) -> str:
         column = table.column(planned.name, kind=planned.kind)
         values = column.values.tolist() if column.is_number else column.values
         digest.update(json.dumps([planned.name, column.unit, values]).encode())
+        # codes of fixed width and byte order, so that every machine gets the same hash
         digest.update(column.codes.astype("<u4").tobytes())
     return digest.hexdigest()

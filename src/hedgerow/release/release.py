@@ -76,7 +76,6 @@ class Release:
         pseudonyms: tuple[str, ...] = (),
         secret: Secret | None = None,
         warned: tuple[str, ...] = (),
-        bounds: tuple[Bound, ...] = (),
         parts: bool = False,
     ) -> None:
         self.table = output.frame
@@ -91,7 +90,7 @@ class Release:
         self._output, self._rows = output, output.rows
         self.released = output.table
         self._arrow = self.released.arrow if output.files is None else None
-        self.bounds = bounds
+        self.bounds: tuple[Bound, ...] = ()
         self._verification = Verified([])
         self._verified: Any = None
         self._summary: dict[str, Any] | None = None
@@ -137,7 +136,7 @@ class Release:
         return self._rows
 
     def _is_changed(self) -> bool:
-        """Return whether `table` is another one than was made; files of our own stay as they are."""
+        """Return whether `table` differs from the one that was made; files of our own cannot change."""
         if self._arrow is None:
             return False
         if self.table is self._output.frame and isinstance(self.table, pa.Table):  # immutable
@@ -170,6 +169,7 @@ class Release:
         PromiseError
             A check does not hold.
         """
+        # codes that were cached may be of cells that were changed since
         self.original.discard_codes()
         if self._arrow is not None:
             self.released = read(self.table)
@@ -193,13 +193,13 @@ class Release:
         return self.checks
 
     def _check_again(self) -> None:
-        """Hold what the frame says now against what was verified: it can be changed in place."""
+        """Check the frame again: it can be changed in place."""
         if self._arrow is not None and not isinstance(self.table, pa.Table):
             self.released = read(self.table)
             require(self._own_checks())
 
     def verify_written(self, table: Any) -> list[Check]:
-        """Hold a table that was written from `table`, and read again, against this release.
+        """Check a table that was written from `table`, and read again, against this release.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class Release:
         self._summary = None
 
     def _paired(self) -> Table:
-        """Return the original, with its rows in the order of the release where its method asks for it."""
+        """Return the original, in the order of the release if its method needs that."""
         if self._rows is None or not self.method.pairs:
             return self.original
         return self.original.reordered(self._rows)
@@ -324,7 +324,7 @@ class Release:
         return facade.compare(self, column)
 
     def against(self, profile: str | Path | Profile, **audit_options: Any) -> facade.Judged:
-        """Hold the release against what a standard asks: meets, does not meet, not measured.
+        """Compare the release with what a standard asks: meets, does not meet, not measured.
 
         Parameters
         ----------
@@ -360,7 +360,7 @@ class Release:
 
     @property
     def cautions(self) -> list[str]:
-        """Disclosure that remains although every check holds, and the method's warnings; with counts."""
+        """Disclosure that remains although every check holds, and warnings of the method; with counts."""
         cautions: list[str] = self.summary()["cautions"]
         return cautions
 
@@ -428,6 +428,7 @@ class Release:
             self._check_again()
         outer_folder, inputs = None if public is None else Path(public), (self.original.path,)
         check_target(Path(folder), force, inputs=inputs)
+        # what is written for others must not take private files with it
         if outer_folder is not None:
             check_target(outer_folder, force, PUBLIC_MARKS, inputs)
             inner, outer = Path(folder).resolve(), outer_folder.resolve()
@@ -454,7 +455,7 @@ class Release:
     def _fill(
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
     ) -> list[str]:
-        """Write every file; the names of those that may be handed out."""
+        """Write every file; return the names of those that may be handed out."""
         step("writing")
         give_back()
         engine(self.original.engine).write(

@@ -154,6 +154,7 @@ def verify_file(
     for batch in file.batches:
         sums += hasher.add(batch.columns)
         progress("reading back", min(sums.n_rows / wanted_rows, 1.0))
+    # formats without a row count are counted while they are read
     checks[0] = _equal("rows", wanted_rows, sums.n_rows, checks[0].detail)
     return checks + expected.checks(sums)
 
@@ -191,6 +192,7 @@ def classes(
 
 def _short(*values: Any) -> list[str]:
     """Return figures of a check as text, with three digits or as many as distinguish them."""
+    # 17 digits tell any two doubles apart
     for digits in range(3, 18):
         texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in values]
         if len(set(texts)) == len(texts):

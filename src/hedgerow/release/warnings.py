@@ -1,4 +1,4 @@
-"""Warnings about a release that keeps its promises and still gives something away, with counts."""
+"""Cautions about a release that keeps its promises and still gives something away, with counts."""
 
 from __future__ import annotations
 
@@ -75,12 +75,10 @@ def of_release(
     if persons is not None:
         yield from _people(persons, plan)
         yield from _homes(persons, plan, original)
-    if schema.weight is not None:
-        lines = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
-        if lines is not None and schema.weight in plan.names("other"):
-            yield lines
-        elif schema.weight in plan.names("other"):
-            yield from _weights(original.column(schema.weight, kind="numeric"))
+    if schema.weight is not None and schema.weight in plan.names("other"):
+        strata = describe_strata(original, schema.weight, [*plan.names("quasi"), *plan.names("other")])
+        unique = _weights(original.column(schema.weight, kind="numeric"))
+        yield from unique if strata is None else (strata,)
     for name, zone in plan.zones.items():
         if zone not in _UTC:
             yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
@@ -90,16 +88,14 @@ def of_release(
                 f"{name}: the points of its grid have no offset and are taken by the clocks of "
                 f"{zone}, the zone of the column as it was read"
             )
-    for name in plan.names("sensitive"):
-        if original.kind(name) == "categorical" and name not in {
-            **schema.kinds,
-            **schema.categories,
-        }:
-            yield from _texts(original.column(name, kind="categorical"))
-    for name in plan.names("quasi"):
-        declared = {**schema.kinds, **schema.categories, **schema.hierarchies}
-        if original.kind(name) == "categorical" and name not in declared:
-            yield from _dates(original.column(name, kind="categorical"))
+    declared = {*schema.kinds, *schema.categories}
+    for role, check, declared_names in (
+        ("sensitive", _texts, declared),
+        ("quasi", _dates, declared | {*schema.hierarchies}),
+    ):
+        for name in plan.names(role):
+            if original.kind(name) == "categorical" and name not in declared_names:
+                yield from check(original.column(name, kind="categorical"))
     for column in judged.sensitive.values():
         yield from _idle_events(column)
     if recoding.risk_model == "classes":
@@ -109,11 +105,11 @@ def of_release(
                 "counts many times"
             )
         yield from one_pseudonym(plan, released)
-        yield from _told_nothing(plan, classes.n_groups)
+        yield from _silent_columns(plan, classes.n_groups)
         return
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(recoding.risk_model, plan.promises):
-            yield from _alike(name, classes.sizes, column)
+            yield from _uniform_groups(name, classes.sizes, column)
     n_unchanged = sum(column.is_unchanged for column in recoding.recoded())
     if isinstance(recoding, Mask) and n_unchanged < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
@@ -127,7 +123,7 @@ def of_release(
 def not_bounded(
     plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
 ) -> list[str]:
-    """Say what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
+    """List what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
     recoding, risks = plan.recoding, {}
     if grouped(recoding.risk_model, plan.promises):
         risks = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
@@ -140,7 +136,7 @@ def not_bounded(
 
 
 def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
-    """Count the groups of records that all have one pseudonym, where k counts records."""
+    """Warn of groups whose records all have one pseudonym, where k counts records."""
     quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
     for name in plan.names("identifier") if plan.unit is None and quasi else ():
         if name not in released.names:
@@ -171,7 +167,7 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
 
 
 def _weights(column: Column) -> Iterator[str]:
-    """Records whose weight no other record has."""
+    """Warn of records whose weight no other record has."""
     alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
     if alone:
         yield (
@@ -182,7 +178,7 @@ def _weights(column: Column) -> Iterator[str]:
 
 
 def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
-    """Columns released as they are whose values tell the records of a household from all others."""
+    """Warn of unchanged columns whose values show which records are one household."""
     if persons.homes is None:
         return
     k = max((p["k"] for p in plan.promises if "k" in p), default=2)
@@ -194,6 +190,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
             continue
         column = original.column(name, kind="categorical")
         values = column.n_values + 1
+        # each household's values once
         keys = np.sort(home * values + column.codes)
         keys = keys[np.diff(keys, prepend=-1) > 0]
         shared = np.bincount(keys // values, minlength=n) == 1
@@ -207,8 +204,8 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
             )
 
 
-def _told_nothing(plan: Plan, n_groups: int) -> Iterator[str]:
-    """Yield columns of which no cell says anything."""
+def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
+    """Warn of columns of which no cell says anything."""
     silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
         screen = ", or --no-screen" if plan.parameters.get("screen") else ""
@@ -251,7 +248,7 @@ def _reading(column: Column, pattern: str) -> tuple[int, int]:
 
 
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
-    """Dates of groups, which are ISO whatever the file has."""
+    """Warn that dates of groups are written in ISO where the file writes them otherwise."""
     style = original.layout.dialect.dates
     names = [
         column.name
@@ -267,13 +264,12 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
 
 def _as_other_text(original: Table, name: str) -> bool:
     """Return whether a column holds text that is no ISO date."""
-    if not is_text(original.types.field(name).type):
-        return False
-    return not all_match(original.entries(name).drop_null(), ISO_DATE)
+    is_read_as_text = is_text(original.types.field(name).type)
+    return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
 
 
 def _dates(column: Column) -> Iterator[str]:
-    """Days that nobody declared to be dates, so that no group gets a range of them."""
+    """Warn of days that nobody declared to be dates, so that no group gets a range of them."""
     coded, share = _reading(column, LOOKS_LIKE_DATE)
     if share * 2 > coded:
         yield (
@@ -285,13 +281,13 @@ def _dates(column: Column) -> Iterator[str]:
 
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:
-    """Declared events that hold for nobody or for everybody."""
+    """Warn of declared events that hold for nobody or for everybody."""
     if not column.is_number or not column.n_values:
         return
-    used = {name for name, _ in column.public.flags}
+    effective = {name for name, _ in column.public.flags}
     first = column.exact[0] if column.exact else float(column.values[0])
     for text in column.events:
-        if text not in used:
+        if text not in effective:
             whom = "every" if Event.parse(column.name, text).holds(first) else "no"
             yield (
                 f"{column.name}: the declared event {text} holds for {whom} value, so it has no "
@@ -299,8 +295,8 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
             )
 
 
-def _alike(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
-    """Altered records that share their released cells, and one value."""
+def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
+    """Warn of altered records that share their released cells and one sensitive value."""
     several = sizes > 1
     (distinct,) = column.per_class(distinct_values)
     one = several & (distinct == 1)
@@ -331,7 +327,7 @@ def _unmoved(
 
 
 def _by_chance(plan: Plan) -> Iterator[str]:
-    """Return a cap below 3/k: random groups of k, which tell about 1/k, often break it."""
+    """Warn of a cap below 3/k, which random groups of k records often exceed."""
     checks = [from_promise(promise) for promise in plan.promises]
     ks = [one.k for one in checks if isinstance(one, KAnonymity)]
     caps = [one.maximum for one in checks if isinstance(one, Disclosure)]
@@ -350,7 +346,7 @@ def _by_chance(plan: Plan) -> Iterator[str]:
 
 
 def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
-    """`rare_ends` by column, where the plan promises a k; columns without any are left out."""
+    """Return `rare_ends` by column if the plan promises a k; columns without any are left out."""
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
     for column in plan.recoding.recoded() if ks else ():
@@ -369,11 +365,11 @@ def rare_ends(
     ends: Sequence[tuple[Any, Any]],
     counts: NDArray[np.int64],
 ) -> dict[str, int]:
-    """Ranges that state a value which fewer than k records have, and the records that show them.
+    """Count ranges that state a value which fewer than k records have, and the records that show them.
 
     Parameters
     ----------
-    own : Column
+    column : Column
         The original column.
     k : int
     labels : sequence of str or None
@@ -396,7 +392,7 @@ def rare_ends(
 
 
 def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
-    """`rare_ends` of a column as a sentence."""
+    """Return `rare_ends` of a column as a sentence."""
     one = figures["cells"] == 1
     ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
     return (
@@ -431,7 +427,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
 
 
 def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
-    """Rows of every cell, of the columns whose cells may read alike and stand for other extents."""
+    """Count the rows of every cell, for columns with cells of equal text and different extent."""
     if not isinstance(recoding, Partition):
         return {}
     centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]

@@ -1,4 +1,4 @@
-"""Pseudonyms, plainly: each is made again from the identifier of its own row."""
+"""Derive pseudonyms and mapped columns a second time, each from the cell of its own row."""
 
 from __future__ import annotations
 
@@ -92,6 +92,7 @@ class _Mapped:
         self._source: Numbers | Categories
         if column.is_number:
             self._source = Numbers(column, original)
+            # intervals are found by doubles, which do not hold these numbers
             if self._source.exact:
                 raise inexact([column.name])
             labels: list[Released] = [*column.labels, column.missing]
@@ -145,7 +146,7 @@ class _Mapped:
 
 
 def _dates(values: pa.Array, unit: str) -> pa.Array:
-    """Counts since 1970 as the dates that are released."""
+    """Convert counts since 1970 to the dates that are released."""
     if unit == "day":
         return values.cast(pa.int32()).cast(pa.date32())
     return values.cast(pa.int64()).cast(pa.timestamp("us"))
@@ -159,7 +160,7 @@ class _Keys:
 
     @classmethod
     def of(cls, keys: Sequence[Sequence[int]]) -> _Keys:
-        """Keys without a code of -1, which no row has."""
+        """Build steps from keys, without those that hold -1, a code of no row."""
         wanted = np.array([key for key in keys if min(key) >= 0], np.int64)
         if not len(wanted):
             return cls(())
@@ -180,6 +181,7 @@ class _Keys:
             code = codes[alive]
             key = at * width + code
             place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            # a row leaves as soon as the beginning of its key is that of no key
             matches = (code < width) & (keys[place] == key)
             alive, at = alive[matches], place[matches]
         hidden[alive] = True

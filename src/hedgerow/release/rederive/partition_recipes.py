@@ -58,6 +58,7 @@ def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: I
     else:
         order = np.lexsort((deviations, mine))
         begin, ordered = np.cumsum(n) - n, np.append(deviations[order], 0.0)
+        # of an even count the median is between its two middle values
         low, high = begin + np.maximum(n - 1, 0) // 2, begin + n // 2 * (n > 0)
         centre = ordered[low] / 2 + ordered[high] / 2
     stated = np.array([_read(cell, column.unit) for cell in column.cells])[cells]
@@ -108,6 +109,7 @@ def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups
     stated = np.where(sorted_keys[at] == cell * m + present % m, weight[at], 0)
     n, kinds = np.bincount(group, count, len(cells)), np.bincount(group, minlength=len(cells))
     off = np.zeros(len(cells), np.bool_)
+    # shares are compared by products of integers, which are exact
     off[group[count * whole[cell] != stated * n[group]]] = True
     return int(np.count_nonzero(off | ((kinds != parts[cells]) & (kinds > 0))))
 
@@ -180,11 +182,12 @@ class PartitionRecipe:
 
     @property
     def centred(self) -> bool:
-        """Return whether any column tells means, medians or shares."""
+        """Return whether any column states means, medians or shares."""
         return any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
 
     def untrue(self) -> Mapping[str, int]:
-        """By column, cells that are not the mean, median or shares of their group."""
+        """Count, by column, the cells that are not the mean, median or shares of their group."""
+        # any leaf of a group has its cell
         first = np.zeros(int(self._group.max()) + 1, np.int64)
         first[self._group] = np.arange(len(self._group))
         groups = self._group[self._leaf]
