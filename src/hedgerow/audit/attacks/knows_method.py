@@ -221,11 +221,10 @@ def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
     weights = agreed.weights / agreed.weights.sum()
     each = np.stack([_disclosures(run, cap) for run in agreed.runs])
     mean = _disclosures(np.tensordot(weights, agreed.runs, 1), cap)
+    # one enumeration has no spread, so its interval is the figure itself
     slack = STUDENT * np.sqrt((weights[:, None] ** 2 * (each - mean) ** 2).sum(axis=0))
     of_group = float(_disclosures(agreed.whole[None], cap)[0])
     low, high = np.clip(mean - slack, 0, 1), np.clip(mean + slack, 0, 1)
-    if agreed.exact:
-        low = high = mean
     return Posterior(agreed.rows, agreed.sides, of_group, mean, low, high, agreed.exact)
 
 

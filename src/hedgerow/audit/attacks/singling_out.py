@@ -70,10 +70,14 @@ class _Crowd:
             return np.append(column.covers(codes, np.full(len(codes), cell)), False)
         if how == "is":
             return column.cover.covers_numbers(people.by_code, np.full(people.n_values + 1, cell))
-        with np.errstate(invalid="ignore"):
-            if how == "at least":
-                return np.asarray(people.by_code >= column.lo[cell])
-            return np.asarray(people.by_code <= column.hi[cell])
+        low, high = _ends(column, how, cell)
+        return np.asarray((people.by_code >= low) & (people.by_code <= high))
+
+
+def _ends(column: ReleasedColumn, how: str, cell: int) -> tuple[float, float]:
+    """Return the ends of the numbers that pass a test."""
+    low = -np.inf if how == "at most" else float(column.lo[cell])
+    return low, np.inf if how == "at least" else float(column.hi[cell])
 
 
 def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArray:
@@ -432,10 +436,8 @@ class _Rows:
         column = self.columns[j]
         missing = column.missing if how == "is" and column.missing[cell] else column.anything
         if column.is_number:
-            low = -np.inf if how == "at most" else column.lo[cell]
-            high = np.inf if how == "at least" else column.hi[cell]
-            with np.errstate(invalid="ignore"):
-                return np.asarray((column.lo <= high) & (column.hi >= low) | missing)
+            low, high = _ends(column, how, cell)
+            return np.asarray((column.lo <= high) & (column.hi >= low) | missing)
         cells, categories = column.categories
         fits = column.covers(categories, np.full(len(categories), cell))
         return np.asarray((np.bincount(cells, fits, column.n_cells) > 0) | missing)
