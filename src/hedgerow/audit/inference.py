@@ -34,8 +34,7 @@ from .attacks.learners import (
     LEARNERS,
     MOST_CLASSES,
     TrainingSet,
-    applicable,
-    check_learners,
+    attackers,
     nearest_of,
 )
 from .design_matrix import (
@@ -348,19 +347,6 @@ def infer(
         min(n_classes, MOST_CLASSES),
         folds if losses_outside is not None else 0,
         tuple(notes),
-    )
-
-
-def attackers(sides: TablePair, learners: Sequence[str]) -> tuple[str, ...]:
-    """Select the learners that a release has something for; ParameterError where there are none."""
-    check_learners(learners)
-    classes, altered = (sides.risk_model == name for name in ("classes", "linkage"))
-    return applicable(
-        learners,
-        # altered rows that equal others form groups as well, and a person's is the nearest
-        grouped=classes or (altered and sides.classes.n_groups < sides.n_rows),
-        separate=sides.by_group is not None,
-        paired=classes and sides.everybody is not None,
     )
 
 

@@ -56,25 +56,20 @@ def check_learners(names: Sequence[str]) -> None:
         )
 
 
-def applicable(
-    names: Sequence[str], *, grouped: bool, separate: bool, paired: bool
-) -> tuple[str, ...]:
-    """Select the learners that a release has something for.
-
-    Parameters
-    ----------
-    names : sequence of str
-    grouped : bool
-        Whether its rows form groups.
-    separate : bool
-        Whether values are published by group, apart from the rows.
-    paired : bool
-        Whether it is known who stands in which group.
-    """
-    needs = {"group": grouped, "group counts": separate, "group corrected": grouped and paired}
+def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
+    """Select the learners that a release has something for; ParameterError where there are none."""
+    check_learners(names)
+    is_grouped = sides.risk_model == "classes"
+    # altered rows that equal others form groups as well, and a person's is the nearest
+    is_altered = sides.risk_model == "linkage" and sides.classes.n_groups < sides.n_rows
+    needs = {
+        "group": is_grouped or is_altered,
+        "group counts": sides.by_group is not None,
+        "group corrected": is_grouped and sides.everybody is not None,
+    }
     usable = tuple(name for name in names if needs.get(name, True))
     if not usable:
-        raise ParameterError(f"{', '.join(names)}: this release has nothing for these learners")
+        raise ParameterError(f"none of these learners applies to this release: {', '.join(names)}")
     return usable
 
 
