@@ -199,14 +199,14 @@ class Counts:
         if 2 * space <= len(keys):
             dense = np.bincount(keys, minlength=space)
             cells = np.flatnonzero(dense)
-            return cls._at(cells, dense[cells], groups.n_groups, n_values)
+            return cls._at(cells, dense[cells], (groups.n_groups, n_values))
         keys.sort()
         new = np.empty(len(keys), np.bool_)
         new[:1] = True
         np.not_equal(keys[1:], keys[:-1], out=new[1:])
         starts = np.flatnonzero(new)
         counts = np.diff(starts, append=len(keys))
-        return cls._at(keys[starts], counts, groups.n_groups, n_values)
+        return cls._at(keys[starts], counts, (groups.n_groups, n_values))
 
     @classmethod
     def by_record(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
@@ -243,37 +243,27 @@ class Counts:
         flat = np.ascontiguousarray(table).reshape(-1)
         cells = np.flatnonzero(flat)
         counts = flat[cells].astype(np.int64, copy=False)
-        return cls._at(cells, counts, len(table), table.shape[1], whole)
+        return cls._at(cells, counts, table.shape, whole)
 
     @classmethod
     def _at(
-        cls,
-        keys: IntArray,
-        counts: IntArray,
-        n_groups: int,
-        n_values: int,
-        whole: IntArray | None = None,
+        cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None
     ) -> Counts:
-        """Return counts of cells numbered class by class, ascending."""
-        groups = keys // max(n_values, 1)
+        """Return counts of cells numbered class by class, ascending; shape is (classes, values)."""
+        groups = keys // max(shape[1], 1)
         counts = counts.astype(np.int64, copy=False)
-        return cls(groups, keys - groups * n_values, counts, n_groups, n_values, whole)
+        return cls(groups, keys - groups * shape[1], counts, shape[0], shape[1], whole)
 
     @classmethod
     def _summed(
-        cls,
-        keys: IntArray,
-        counts: IntArray,
-        n_groups: int,
-        n_values: int,
-        whole: IntArray | None,
+        cls, keys: IntArray, counts: IntArray, shape: tuple[int, int], whole: IntArray | None
     ) -> Counts:
         """Return counts of cells in any order, added where a cell comes twice."""
         order = np.argsort(keys, kind="stable")
         keys, counts = keys[order], counts[order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
         added = np.add.reduceat(counts, starts) if len(starts) else counts
-        return cls._at(keys[starts], added, n_groups, n_values, whole)
+        return cls._at(keys[starts], added, shape, whole)
 
     def __add__(self, other: Counts) -> Counts:
         shape = self.n_groups, self.n_values
@@ -281,7 +271,7 @@ class Counts:
             raise ValueError("counts of other classes or values do not add up")
         whole = None if self.whole is None or other.whole is None else self.whole + other.whole
         keys = np.concatenate([self._keys, other._keys])
-        return Counts._summed(keys, np.concatenate([self.counts, other.counts]), *shape, whole)
+        return Counts._summed(keys, np.concatenate([self.counts, other.counts]), shape, whole)
 
     @property
     def _keys(self) -> IntArray:
@@ -313,7 +303,7 @@ class Counts:
         if whole is not None:
             whole = np.bincount(np.arange(self.n_values) if values is None else values, whole, v)
             whole = whole.astype(np.int64)
-        return Counts._summed(at * v + code, self.counts, g, v, whole)
+        return Counts._summed(at * v + code, self.counts, (g, v), whole)
 
     @cached_property
     def starts(self) -> IntArray:

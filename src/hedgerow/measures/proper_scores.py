@@ -274,15 +274,13 @@ def _without_missing(counts: Counts, n_known: int) -> Counts:
     return Counts(*cells, counts.n_groups, n_known)
 
 
-def _dense(counts: Counts, cell: Ints, n_cells: int) -> Iterator[tuple[slice, Floats]]:
+def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:
     """Yield how often each cell occurs, one row a class, a block of classes at a time."""
     step = max(1, _CHUNK // n_cells)
-    small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
     for begin in range(0, counts.n_groups, step):
         end = min(begin + step, counts.n_groups)
         part = slice(counts.starts[begin], counts.starts[end])
-        key = (counts.groups[part] - begin) * n_cells
-        key += small[counts.values[part]]
+        key = (counts.groups[part] - begin) * n_cells + counts.values[part]
         dense = np.asarray(
             np.bincount(key, counts.counts[part], (end - begin) * n_cells), np.float64
         )
@@ -388,8 +386,7 @@ class RankedScore(_CellScore):
         """Return gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
-        m = len(self.weight)
-        for part, dense in _dense(counts, np.arange(m), m):
+        for part, dense in _dense(counts, len(self.weight)):
             share = np.cumsum(dense, axis=1)[:, :-1] / np.maximum(n[part], 1.0)[:, None]
             difference = np.where(n[part, None] > 0, share - self._public, 0.0)
             gain[part] = n[part] * (difference * difference).sum(axis=1)

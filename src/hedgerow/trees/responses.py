@@ -129,7 +129,7 @@ class ScoredColumn:
             made.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
         for _, holds in public.flags:
             made.append(cls.of(source, np.append(holds, 2), counts, 2))
-        if column.missing and column.n_known and not column.is_number:
+        if column.missing and column.known and not column.is_number:
             made.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
         return made
 
@@ -215,7 +215,7 @@ class Responses:
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
                     known = (np.arange(values + 1) < values).astype(np.uint16)
-                    both = np.array([absent, column.n_known])
+                    both = np.array([absent, column.known])
                     indicators.append(ClassColumn(source, known, both))
             else:
                 labels = [str(v) for v in column.values] + ([""] if absent else [])

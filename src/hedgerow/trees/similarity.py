@@ -90,9 +90,9 @@ class Likeness:
                     units = scale(column.deviations, column.counts).units
                     counts = np.append(column.counts, column.missing)
                     numbers.append(Quantity(source, units, counts))
-                if column.missing and column.n_known and source >= len(sensitive):
+                if column.missing and column.known and source >= len(sensitive):
                     flag = (np.arange(column.n_values + 1) < column.n_values).astype(np.uint16)
-                    seen = np.array([column.missing, column.n_known])
+                    seen = np.array([column.missing, column.known])
                     flags.append(ClassColumn(source, flag, seen))
             elif column.n_values + column.has_missing > 1:
                 classes.append(_frequent(source, column))

@@ -83,10 +83,6 @@ class BuiltTree:
         """Return the number of splits."""
         return sum(1 for node in self.nodes if node.feature >= 0)
 
-    def prefix(self, n_splits: int) -> BuiltTree:
-        """Return the tree as it stood after its first splits."""
-        return self.keep(lambda node: node.order < n_splits)
-
     def keep(self, wanted: Callable[[Node], bool]) -> BuiltTree:
         """Return the tree with only the wanted splits; a dropped split drops those below it."""
         target = list(range(len(self.nodes)))

@@ -114,9 +114,9 @@ class _Planner:
         middle = float(self.values[a]) / 2 + float(self.values[b]) / 2
         return min(max(bisect_right(self.values, middle), a + 1), b)
 
-    def exact(self, value: float) -> int:
-        """Return a value in units of 2**-shift."""
-        numerator, denominator = value.as_integer_ratio()
+    def exact(self, rank: int) -> int:
+        """Return the value of a rank in units of 2**-shift."""
+        numerator, denominator = float(self.values[rank]).as_integer_ratio()
         return numerator * ((1 << self.shift) // denominator)
 
     def plan(self) -> Blocks:
@@ -137,15 +137,10 @@ class _Planner:
             return Blocks(tuple(whole_cells), self._floats(attempt))
         for begin, end in spans:
             inside = [s for s in starts if begin < s < end]
-            if len(inside) > 1:
-                fewer = [s for s in starts if not begin < s < end]
-                attempt = self._solve(fewer)
-                if attempt is not None:
-                    starts, best = fewer, attempt
-                    continue
-            for start in inside:
-                fewer = [s for s in starts if s != start]
-                attempt = self._solve(fewer)
+            # The whole cell first, then block by block.
+            for dropped in [inside] * (len(inside) > 1) + [[s] for s in inside]:
+                fewer = [s for s in starts if s not in dropped]
+                attempt = self._solve(fewer) if len(fewer) < len(starts) else None
                 if attempt is not None:
                     starts, best = fewer, attempt
         return Blocks(tuple(starts), self._floats(best))
@@ -156,11 +151,11 @@ class _Planner:
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
         """Return exact values of the blocks, or None when they cannot keep every sum."""
         ends = [*starts[1:], self.n]
-        low = [self.exact(float(self.values[s])) for s in starts]
-        high = [self.exact(float(self.values[e - 1])) for e in ends]
+        low = [self.exact(s) for s in starts]
+        high = [self.exact(e - 1) for e in ends]
         for rank in self.pinned:
             j = bisect_right(starts, rank) - 1
-            value = self.exact(float(self.values[rank]))
+            value = self.exact(rank)
             if not low[j] <= value <= high[j]:
                 return None
             low[j] = high[j] = value
@@ -170,13 +165,11 @@ class _Planner:
         links: dict[int, list[tuple[int, int]]] = {}
         for lo, hi in self.pairs:
             a, b = bisect_right(starts, lo) - 1, bisect_right(starts, hi) - 1
-            total = self.exact(float(self.values[lo])) + self.exact(float(self.values[hi]))
+            total = self.exact(lo) + self.exact(hi)
             links.setdefault(a, []).append((b, total))
             links.setdefault(b, []).append((a, total))
-        marks: dict[int, int] = {}
-        if fallback:
-            for rank in self.marks:
-                marks[bisect_right(starts, rank) - 1] = self.exact(float(self.values[rank]))
+        feasible = self.marks if fallback else []
+        marks = {bisect_right(starts, rank) - 1: self.exact(rank) for rank in feasible}
         solved: list[int | None] = [None] * len(starts)
         for root in range(len(starts)):
             if solved[root] is not None:

@@ -212,7 +212,7 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
     a group. Where a node's split was chosen among equals by the category order,
     the categories present there stay apart, so that the order still decides alike.
     """
-    signature: list[list[int]] = [[] for _ in range(n_values)]
+    signature = []
     for node in nodes:
         sides = np.zeros(n_values, np.int64)
         sides[list(node.left_set)] = 1
@@ -220,10 +220,10 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
         if node.tied:
             present = np.flatnonzero(sides)
             sides[present] = 1 + np.arange(len(present))
-        for sides_of_category, side in zip(signature, sides, strict=True):
-            sides_of_category.append(int(side))
+        signature.append(sides.tolist())
     number: dict[tuple[int, ...], int] = {}
-    return np.array([number.setdefault(tuple(key), len(number)) for key in signature], np.int32)
+    keys = zip(*signature, strict=True) if signature else [()] * n_values
+    return np.array([number.setdefault(key, len(number)) for key in keys], np.int32)
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:

@@ -94,7 +94,7 @@ class SingleTree(PreservedModel):
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
         """Return the tree after its first splits."""
-        return (self.trees[0].prefix(step),)
+        return (self.trees[0].keep(lambda node: node.order < step),)
 
     def size_in_words(self, step: int) -> str:
         """Return the number of leaves, in words."""

@@ -296,20 +296,16 @@ def _parse_one(words: list[str]) -> Settings:
     types = {f.name: str(f.type) for f in dataclasses.fields(_KINDS[kind])}
     data: dict[str, Any] = {"kind": kind}
     tree: dict[str, Any] = {}
-    tree_types: dict[str, str] = {}
-    if types.pop("tree", None):
-        tree_types = {f.name: str(f.type) for f in dataclasses.fields(TreeSettings)}
+    below = dataclasses.fields(TreeSettings) if types.pop("tree", None) else ()
+    readable = {f.name: str(f.type) for f in below} | types
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or name not in types | tree_types:
+        if not equals or name not in readable:
             raise ParameterError(
                 f"cannot read {pair!r} of the model {kind}",
-                hint=f"write name=value; the names are {', '.join(sorted(types | tree_types))}",
+                hint=f"write name=value; the names are {', '.join(sorted(readable))}",
             )
-        if name in types:
-            data[name] = _value(name, value, types[name])
-        else:
-            tree[name] = _value(name, value, tree_types[name])
+        (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
         data["tree"] = dataclasses.asdict(replace(_KINDS[kind]().tree, **tree))
     return from_json(data)
