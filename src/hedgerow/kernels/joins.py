@@ -317,7 +317,13 @@ def _admitted(told, gains, c, r, pad):  # type: ignore[no-untyped-def]
 @inner
 def _distance(admitted, joined):  # type: ignore[no-untyped-def]
     """Sum of what was admitted; of a joined group the least, for one broken cell explains it."""
-    return admitted.min() if joined else admitted.sum()
+    if not joined:
+        return admitted.sum()
+    # numba's own minimum does not compile without counts of references
+    least = admitted[0]
+    for c in range(1, len(admitted)):
+        least = min(least, admitted[c])
+    return least
 
 
 @kernel
