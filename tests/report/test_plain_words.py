@@ -100,7 +100,7 @@ def test_inferred_figures_name_their_column():
     found = hr.audit(people, release, inference=True, **QUICK).to_dict()
     page = render(found, plan=release.plan, checks=release.checks)
     first = page[: page.index("What is it still good for?")]
-    assert "of ill is what a learner infers" in first
+    assert "share of ill that a learner infers" in first
     assert "averaged from 1 known column" not in first  # only three figures have room
     assert "linked by probability" in first
 

@@ -62,7 +62,7 @@ def warn(text: str) -> None:
 
 
 def explain_engine(table: Table) -> None:
-    """Print why a table streams, what of a killed run is used again, why nothing is kept of this one."""
+    """Print why a table streams, whether a killed run is continued, and why this one could not be."""
     if table.engine_reason is not None:
         note(f"engine {table.engine}: {table.engine_reason} (--engine)")
     if table.resumed_from is not None:

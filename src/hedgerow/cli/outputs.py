@@ -138,7 +138,7 @@ def received(source: Any) -> Any:
 
 
 def named(path: Path) -> Path:
-    """Return what a command calls a table: `-` where it came by standard input."""
+    """Return the name of a table for messages: `-` if it came by standard input."""
     return Path(STREAM) if _received and path.parent == _received[0] else path
 
 
@@ -150,7 +150,7 @@ def forget() -> None:
 
 @contextmanager
 def sent(out: str | Path, suffix: str) -> Iterator[Path]:
-    """Yield where to write a file; it is sent to standard output afterwards where `out` is `-`."""
+    """Yield the path to write a file to; if `out` is `-`, it is sent to standard output afterwards."""
     if str(out) != STREAM:
         yield Path(out)
         return

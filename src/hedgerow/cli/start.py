@@ -42,12 +42,7 @@ def demo(options: Options) -> None:
     folder = Path(options.get("out", "demo"))
     source, target = folder / "people.csv", folder / "release"
     people = heavy.make_people(PEOPLE, seed=1)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise OutputError(
-            f"cannot make the folder {folder}: {error.strerror}", hint="choose another by --out"
-        ) from None
+    folder.mkdir(parents=True, exist_ok=True)
     # an earlier demo is replaced, and nothing else
     heavy.check_target(target, True)
     new_file(source, mark=",".join(people.column_names).encode())

@@ -173,11 +173,11 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
         return
     members, strangers = inferred["members"]["explained"], inferred["strangers"]
     if strangers is None:
-        yield figure(members, 2), f"of {name} is what a learner infers about people in the table"
+        yield figure(members, 2), f"share of {name} that a learner infers about people in the table"
         return
     yield (
         f"{figure(members, 2)} | {figure(strangers['explained'], 2)}",
-        f"of {name} is what a learner infers about members | about strangers (1: all)",
+        f"share of {name} that a learner infers about members | about strangers (1: all)",
     )
     low, high = inferred["advantage"]["interval"]
     yield (

@@ -266,7 +266,7 @@ def attack_names(attacks: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def blind_guess(attack: Mapping[str, Any]) -> float:
-    """Return what a guess by public totals, or of any row, reaches."""
+    """Return the success of a guess by public totals or by a random row, the higher of both."""
     return float(max(attack["public_best"], attack["random_row"]))
 
 
@@ -281,7 +281,7 @@ def _over_control(attack: Mapping[str, Any]) -> str:
 
 
 def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return who links altered records, and how many in the original, in the release and at random."""
+    """Return a row per linkage: how people are linked, and how many in the original, the release and at random."""
     return [
         (attack["learner"], *(percent(attack[key]) for key in ("original", "success", "public_best")))
         for attack in linkage["attacks"]
@@ -321,7 +321,7 @@ LEARNING = {
 
 
 def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Return target, learner, measure, release, original and constant guess of every error."""
+    """Return a row per error of a learner: target, learner, measure, release, original and constant guess."""
     return [
         (
             row["target"],
@@ -375,7 +375,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
 
 
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the criteria: what is asked, where, the threshold, the figure, what was found and on what ground."""
+    """Yield a row per criterion: the question, its clause, the threshold, the figure, the state and notes."""
     for row in profile["criteria"]:
         # more digits than elsewhere: it is compared with a threshold
         reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
@@ -390,7 +390,7 @@ def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def ground(row: Mapping[str, Any]) -> str:
-    """Say how far a threshold can be relied on; nothing where it was read in its source."""
+    """Describe how far a threshold can be relied on; empty if it was read in its source."""
     if row["ours"]:
         return "the source names no threshold, and this is Hedgerow's reading"
     return _READ[row["read"]] if row["threshold"] else ""

@@ -125,7 +125,7 @@ def _pairs(axes: Axes, place: Any, width: float, sides: Sequence[tuple[float, An
 
 
 def _ink(axes: Axes, colour: str) -> str:
-    """Return the colour, another where the paper of the axes is dark."""
+    """Return the colour, or its counterpart where the axes stand on dark paper."""
     from matplotlib.colors import to_rgba
 
     red, green, blue, solid = to_rgba(axes.get_facecolor())
@@ -307,7 +307,7 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
-    """Return the inches that the picture of a column takes; a line a category."""
+    """Return width and height of a column's picture in inches: a line per category."""
     return 4.4, 2.3 if shape["kind"] == "numbers" else 0.75 + 0.27 * len(shape["labels"])
 
 
@@ -561,7 +561,7 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return one note per reason why settings are not possible."""
+    """Return a line or two per reason why settings are not possible, and how many more reasons there are."""
     by_reason: dict[str, list[str]] = {}
     for f in infeasible:
         setting = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
@@ -612,7 +612,7 @@ _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name
 
 @contextmanager
 def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """Yield the axes that were given, or those of a new figure of so many inches."""
+    """Yield the caller's axes, or those of a new figure of `width` times `height` inches."""
     if axes is not None:
         yield axes
         return

@@ -65,7 +65,7 @@ def bars(
     *,
     most: float,
 ) -> str:
-    """Draw two bars a line, grey for the original and green for the release.
+    """Draw two bars per row, grey for the original and green for the release.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def choices(
     k: int | None,
     guess: Mapping[str, float] | None = None,
 ) -> str:
-    """Draw the points of a frontier: more use to the right, more disclosure upwards.
+    """Draw the points of a frontier: further right is more use, lower is less disclosure.
 
     Those of the chosen method stand out, and those with the chosen k are joined by a line; of the
     others one sees that they are there. Each point has the class ``point`` and its number as
@@ -254,7 +254,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
 
 
 class LabelSpace:
-    """The space for labels in a frame: none may cover another one, or a mark.
+    """The free space for labels in a frame: no label covers another one, or a mark.
 
     Boxes are left, top (or bottom), right and bottom (or top), the smaller number first.
     """

@@ -90,7 +90,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
 
 
 def rows_in_words(table: Mapping[str, Any]) -> str:
-    """Say how many rows stand against how many, and whether they are compared one by one."""
+    """Describe which rows are compared: how many, and whether one by one."""
     if table["paired"]:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
@@ -127,7 +127,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
-    """Say how much columns without a role give away."""
+    """Describe how many records the columns without a role single out."""
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]
@@ -155,7 +155,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
-    """Say what a reader guesses who reconstructs the counts of a randomized release."""
+    """Describe how often somebody who reconstructs the counts of a randomized release guesses right."""
     for name, column in (reconstructed["columns"] if reconstructed else {}).items():
         assert reconstructed is not None
         # a number is guessed right within a tolerance, which is named
@@ -197,7 +197,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
-    """Say what somebody concludes who knows which finer groups the method refused."""
+    """Describe what somebody can conclude who knows which finer groups the method refused."""
     if not refusals:
         return
     groups, people, worst = refusals["groups"], refusals["people"], refusals["worst"]
@@ -229,7 +229,7 @@ def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
 
 
 def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield what several releases leave of people who are in them, beside each alone."""
+    """Yield what each of several releases leaves of a person's values, and what all of them leave together."""
     if composition:
         yield ""
         yield f"What {composition['releases']} releases leave of a person's values, on average"
@@ -271,7 +271,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Say how many people an intruder finds in the table who seldom takes others for members."""
+    """Describe how many members an intruder finds who seldom takes strangers for members."""
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
@@ -289,7 +289,7 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
-    """Say how near the nearest released record lies, and why that says little."""
+    """Describe how near the nearest released record lies, and why that says little."""
     if nearest["closer"] is not None:
         yield (
             f"A released record is nearer to a member than to somebody who took no part in "
@@ -315,7 +315,7 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _estimates(estimates: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield what a survey is for: its estimates, before and after."""
+    """Yield the weighted estimates of a survey, before and after."""
     if estimates:
         yield ""
         head = f"Estimates weighted by {estimates['weight']}"

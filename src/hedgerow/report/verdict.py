@@ -115,7 +115,7 @@ def _promised(
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
-    """Yield what a standard asks; figures that it compares with nothing are neither met nor not."""
+    """Yield the verdict of a standard, by the criteria that have a threshold."""
     criteria = profile["criteria"] if profile else ()
     # what a standard only asks to be measured is neither met nor missed
     judged = [row["state"] for row in criteria if row["state"] != "measured"]
@@ -157,7 +157,7 @@ def _measured(
 
 
 def _exactly(limit: Any) -> str:
-    """Write a limit as it was set; one with the digits of a computed one (a third, say) as a figure."""
+    """Return a limit as text, exactly as it was set; a computed one (a third, say) is shortened."""
     text = number(limit) if isinstance(limit, float) else ""
     return text if 0 < len(text) < 16 else figure(limit)
 
@@ -306,7 +306,7 @@ def _open(
 
 
 def _guessed(risk: Mapping[str, Any]) -> str:
-    """Say how often a guess about a whole group is right, where it was measured."""
+    """Describe how often a guess about a whole group is right, if that was measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
         f" Measured: in the worst group such a guess about {name} is right for "

@@ -50,11 +50,6 @@ def path(text: str) -> Path:
     return Path(os.path.expanduser(text))
 
 
-def split_words(text: str) -> list[str]:
-    """Return the words between commas, each once."""
-    return list(dict.fromkeys(word for part in text.split(",") if (word := part.strip())))
-
-
 def _file(text: str, most: int) -> Path:
     """Return the path of a regular file of limited size: pages wait while the studio reads it.
 
@@ -185,7 +180,7 @@ def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choic
 
 
 def fresh(folder: Path) -> Path:
-    """Return a new folder for one hierarchy: a corrected file is another choice than before."""
+    """Return a new folder for one hierarchy, so that a corrected file counts as another choice."""
     return Path(tempfile.mkdtemp(prefix="hierarchy-", dir=folder))
 
 

@@ -22,6 +22,7 @@ from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Resp
 from ..errors import HedgerowError, OutputError, UnsupportedError
 from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
+from ..workflow.options import split
 from . import forms, pages
 from .security import Guard, Listening, is_welcome
 from .state import STEPS, Choices, StudioState
@@ -254,7 +255,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
             state.notice = "Something else is being done; look the person up afterwards."
 
     def read_again(form: dict[str, str]) -> None:
-        words, path = forms.split_words(form.get("missing", "")), state.path or state.refused
+        words, path = list(dict.fromkeys(split(form.get("missing", "")))), state.path or state.refused
         encoding = form.get("encoding", "").strip()
         if path is not None and (words, encoding) != (state.missing, state.encoding):
             state.open(path, missing=words, encoding=encoding)

@@ -160,7 +160,7 @@ def _ended(code: int, stopped: bool) -> dict[str, Any]:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """Return an error as a page may show it; of others' errors the type alone, for they may quote a value."""
+    """Return an error as data for a page; of a foreign one only the type, for its text may quote a value."""
     if isinstance(error, Cancelled):
         return {"kind": "Cancelled", "message": "Stopped. Nothing was changed or written.", "hint": None}
     if isinstance(error, HedgerowError):

@@ -72,7 +72,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
 
 
 def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters from options; the text of some stands for more than text."""
+    """Return parameters from options; the texts of caps and known negations are parsed."""
     params = dict(options)
     if "caps" in params:
         # from the right, for a value may hold a colon
@@ -123,7 +123,7 @@ def changed(method: Any) -> dict[str, Any]:
 
 
 def options_of(method: Any) -> dict[str, Any]:
-    """Return the options that make a method again, but for its key.
+    """Return the options that recreate a method, except its key.
 
     Raises
     ------

@@ -387,7 +387,7 @@ class Session:
 
     @takes(progress=PROGRESS)
     def carried(self, *, progress: Progress | None = None) -> Shares:
-        """Measure what each quasi-identifier carries of what the chosen method's groups tell.
+        """Measure how much of what the chosen method's groups reveal is due to each quasi-identifier.
 
         The release is made again without each of them; see `hedgerow.audit.column_ablation`.
         """
@@ -396,7 +396,7 @@ class Session:
             return shares(self._ready(choice.schema), choice.method, report)
 
     def _ready(self, schema: Schema) -> Prepared:
-        """Return the table prepared for searches; cached, for the next one tries one more setting."""
+        """Return the table prepared for searches; it is cached, for searches follow each other."""
         ready = self._prepared
         if ready is None or ready.table is not self.table or ready.schema != schema:
             ready = self._prepared = Prepared.of(self.table, schema)
