@@ -74,7 +74,7 @@ def render(
     steward, loud = audience == "steward", not_bounded(audit, plan)
     promised, first = answers(audit, plan, checks)
     # a tree has its picture, and its rows would be too many
-    is_listed = steward and plan is not None and not isinstance(plan.recoding, Partition)
+    listed = plan if steward and plan and not isinstance(plan.recoding, Partition) else None
     page = _environment().get_template("template.html").render(
         steward=steward,
         audit=audit,
@@ -83,7 +83,7 @@ def render(
         name=name,
         about=_about(audit, plan, checks, steward),
         done=_done(plan, steward),
-        recoding=recoding_in_words(plan.recoding) if is_listed else "",
+        recoding=recoding_in_words(listed.recoding) if listed else "",
         # what is not promised would tell a reader where to look
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,

@@ -186,7 +186,7 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
         alone = sum(r["records"] for r in before if r["from"] == 1)
         share = alone / (sum(r["records"] for r in before) or 1)
         alt += f"In the original {percent(share, 0)} of the records are alone in their group. "
-    return Picture(*svg, f"{alt}In the release every group has at least {risk['release']['classes']['k']}.")
+    return Picture(svg[0], f"{alt}In the release every group has at least {risk['release']['classes']['k']}.")
 
 
 def draw_disclosure(
@@ -229,7 +229,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
-        *svg,
+        svg[0],
         f"Disclosure of {name} by group size over {n} groups; the highest is "
         f"{'in the row below ' if 'size_edges' in points else ''}{percent(worst, 0)}.",
     )
@@ -250,7 +250,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
         # from top to bottom, as the table below has them
         y = len(attacks) - 1 - i
         low, high = attack["interval"]
-        band = {"color": _ink(axes, RELEASE), "linewidth": 5, "alpha": 0.35}
+        band: Any = {"color": _ink(axes, RELEASE), "linewidth": 5, "alpha": 0.35}
         axes.plot([low, high], [y, y], solid_capstyle="butt", **band)
         for value, colour, marker, label in (
             (attack["original"], ORIGINAL, "s", "original table"),
@@ -284,11 +284,11 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     """Draw the success of every attack with its interval beside control, public guess and original."""
     with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (axes, svg):
         draw_attacks(axes, attacks)
-        below = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}
+        below: Any = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}
         axes.legend(loc="lower center", ncols=4, columnspacing=1.2, handletextpad=0.3, **below)
     worst = max(attacks, key=lambda a: a["success"])
     return Picture(
-        *svg,
+        svg[0],
         f"Success of {len(attacks)} attacks; the highest on the release is "
         f"{percent(worst['success'], 0)} ({worst['learner']} on {worst['target']}), "
         f"{percent(worst['original'], 0)} on the original.",
@@ -300,7 +300,7 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
     return Picture(
-        *svg,
+        svg[0],
         f"Distribution of {name} before and after; {percent(moved_share(shape), 0)} of the records "
         "would have to move to make both the same.",
     )
@@ -324,12 +324,12 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
     axes.bar(place, shape["before"], 0.9, color=_ink(axes, _BAR), label="original")
     edges = np.append(place - 0.5, len(labels) - 0.5) if len(labels) else place
     heights = np.append(shape["after"], shape["after"][-1:])  # the last step needs an end
-    line = {"color": _ink(axes, RELEASE), "linewidth": 1.6, "label": "release"}
+    line: Any = {"color": _ink(axes, RELEASE), "linewidth": 1.6, "label": "release"}
     axes.step(edges, heights, where="post", **line)
     # more than five labels do not fit
     step = max(1, -(-len(labels) // 5))
     long = max((len(str(label)) for label in labels), default=0) > 8
-    turn = {"rotation": 25, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
+    turn: Any = {"rotation": 25, "ha": "right"} if long else {"rotation": 0, "ha": "center"}
     axes.set_xticks(place[::step], [_short(label) for label in labels[::step]], **turn)
     _percent_axis(axes.yaxis)
 
@@ -358,7 +358,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         _legend(axes)
     top = rows[0]
     return Picture(
-        *svg,
+        svg[0],
         f"Share of the disclosure by quasi-identifier; most comes from "
         f"{top['column']} ({percent(top['release']['tree'], 0)} in the release).",
     )
@@ -376,7 +376,7 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
             axes.plot(*ends, color="#999999", linewidth=1, zorder=0)
         groups = iter(recoding.groups or range(recoding.n_leaves))  # leaves come in the order of their nodes
         for i, column in enumerate(recoding.split):
-            box = {"boxstyle": "round,pad=0.3", "linewidth": 0.8}
+            box: Any = {"boxstyle": "round,pad=0.3", "linewidth": 0.8}
             if column >= 0:
                 text = _test(recoding, i)
                 box |= {"facecolor": "#eef4fa", "edgecolor": RELEASE}
@@ -388,7 +388,7 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
         axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
     columns = {recoding.columns[c].name for c in recoding.split if c >= 0}
     return Picture(
-        *svg,
+        svg[0],
         f"Tree of {recoding.n_groups} groups, split by {', '.join(sorted(columns))}; "
         "people for whom a test holds go left.",
     )
@@ -601,7 +601,7 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
         place = space.place(x, y, (_CHARACTER * len(text), 0, _LINE), _PLACES)
         if place is not None:
             dx, dy, side = place
-            style = {"ha": side, "fontsize": 7.5, "parse_math": False}
+            style: Any = {"ha": side, "fontsize": 7.5, "parse_math": False}
             at = point["disclosure"], point["utility"]
             axes.annotate(text, at, xytext=(dx, dy + 1.5), textcoords="offset points", **style)
 
