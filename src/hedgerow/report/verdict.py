@@ -65,8 +65,12 @@ def verdict(
     ]
     if texts and texts[0][1] != "-":  # k-anonymity and the like begin small
         texts[0] = texts[0][:1].upper() + texts[0][1:]
-    kept = bool(judged) and not loud and all_met
-    return {"says": says, "kept": kept, "thresholds": texts, "unbounded": list(loud)}
+    return {
+        "says": says,
+        "kept": bool(judged) and not loud and all_met,
+        "thresholds": texts,
+        "unbounded": list(loud),
+    }
 
 
 def verdicts(

@@ -314,23 +314,21 @@ def _files(app: FastAPI, state: StudioState) -> None:
         if not at.isdecimal() or int(at) >= len(names):
             return JSONResponse({"fault": "There is no such column."}, 400)
         folder = forms.fresh(state.folder)
-        fault: Response | None = None
         try:
             path = await _uploaded(request, folder, forms.MOST_OF_HIERARCHY, (".csv", ".txt"))
             await asyncio.to_thread(forms.check_hierarchy, path)
-        except _Refused as error:
-            fault = error.answer
-        except HedgerowError as error:
-            text = in_sentences(error.message.replace(f"{folder}/", ""), error.hint)
-            fault = JSONResponse({"fault": text}, 400)
-        if fault is None and _is_stale(state, turn, tab):  # it may be of another table by now
-            fault = JSONResponse({"to": "/protect"})
-        if fault is not None:
+        except (_Refused, HedgerowError) as error:
             shutil.rmtree(folder, ignore_errors=True)
-            return fault
-        state.tab = tab
-        files = {**state.choices.hierarchies, names[int(at)]: str(path)}
-        state.choose(replace(state.choices, hierarchies=files))
+            if isinstance(error, _Refused):
+                return error.answer
+            text = in_sentences(error.message.replace(f"{folder}/", ""), error.hint)
+            return JSONResponse({"fault": text}, 400)
+        if _is_stale(state, turn, tab):  # it may be of another table by now
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            state.tab = tab
+            files = {**state.choices.hierarchies, names[int(at)]: str(path)}
+            state.choose(replace(state.choices, hierarchies=files))
         return JSONResponse({"to": "/protect"})
 
     def written(name: str) -> Path | None:

@@ -22,7 +22,7 @@ _TITLES = {
     "demo": "Making people",
     "today": "Measuring the table as it is",
     "frontier": "Trying settings",
-    "carried": "Measuring what each column carries",
+    "shares": "Measuring what each column carries",
     "measure": "Protecting and comparing",
     "lookup": "Looking up",
     "say": "Writing down what was chosen",
@@ -30,12 +30,12 @@ _TITLES = {
 }
 _NO_CAP = "none"
 """In place of a cap, where a method has none."""
-_OF_CHOICES = ("today", "frontier", "carried", "measure", "lookup", "write", "failed", "script", "cautions")
+_OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
 _VARIED = ("k", "max_disclosure")
 MORE = (10, 5, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 """The settings that the picture shows besides the chosen one; a cap of 1 is none."""
-_TRIALS = ("frontier", "carried")
+_TRIALS = ("frontier", "shares")
 """The jobs that begin by themselves, and are stopped for a request."""
 
 JobSpec = tuple[str, dict[str, Any], str]
@@ -199,8 +199,8 @@ class StudioState:
             k, caps = self._untried()
             if caps:
                 return "frontier", {"tried": [k, [c for c in caps if c is not _NO_CAP]]}, step
-            if "carried" not in results and self.chosen()[0] is not None:
-                return "carried", {}, step
+            if "shares" not in results and self.chosen()[0] is not None:
+                return "shares", {}, step
         elif step == "compare" and "measure" not in results:
             return "measure", {"attacks": False}, step
         elif step == "release" and "script" not in results:

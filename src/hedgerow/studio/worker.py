@@ -165,7 +165,7 @@ class Worker:
         )  # fmt: skip
         return points.to_dict() | {"title": session.choice.method.title}
 
-    def _carried(self, ask: Ask) -> dict[str, Any]:
+    def _shares(self, ask: Ask) -> dict[str, Any]:
         return self._choose(ask).carried(progress=self._progress).to_dict()
 
     def _protected(self, ask: Ask) -> Session:

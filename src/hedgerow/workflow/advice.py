@@ -162,26 +162,22 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
         )
     # a clear gain for next to no loss; what is better by a trace is no advice
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
+    more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]
     if less:
         best = min(less, key=lambda p: (p["disclosure"], -p["utility"]))
         gain = best["utility"] - u
         how = f"keeps {figure(abs(gain), 2)} {'more' if gain > 0 else 'less'}"
         how = "keeps as much" if abs(gain) < 0.005 else how
-        yield Advice(
-            f"Take {setting(best['parameters'])}",
-            f"The worst figure falls from {figure(d, 2)} to {figure(best['disclosure'], 2)}, and the release {how}.",
-            take=best["parameters"],
-        )
-        return
-    more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]
-    if more:
+        why = f"The worst figure falls from {figure(d, 2)} to {figure(best['disclosure'], 2)}, and the release {how}."
+    elif more:
         best = max(more, key=lambda p: (p["utility"], -p["disclosure"]))
-        yield Advice(
-            f"Take {setting(best['parameters'])}",
+        why = (
             f"The release keeps {figure(best['utility'], 2)} instead of {figure(u, 2)}, and tells no more "
-            f"({figure(best['disclosure'], 2)}).",
-            take=best["parameters"],
+            f"({figure(best['disclosure'], 2)})."
         )
+    else:
+        return
+    yield Advice(f"Take {setting(best['parameters'])}", why, take=best["parameters"])
 
 
 def setting(parameters: Mapping[str, Any]) -> str:
