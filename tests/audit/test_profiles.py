@@ -610,7 +610,7 @@ def test_what_does_not_meet_a_profile_is_not_written(
 SCHEMA_OF_PEOPLE = hr.Schema(quasi=["age", "education"], sensitive=["income"])
 
 
-@pytest.mark.filterwarnings("ignore:left out", "ignore:.*ranges of age")
+@pytest.mark.filterwarnings("ignore:left out", "ignore:.*age ranges end")
 def test_protect_in_python_keeps_a_profile(people: Path) -> None:
     with pytest.warns(UserWarning, match="k was raised to 12: EMA policy 0070"):
         release = hr.protect("people.csv", SCHEMA_OF_PEOPLE, hr.MART(), profile="ema-0070")

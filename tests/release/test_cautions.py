@@ -69,7 +69,7 @@ def test_nothing_is_said_where_nothing_is_told() -> None:
 def test_cells_that_say_little_are_told() -> None:
     whole, said, ends = told(hr.Mondrian(k=9))
     assert whole == "all records are one group: ask for a smaller k, or for a looser cap"
-    assert ends.startswith("1 range of age begins or ends at a value that fewer than")
+    assert ends.startswith("1 age range ends on a value that fewer than")
     assert said == "the recoded cells lost 100% of their detail (NCP), so they say little"
 
 
@@ -238,13 +238,13 @@ def test_extremes_that_few_have_are_told_wherever_a_release_is(
     people = pd.DataFrame({"age": [3, *range(20, 70, 5), 109] * 1, "pay": range(12)})
     people = pd.concat([people, people.iloc[1:-1], people.iloc[1:-1]], ignore_index=True)
     people.to_csv("people.csv", index=False)
-    words = "2 ranges of age begin or end at a value that fewer than 3 records have"
+    words = "2 age ranges end on a value that fewer than 3 records have"
     roles = hr.Schema(quasi=["age"], sensitive=["pay"])
     release = hr.protect(people, roles, hr.Mondrian(3))
     cells = release.table["age"].astype(str)
     shown = int(cells.str.contains("109").sum() + cells.str.startswith("[3-").sum())
     assert release.summary()["extremes"] == {"age": {"cells": 2, "records": shown}}
-    (said,) = [text for text in release.cautions if "of age begin" in text]
+    (said,) = [text for text in release.cautions if "age ranges end" in text]
     assert said.startswith(words)
     assert f"({shown} records show them)" in said
     found = hr.audit(people, release, attacks=False, learning=False)

@@ -392,13 +392,12 @@ def rare_ends(
 
 
 def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
-    """Return `rare_ends` of a column as a sentence."""
+    """Return the `rare_ends` of a column as a warning, with what to do."""
     one = figures["cells"] == 1
-    ranges = "range of {} begins or ends" if one else "ranges of {} begin or end"
     return (
-        f"{figures['cells']:,} {ranges.format(name)} at a value that fewer than {k:,} records have, so "
-        f"readers learn that somebody has it ({figures['records']:,} records show {'it' if one else 'them'}); "
-        "cut at public points to avoid that (grid=, --grid)"
+        f"{figures['cells']:,} {name} {'range ends' if one else 'ranges end'} on a value that fewer than {k:,} "
+        f"records have, which reveals that somebody has it ({figures['records']:,} records show "
+        f"{'it' if one else 'them'}). Use round limits: --grid {name}=FIRST:LAST:STEP (grid=)"
     )
 
 

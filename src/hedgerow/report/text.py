@@ -95,9 +95,10 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
         return f"{table['rows']:,} released rows, compared with no original"
+    strangers = f"{table['strangers']:,} people" if table["strangers"] else "nobody known"
     return (
         f"{table['rows']:,} released rows, not paired with the {table['original_rows']:,} of the "
-        f"original; {table['strangers']:,} people took no part"
+        f"original; {strangers} took no part"
     )
 
 
