@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from hedgerow.studio import forms
+from hedgerow.studio.state import Choices
 from hedgerow.studio.state import StudioState as Desk
 
 
@@ -227,3 +228,12 @@ def test_the_script_names_an_upload_as_its_owner_does(desk: Desk) -> None:
     desk.work.answer({"script": {"command": f"hedgerow protect {desk.folder}/people.csv"},
                       "cautions": []})  # fmt: skip
     assert desk.results["script"]["command"] == "hedgerow protect people.csv"
+
+
+def test_another_method_gets_only_the_options_that_it_has() -> None:
+    before = Choices(options={"k": 10, "max_disclosure": 0.5, "numeric": "mean"})
+    form = {"method": "anatomy", "option-k": "10", "option-max_disclosure": "0.5"}
+    assert forms.settings(form, before, {"l": 2, "random_state": None}).options == {}
+    form["method"] = "mondrian"
+    after = forms.settings(form, before, {"k": 10, "max_disclosure": None})
+    assert after.options == {"k": 10, "max_disclosure": 0.5}

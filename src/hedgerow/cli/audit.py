@@ -75,6 +75,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
             others=also,
             per_person=bool(options.get("per_person")),
             progress=progress,
+            # None: the audit itself finds out which rows belong together
             paired=None if "unpaired" not in options else not options["unpaired"],
             **passed,
         )

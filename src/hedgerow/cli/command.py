@@ -209,6 +209,7 @@ def command(
     by_name = {row.name: row for row in (*options, *LOUDNESS)}
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        # typer has no place for what an argument is called and what it means
         _ARGUMENTS[function.__name__] = arguments
         signature = inspect.signature(function, eval_str=True).parameters
         parameters = []

@@ -204,6 +204,7 @@ class _Lines:
     def _print_lines(self) -> None:
         due, announced = FIRST, False
         while not self.stopped.wait(_TICK):
+            # said once, and only where it lasts
             if self.compiled and not announced and time.monotonic() - self.compiled > _PATIENCE:
                 announced = True
                 to_stderr(f"{self.text}: {COMPILING}")

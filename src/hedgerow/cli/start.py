@@ -45,6 +45,7 @@ def demo(options: Options) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     # an earlier demo is replaced, and nothing else
     heavy.check_target(target, True)
+    # people.csv of an earlier demo is replaced; a file of yours is not
     new_file(source, mark=",".join(people.column_names).encode())
     note(
         "The first run on a machine compiles the fast parts, which takes some ten seconds; later "
@@ -132,6 +133,7 @@ def _saved_proposal(path: Path, text: str) -> Path | None:
         more = "" if number == 1 else f"-{number}"
         target = Path(f"{stem}.schema{more}.toml")
         try:
+            # a file of the same text need not be written again, and one of another text stays
             if not target.exists():
                 write_private(target, text)
             elif target.read_text(encoding="utf-8") != text:

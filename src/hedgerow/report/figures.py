@@ -127,6 +127,7 @@ def disclosure_rows(
         ),
         *definitions("diversity", distance=after["t_distance"], caveat=caveat),
     ]
+    # the worst group would tell an intruder where to look
     if audience == "recipient":
         rows = rows[:2]
     if audience == "terminal":

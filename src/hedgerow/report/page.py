@@ -123,6 +123,7 @@ def _about(
     table, date = audit["table"], audit["parameters"].get("date")
     parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
     if plan is not None:
+        # the two that every reader asks for; all of them stand below
         names = {"k": "groups of at least", "max_disclosure": "cap"}
         chosen = [f"{names[k]} {v}" for k, v in plan.parameters.items() if k in names and v]
         parts.append(", ".join([plan.method, *chosen]))

@@ -187,6 +187,7 @@ def choices(
         _text((_LEFT + _RIGHT) / 2, _BASE + 38, "more use to the right", "middle"),
         _text(_LEFT + 6, _TOP + 2, "tells more", "start"),
     ]
+    # one point makes no line
     if len(line) > 1:
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in line)
         parts.append(f'<polyline points="{way}" class="way"/>')

@@ -57,6 +57,7 @@ def summary(audit: Mapping[str, Any]) -> str:
     lines += [*_attacks(audit), *_utility(audit["utility"]), *_estimates(audit["utility"].get("estimates"))]
     lines += ["", *notes]
     lines += ["", *standard_lines(audit["profile"])] if audit.get("profile") else []
+    # without an original the first says that; the page has all of them
     lines += [f"Not measured: {line}" for line in audit["not_measured"][: int(table["alone"])]]
     return "\n".join(lines).rstrip()
 

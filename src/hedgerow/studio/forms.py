@@ -160,6 +160,7 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
     if not text:
         raise ParameterError("no key file is named", hint="say where it is, or where to make it")
     file = _file(text, MOST)
+    # created where there is none; one that is too short is refused now
     Key.file(file)
     return replace(before, key=str(file), pseudonyms=bool(form.get("pseudonyms")))
 

@@ -178,6 +178,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
     at, impossible = state.chosen()
     defaults = method["defaults"]
     options = [o for o in OPTIONS if o.name in defaults]
+    # the methods that most people need come first
     order = [*FIRST, *(name for name in methods if name not in FIRST)]
     grid = [
         (i, c["column"], ", ".join(map(str, chosen.grid.get(c["column"], []))))

@@ -111,6 +111,7 @@ class Guard:
             await _answer(send, 403, _USED if self._used and token else _NO_PASS)
             return
         self._used = True
+        # HttpOnly: no script reads it; Strict: no other site's page sends it
         cookie = f"{self.cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict"
         await _answer(send, 303, "", {"location": "/table", "set-cookie": cookie})
 

@@ -168,7 +168,9 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         guessed = step == "protect" and "methods" in state.results and state.guess() is not None
         await _settle(state, GLANCE if guessed else AT_ONCE)
         state.need(step)
+        # what has ended meanwhile may be what the next job waited for
         text = pages.page(state, step)
+        # a notice is said once
         state.notice = None
         return _html(text)
 
@@ -384,6 +386,7 @@ def serve(
     """
     listening = _listening(port)
     port = listening.getsockname()[1]
+    # a system that does not tell whose this connection is does not tell it of others
     with socket.create_connection(listening.getsockname()) as test:
         if not is_welcome(test.getsockname(), port):
             raise UnsupportedError(

@@ -179,6 +179,7 @@ class StudioState:
             if self.job is None:
                 self._next = None
                 self._begin(*request)
+            # a trial that is being stopped is not stopped twice
             elif self.free and request[0] not in _TRIALS and self.job is not self._stopped_for:
                 self._stop_trial()
 
@@ -380,6 +381,7 @@ class StudioState:
             self.results["open"] = result
             roles = {c["column"]: c["role"] for c in result["columns"]}
             people = {name: result[name] for name in ("unit", "household", "weight")}
+            # where the steward begins, and no choice that undo goes back to
             self.choices = replace(self.choices, roles=roles, **people)
             return
         if name == "frontier":

@@ -86,6 +86,7 @@ class Worker:
         return self._open(ask)
 
     def _open(self, ask: Ask) -> dict[str, Any]:
+        # read anew even under the same name: the file may have changed
         self._session = None
         session = self._opened(ask)
         self._progress("looking at the columns", None)
@@ -185,6 +186,7 @@ class Worker:
         measures: dict[str, Any] = {"attacks": attacks, "learning": attacks}
         if ask["profile"]:
             measures["attacks"] = attacks or needs_attacks(Profile.load(ask["profile"]))
+        # attacks that were run for this choice are not run again
         if session.result("measure") is None or self._measures != measures:
             session.measure(progress=self._progress, **measures)
             self._measures = measures
@@ -202,6 +204,7 @@ class Worker:
     def _write(self, ask: Ask) -> dict[str, Any]:
         session = self._protected(ask)
         if session.result("measure") is None:
+            # every release has a report; attacks are in it where they were asked for
             session = self._measured(ask, attacks=False)
         folder = session.write(ask["folder"], force=ask["force"], progress=self._progress)
         release = session.release
@@ -319,6 +322,7 @@ def main() -> None:
                 if ask["id"] in stopped:
                     raise
                 answer = {"result": worker.do(ask)}  # somebody stopped the one before when it was done
+        # whatever happens, the studio gets an answer and goes on
         except BaseException as error:
             answer = {"error": describe(error)}
         send({"id": ask["id"], **answer})

@@ -130,12 +130,14 @@ class WorkerClient:
             else:
                 job.result, job.error = message.get("result"), message.get("error")
                 self._end(job)
+        # a worker that was closed or replaced ends no job of its successor
         code, job = process.wait(), self.job
         if job is not None and not job.done.is_set() and process is self._process:
             job.error = _ended(code, job.stopped)
             self._end(job)
 
     def _end(self, job: Job) -> None:
+        # the result is stored before whoever waits for it looks
         self._finished(job)
         job.done.set()
 

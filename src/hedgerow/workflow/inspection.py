@@ -181,6 +181,7 @@ def _warnings(
             f"households too (--household {schema.household}), and leaves it out"
         )
     yield from _strata(table, schema)
+    # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}
     if "sensitive" not in roles:
         yield "no column looks sensitive; say which must not be inferred"

@@ -40,6 +40,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     ]
     if disclosure is not None:
         columns = len(release.schema.sensitive)
+        # one figure for several columns says that it is their mean
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
             "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "

@@ -161,6 +161,7 @@ def _within(
             "max_inference needs a sensitive column", hint="name what an intruder wants to know"
         )
     table, progress = read(people, schema=schema), making["progress"]
+    # what stricter settings change, which tells one trial from another
     moving = moved(method.get_params(deep=False))
     tried: list[tuple[float, str]] = []
     for rung in (method, *method.stricter()):
@@ -174,6 +175,7 @@ def _within(
         telling(progress)("measuring what learners infer")
         check = bound(release, progress)
         if check.holds:
+            # the plan remembers the bound, and verify checks it again
             release.bind(bound, bound.parameters)
             for text in release.cautions:
                 caution(text)

@@ -123,6 +123,7 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
         )
     attacks = bool(measured["attacks"])
     values: dict[str, Any] = {"attacks": True} if attacks else {}
+    # what follows from --attacks needs no flag of its own
     for name in ("learning", "inference"):
         if measured.get(name) is not None and bool(measured[name]) != attacks:
             values[name] = bool(measured[name])

@@ -409,6 +409,7 @@ class Session:
         more: dict[str, Any] = {}
         if request is not None:
             more = {"pseudonym_key": request.pseudonym_key, **request.changed(CHOICE)}
+        # the point was searched under this bound, so it is chosen with it
         if points.max_inference is not None:
             more["max_inference"] = points.max_inference
         return self.choose(points.schema, points.method(point), **more)
