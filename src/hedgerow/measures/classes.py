@@ -176,6 +176,7 @@ class Classes:
         """
         sizes = np.diff(starts, append=len(rows))
         counted = [SensitiveRanges(rows, starts, c, by_record=c.is_number) for c in columns]
+        # The class of each row is needed only to count people.
         labels = np.empty(0 if persons is None else len(rows), np.uint32)
         if persons is not None:
             labels[rows] = np.repeat(np.arange(len(starts), dtype=np.uint32), sizes)

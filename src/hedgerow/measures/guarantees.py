@@ -120,6 +120,7 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
         raise PlanError(
             f"the plan holds a promise of an unknown kind: {kind!r}", hint=f"known: {', '.join(KINDS)}"
         )
+    # JSON has lists where guarantees have tuples.
     fields = {k: tuple(v) if isinstance(v, list) else v for k, v in promise.items() if k != "kind"}
     try:
         return KINDS[kind](**fields)
@@ -174,6 +175,7 @@ class KAnonymity(Guarantee):
     def check(self, classes: Classes) -> Check:
         """Return the smallest group."""
         counts = (self.unit, classes.persons), (self.household, classes.households)
+        # Without the column of people nobody can say how many a group has.
         if lacking := [repr(name) for name, sizes in counts if name is not None and sizes is None]:
             why = f"nothing tells the people of {', '.join(lacking)}"
             return Check("k-anonymity", self.k, "not measured", False, why)
@@ -361,6 +363,7 @@ class Disclosure(ColumnGuarantee):
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
         """Return which groups keep the cap, decided exactly."""
+        # `reached` is rounded, and a cap is kept or not.
         return ~column.scores.exceeding(self.maximum)
 
     def words(self) -> str:

@@ -276,6 +276,7 @@ def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
         term *= n / (f[many] + n) * q[many]
         total += term
     out[many] = p[many] / f[many] * total
+    # The series is rounded, and the risk is never above that of a sample that is the population.
     return np.asarray(np.minimum(out, 1.0 / f))
 
 
@@ -435,6 +436,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
         None where the likelihood has no maximum with 0 < alpha < 1 and theta > 0.
     """
     n, u = int((size * count).sum()), int(count.sum())
+    # One class, or everybody alone: the likelihood has no maximum inside.
     if u < 2 or u == n:
         return None
 
@@ -475,6 +477,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     estimate = float(
         np.exp(gammaln(theta + 1.0) - gammaln(theta + alpha) + alpha * np.log(population))
     )
+    # More uniques than people: the model does not fit this sample.
     return estimate if estimate <= population else None
 
 

@@ -268,6 +268,7 @@ class Randomized(PlanColumn):
             raise Contradiction("the categories are numbers or texts")
         if self.kind in ("numeric", "date") and len(self.cuts) != max(len(values) - 1, 0):
             raise Contradiction("a randomized column has one category more than it has cuts")
+        # With one category p is 1, which is 1/d: the open bound is for two and more.
         if not (self.d > 0 and 1 / self.d < self.p + (self.d == 1) and self.p <= 1):
             raise Contradiction("p lies in (1/d, 1]")
 

@@ -392,6 +392,7 @@ class Plan:
             raise Contradiction(
                 "the recoding names a column that the plan does not know by that role"
             )
+        # A quasi-identifier without a recoding would be released as it is.
         if self.recoding.complete and not set(self.names("quasi")) <= recoded:
             raise Contradiction("a quasi-identifier is not recoded")
 
@@ -494,6 +495,7 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         "recoding": {"kind": plan.recoding.kind, **public_fields(plan.recoding, public=public)},
     }
     reading = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
+    # What says nothing is left out, so plans of tables without it stay byte for byte.
     data |= {name: value for name, value in reading.items() if value}
     return texts(data, public=public)
 

@@ -55,6 +55,7 @@ def with_caps(
     for key, cap in caps.items():
         if not 0 < float(cap) <= 1:
             raise ParameterError("a cap must be a probability in (0, 1]")
+        # A value may hold commas, so only a key that begins with a column's name is split.
         parts = key.split(",") if any(key.partition("=")[0] == name for name in names) else [key]
         rows = np.ones(len(contingency.occupied), dtype=bool)
         values: list[tuple[int, int]] = []
@@ -70,6 +71,7 @@ def with_caps(
                 at = rows[:, None] & columns
                 out[at] = np.minimum(out[at], float(cap))
     views = tuple(
+        # A cap of a value's own takes the place of 1/l, be it higher or lower.
         replace(v, cap=np.where(np.isinf(c), v.cap, c))
         for v, c in zip(contingency.views, chosen, strict=True)
     )
@@ -119,20 +121,16 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
     The message names the worst groups by description and count, the floor and the
     largest l that could be kept; groups of few records are counted only.
     """
-    contingency, worst, reachable = risk.contingency, 0.0, 0.0
-    groups: dict[int, float] = {}
-    for view, floor in zip(contingency.views, risk.floors(), strict=True):
-        finite = np.isfinite(view.cap)
-        reachable = max(reachable, float(floor[finite].max(initial=0.0)))
-        bad = floor >= view.cap * (1 - 1e-12)
-        if bad.any():
-            worst = max(worst, float(floor[bad].max()))
-            for row in np.flatnonzero(bad.any(axis=1)).tolist():
-                groups[row] = max(groups.get(row, 0.0), float(floor[row][bad[row]].max()))
-    if not groups:
+    contingency, floors = risk.contingency, risk.floors()
+    pairs = list(zip(contingency.views, floors, strict=True))
+    # A floor is the limit for t to 0, which no t reaches: a cap at the floor cannot be met.
+    refused = [np.where(floor >= v.cap * (1 - 1e-12), floor, 0.0).max(axis=1) for v, floor in pairs]
+    groups = np.max(refused, axis=0)
+    if not groups.any():
         return
+    reachable = max(float(floor[np.isfinite(v.cap)].max(initial=0.0)) for v, floor in pairs)
     counts = np.round(contingency.mass * contingency.n).astype(int)
-    order = sorted(groups, key=lambda row: (-groups[row], -counts[row], row))
+    order = [int(row) for row in np.lexsort((-counts, -groups)) if groups[row] > 0]
     large = [row for row in order if counts[row] >= DESCRIBED]
     cells = np.unravel_index(contingency.occupied, contingency.quasi)
 
@@ -141,13 +139,13 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
         return ", ".join(f"{c.name}={label(v)}" for c, v in zip(quasi, values, strict=True))
 
     worst_groups = [
-        f"{described(row)} ({counts[row]:,} records, floor {figure(groups[row])})"
+        f"{described(row)} ({counts[row]:,} records, floor {figure(float(groups[row]))})"
         for row in large[:5]
     ]
     small = sum(1 for row in order if counts[row] < DESCRIBED)
     message = (
-        f"the cap cannot be met by any randomization: {len(groups):,} groups with "
-        f"{int(counts[order].sum()):,} records stay above it (floor {worst:.4f})"
+        f"the cap cannot be met by any randomization: {len(order):,} groups with "
+        f"{int(counts[order].sum()):,} records stay above it (floor {groups.max():.4f})"
     )
     if worst_groups:
         message += "; the worst: " + "; ".join(worst_groups)
@@ -177,6 +175,7 @@ def cautions(
 ) -> list[str]:
     """Return warnings for the steward about what the request leaves open."""
     contingency, warnings = risk.contingency, []
+    # The view of all sensitive columns together comes last, and is none of them.
     for view, column in zip(contingency.views, sensitive, strict=False):
         largest = float((contingency.mass @ view.share).max())
         if largest > cap:

@@ -218,6 +218,7 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
     """Raise ParameterError when the quasi-identifiers' table would not fit in memory."""
     cells = 1
     for d in dims:
+        # Python's whole numbers: a product of many sizes overflows 64 bits.
         cells *= int(d)
     if cells > MAX_CELLS:
         widest = int(np.argmax(dims))
@@ -279,6 +280,7 @@ def build(
         for rows in windows(n):
             value = place[cells_of(quasi, dims_q, rows)] * width
             value += cells_of([sensitive[j] for j in group], dims, rows)
+            # np.bincount would make a table of all cells for every window.
             np.add.at(table, value, 1)
         share = table.reshape(-1, width) / counts[occupied][:, None]
         views.append(SensitiveView(group, dims, share, np.full(share.shape, float(cap))))

@@ -328,6 +328,7 @@ def _released_roles(
 ) -> Schema:
     protected = [*sensitive, *(n for n in schema.sensitive if n == response)]
     listed = {*schema.quasi, *protected, *schema.identifiers}
+    # The response is released as it is, so it has a role whether it was declared or not.
     others = dict.fromkeys((*schema.other, *schema.sensitive, response))
     return schema.replace(
         quasi=[m.name for m in maps],
@@ -344,6 +345,7 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
         raise SchemaError(f"no column {response!r} for the response")
     if table.declared_kind(schema, response) != "numeric":
         return True
+    # Two numbers, such as 0 and 1, stand for classes.
     return table.column(response, kind="numeric").n_values <= 2
 
 

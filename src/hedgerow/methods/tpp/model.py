@@ -65,6 +65,7 @@ def tree_to_json(
     """
 
     def labels(feature: int, codes: Sequence[int]) -> list[str]:
+        # Several categories may have become one released label.
         released = codes if groups is None else {int(groups[feature][c]) for c in codes}
         return [columns[feature].labels[c] for c in sorted(released)]
 
@@ -209,6 +210,7 @@ class _Rebuilder:
     def __init__(self, data: Mapping[str, Any], table: Table, y: Any) -> None:
         self.models, self.n_records = data["models"], int(data["n_records"])
         self.classes = data["response"].get("classes")
+        # A fault is a difference, and no error: a changed table is what a verifier is asked about.
         self.fault, self.n_rows = "", table.n_rows
         if not self.models or not all(model["trees"] for model in self.models):
             raise PlanError(
@@ -238,6 +240,7 @@ class _Rebuilder:
             self.fault = self.fault or (
                 f"column {name!r} has {len(unknown)} values that the model does not know"
             )
+        # An unknown value gets any rank: its fault is reported before anything is rebuilt.
         lookup = np.array([rank.get(t, 0) for t in texts], np.int32)
         return Predictor(
             name,
@@ -272,6 +275,7 @@ class _Rebuilder:
         if self.fault:
             return self.fault
         published = self.n_records
+        # First what explains differences of nodes.
         for what, n in (("release", self.n_rows), ("response", self.response_table.n_rows)):
             if n != published:
                 return f"the {what} has {n:,} records, {published:,} published"
@@ -366,6 +370,7 @@ def trees_svg(model: Mapping[str, Any]) -> str:
     top, width = float(MARGIN), 0.0
     for name, nodes, published in trees[:MOST_TREES]:
         title = f"{name}: {len(nodes) // 2} splits"
+        # A stage of boosting predicts residuals, whatever the response is.
         classes = labels if published["kind"] != "boosting" else None
         sign = "\u2264" if published["builder"] == "scikit-learn" else "<"
         shapes, wide, high = _tree(nodes, classes, sign, top + 22)
@@ -400,6 +405,7 @@ def _tree(
     def settle(path: str) -> float:
         nonlocal leaves
         if "attribute" in by_path[path]:
+            # Leaves are placed from left to right, and a node above the middle of its children.
             place[path] = (settle(path + "L") + settle(path + "R")) / 2
         else:
             place[path] = MARGIN + BOX / 2 + leaves * (BOX + GAP)
@@ -529,6 +535,7 @@ def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
             f", {key}{equals}{json.dumps(sign)}" for key, sign in signs if sign != usual[key]
         )
         if r:
+            # R would rename columns with spaces, and rpart tells categories by their being factors.
             return f"read.csv({name}{options}, check.names = FALSE, stringsAsFactors = TRUE)"
         return f"pd.read_csv({name}{options})"
     in_r, in_python = _READERS[PurePath(file).suffix]

@@ -186,6 +186,7 @@ class BoostingSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
+        # A stage predicts residuals, which are numbers whatever the response is.
         object.__setattr__(self, "tree", self.tree.for_response(False))
         if self.loss not in (None, "squared", "logistic"):
             raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
@@ -307,6 +308,7 @@ def _parse_one(words: list[str]) -> Settings:
             )
         (data if name in types else tree)[name] = _value(name, value, readable[name])
     if tree:
+        # What is not named stays as that model's own trees have it by default.
         data["tree"] = dataclasses.asdict(replace(_KINDS[kind]().tree, **tree))
     return from_json(data)
 
@@ -321,6 +323,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
 
 
 def _value(name: str, text: str, kind: str) -> Any:
+    # Annotations are text: `int | None` begins with the kind.
     read, words = _READERS[kind.partition(" ")[0]]
     try:
         return read(text)
