@@ -64,11 +64,11 @@ def test_json_schema_names_every_part(found):
 
 def test_every_measure_states_direction_range_and_formula():
     for measure in MEASURES.values():
-        assert measure.better in ("higher", "lower")
-        assert measure.formula
-        assert measure.low is not None or measure.high is not None
-        if measure.low is not None and measure.high is not None:
-            assert measure.low < measure.high
+        assert measure["better"] in ("higher", "lower")
+        assert measure["formula"]
+        assert measure["low"] is not None or measure["high"] is not None
+        if measure["low"] is not None and measure["high"] is not None:
+            assert measure["low"] < measure["high"]
 
 
 def test_text_shows_original_beside_release(found):
