@@ -261,7 +261,7 @@ ODD: dict[str, tuple[str, list[Any], str]] = {
     ],
 )
 def test_years_of_birth_that_mean_ages_over_89_do_not_meet(name: str, cells: list[Any]) -> None:
-    assert name in identifiers_found(Table(pa.table({name: cells})), 2026).found["dates"]
+    assert name in identifiers_found(Table(pa.table({name: cells})), 2026).sure["dates"]
     unnamed = identifiers_found(Table(pa.table({"v7": [1910, 1980]})), 2026)
     assert "v7" in unnamed.unsure["dates"]
 
@@ -269,13 +269,13 @@ def test_years_of_birth_that_mean_ages_over_89_do_not_meet(name: str, cells: lis
 @pytest.mark.parametrize("cells", [[1937, 1980], ["[-1937)", "[1937-1999]"], ["1936 or earlier", "1980"]])
 def test_years_of_birth_that_are_pooled_are_left_alone(cells: list[Any]) -> None:
     told = identifiers_found(Table(pa.table({"birth_year": cells})), 2026)
-    assert not told.found["dates"]
+    assert not told.sure["dates"]
     assert not told.unsure["dates"]
 
 
 @pytest.mark.parametrize("name", ["patient_nm", "pt_name", "PatientName", "client_names", "nm"])
 def test_names_of_columns_in_short_are_names(name: str) -> None:
-    assert name in identifiers_found(Table(pa.table({name: ["Carla", "Ines"]}))).found["names"]
+    assert name in identifiers_found(Table(pa.table({name: ["Carla", "Ines"]}))).sure["names"]
 
 
 @pytest.mark.parametrize(
@@ -385,7 +385,7 @@ def test_safe_harbor_finds_each_kind(kind: str) -> None:
     ],
 )
 def test_safe_harbor_reads_cells(name: str, cells: list[Any], kind: str) -> None:
-    assert name in identifiers_found(Table(pa.table({name: cells}))).found[kind]
+    assert name in identifiers_found(Table(pa.table({name: cells}))).sure[kind]
 
 
 def _amounts(low: int, high: int) -> list[int]:
@@ -428,7 +428,7 @@ def _amounts(low: int, high: int) -> list[int]:
 def test_safe_harbor_leaves_alone(name: str, cells: list[Any]) -> None:
     seen = identifiers_found(Table(pa.table({name: cells})))
     for kind in ("names", "dates", "geography", "telephone", "social security"):
-        assert not seen.found[kind]
+        assert not seen.sure[kind]
         assert not seen.unsure[kind]
 
 
@@ -488,7 +488,7 @@ CARDS = [4111111111111111, 4012888888881881, 5555555555554444, 5105105105105100,
     ],
 )
 def test_safe_harbor_tells_by_content(name: str, cells: list[Any], kind: str) -> None:
-    assert name in identifiers_found(Table(pa.table({name: cells * 20}))).found[kind]
+    assert name in identifiers_found(Table(pa.table({name: cells * 20}))).sure[kind]
 
 
 @pytest.mark.parametrize(

@@ -133,8 +133,8 @@ def _found(
     criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
 ) -> Found:
     kind, _, what = criterion.statistic.partition(":")
-    if kind == "columns" and columns is not None and what in columns.found:
-        return _columns(columns.found[what], columns.unsure[what])
+    if kind == "columns" and columns is not None and what in columns.sure:
+        return _columns(columns.sure[what], columns.unsure[what])
     if kind == "gain" and what in _GAINS:
         return _gain(audit["attacks"], _GAINS[what])
     measure = _STATISTICS.get(criterion.statistic)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,6 @@ from ..columns.arrays import value_class
 from ..columns.roles import (
     FREE,
     NAMES,
-    ColumnProfile,
     names_quasi,
     names_sensitive,
     profile,
@@ -27,46 +28,11 @@ from ..notation import JOIN, MISSING, parse_dates, parse_range
 
 OLDEST = 89
 """The last age that stands by itself."""
-FEW_PEOPLE = frozenset(
-    {
-        *("036", "059", "063", "102", "203", "556", "692", "790", "821"),
-        *("823", "830", "831", "878", "879", "884", "890", "893"),
-    }
-)
-"""First digits of ZIP codes where 20,000 people or fewer lived, by the census of 2000."""
-_WORDS: Mapping[str, str] = {
-    "names": "surname lastname firstname fullname forename maidenname middlename givenname nickname "
-    "patientname username initials fname lname namefirst namelast ptname patname nom apellido",
-    "geography": "zip zipcode postcode postal street address city town county precinct district "
-    "village geocode latitude longitude lat lon lng tract block parish",
-    "dates": "birthdate birthday dob admission discharge deathdate dateofdeath admitdate",
-    "telephone": "phone telephone tel mobile cell cellphone",
-    "fax": "fax",
-    "email": "email mail",
-    "social security": "ssn socialsecurity",
-    "medical record": "mrn medicalrecord recordnumber recordno patientid patientnumber patientno chart "
-    "mrnumber medrec",
-    "health plan": "beneficiary healthplan memberid insuranceid insurancenumber medicareid subscriber",
-    "account": "account accountnumber acct acctno acctnumber iban bankaccount cardnumber",
-    "licence": "licence license certificate passport",
-    "vehicle": "vin plate licenseplate vehicle",
-    "device": "device deviceid imei serial serialnumber implant",
-    "url": "url website homepage web",
-    "ip": "ip ipaddress mac",
-    "biometric": "fingerprint voiceprint iris retina biometric faceid dna genome",
-    "photograph": "photo photograph picture portrait image",
-}
-_LOOKS: Mapping[str, str] = {
-    "telephone": r"(?<![\w.-])(\+?1[ .-]?)?(\([2-9]\d\d\) ?|[2-9]\d\d[ ./-])[2-9]\d\d[ .-]?\d{4}(?![\w-])"
-    r"|^\+\d{1,3}[\d ()/.-]{7,}$|^00[1-9]\d{0,2}[ ()/.-][\d ()/.-]{6,}$",
-    "email": r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}",
-    "social security": r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])",
-    "account": r"^[A-Z]{2}\d{2} ?([A-Z0-9]{4} ?){2,7}[A-Z0-9]{1,4}$",
-    "vehicle": r"^(?=.*\d)(?=.*[A-HJ-NPR-Z])[A-HJ-NPR-Z0-9]{17}$",
-    "url": r"https?://|^www\.",
-    "ip": r"^(\d{1,3}\.){3}\d{1,3}$|^([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{1,4}$",
-    "device": r"^([0-9A-Fa-f]{2}[:-]){5}[0-9A-Fa-f]{2}$",
-}
+_DATA = tomllib.loads(resources.files(__package__).joinpath("safe_harbor.toml").read_text("utf-8"))
+_KINDS = {kind: frozenset(row["words"].split()) for kind, row in _DATA["kinds"].items()}
+_LOOKS = {kind: re.compile(row["looks"]) for kind, row in _DATA["kinds"].items() if "looks" in row}
+_WORDS = {meaning: frozenset(words.split()) for meaning, words in _DATA["words"].items()}
+_PEOPLE = _WORDS["people"] | _WORDS["relations"]
 _ZIP, _SHORT_ZIP = re.compile(r"^\d{5}(-\d{4})?$|^\d{4}[*xX]$"), re.compile(r"^\d{3}(\*\*|xx|XX)?$")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _UP_TO_31 = r"(0?[1-9]|[12]\d|3[01])"
@@ -79,53 +45,17 @@ _DAY = re.compile(
     re.IGNORECASE,
 )
 """A day, a week, a month or a quarter with its year, as people write it."""
-_PARTS: Mapping[str, int] = {"month": 12, "mon": 12, "day": 31, "week": 53, "yday": 366}
-"""Words of a name that say which part of a date a number is, and the largest such number."""
-_OF_DATES = {
-    *("birth", "born", "dob", "date", "death", "admission", "admit", "discharge", "visit", "exam"),
-}
-_OTHER_TIMES = {"per", "last", "past", "study", "followup", "stay", "number", "num", "n", "of", "in"}
-"""Words that make a length of time, or a count, of a day or a month."""
 _SERIALS = 10_000, 60_000
 """Days of 1927 to 2064 as spreadsheets count them."""
-_AGE = frozenset(["age", "ages", "ageyears", "ageinyears", "ageatvisit", "alter", "edad"])
-_AMOUNTS = {
-    *("cost", "costs", "price", "charge", "charges", "fee", "fees", "value", "population", "year"),
-    *("total", "sum", "km", "distance", "turnover", "sales"),
-}
-"""Words of names that say of a number of five digits that it is an amount."""
-_MEASURES = {
-    *("hours", "hour", "minutes", "percent", "percentage", "pct", "score", "grade", "points", "rate"),
-    *("index", "weight", "height", "kg", "cm", "pulse", "pressure", "temperature", "quantity"),
-    *("count", "number"),
-}
-"""Words of names that say of a number that it is no age and no ZIP code."""
-_BIRTH = {"birth", "born", "dob", "yob", "birthyear", "geburtsjahr", "gebjahr", "naissance", "nacimiento"}
-_RELATIONS = {
-    *("pt", "pat", "child", "mother", "father", "spouse", "relative", "guardian", "contact", "employer"),
-}
-"""Words of names that, beside "name", say whose name it is."""
-_PEOPLE = _RELATIONS | {
-    *("children", "kid", "kids", "son", "daughter", "parent", "husband", "wife", "partner", "sibling"),
-    *("kinder", "enfants", "hijos", "family", "household"),
-    *("patient", "person", "client", "customer", "employee", "physician", "doctor"),
-    *("dr", "nurse", "surgeon", "referrer", "provider", "therapist", "midwife", "dentist", "pharmacist"),
-}
-"""Words of names that say who stands in a column, and so nothing of what its text says."""
-_NAME = {"name", "names", "nm"}
 _PERSON = re.compile(r"^[A-Z][\w'’-]*(?:[ -][A-Z][\w'’-]*)*, ?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*$")
 """Surname, given names."""
 _SENTENCE = 6
 """Words of a text from which on it may say anything."""
-_PLAIN = {
-    *("yes", "no", "true", "false", "male", "female", "unknown", "other", "none", "missing"),
-    *("na", "n/a", "nan", "ok"),
-}
 _SPELLED = re.compile(r"[^\W\d_][\W_]*[^\W\d_]")
 """Two letters with no digit between them, which may be a name or its initials; one letter is a code."""
 _RECORD_NUMBERS = range(5, 13)
 """Digits of numbers that may number records."""
-_POST_CODE, _FEW = 5, 10
+_POST_CODES, _FEW = range(5, 6), 10
 """Digits of post codes, and how many different ones a column has at the least."""
 _YEAR = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _EARLIER = re.compile(r"^\[-|<|≤|before|earlier|older|prior", re.IGNORECASE)
@@ -142,13 +72,13 @@ class Identifiers:
 
     Parameters
     ----------
-    found : mapping of str to mapping
+    sure : mapping of str to mapping
         Columns that hold such identifiers.
     unsure : mapping of str to mapping
         Columns that may hold them, which neither their names nor their cells decide.
     """
 
-    found: dict[str, dict[str, str]]
+    sure: dict[str, dict[str, str]]
     unsure: dict[str, dict[str, str]]
 
 
@@ -165,101 +95,97 @@ def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
     --------
     >>> import pyarrow as pa
     >>> table = Table(pa.table({"born": ["1950-02-01"], "age": [93]}))
-    >>> identifiers_found(table).found["dates"]
+    >>> identifiers_found(table).sure["dates"]
     {'born': 'days or months of dates', 'age': 'ages over 89'}
     """
-    kinds = (*_WORDS, "other")
-    told = Identifiers({kind: {} for kind in kinds}, {kind: {} for kind in kinds})
+    kinds = (*_KINDS, "other")
+    year = dt.date.today().year if year is None else year
+    identifiers = Identifiers({kind: {} for kind in kinds}, {kind: {} for kind in kinds})
     described = {each.name: each for each in profile(table)}
     for name in table.names:
         words = tokens(name)
-        cells = [cell for cell in table.entries(name).to_pylist() if cell is not None]
-        cells = [cell for cell in cells if cell != "*"]
+        cells = [cell for cell in table.entries(name).to_pylist() if cell not in (None, "*")]
         texts = [cell for cell in cells if isinstance(cell, str)]
-        found = {kind: why for kind, why in _by_name(words) if cells and kind not in _CHECKED}
-        found |= dict(_by_look(texts))
+        sure = {kind: why for kind, why in _by_name(words) if cells and kind not in _CHECKED}
+        sure |= dict(_by_look(texts))
         for kind, judge in _CHECKED.items():
-            why = judge(words, cells, value_class(table.types.field(name).type))
-            if why:
-                found[kind] = why
-        year = dt.date.today().year if year is None else year
-        if words & _BIRTH and any(_born_long_ago(cell, year) for cell in cells):
-            found.setdefault("dates", f"years of birth that mean ages over {OLDEST}")
+            if why := judge(words, cells, value_class(table.types.field(name).type)):
+                sure[kind] = why
+        if words & _WORDS["birth"] and any(_born_long_ago(cell, year) for cell in cells):
+            sure.setdefault("dates", f"years of birth that mean ages over {OLDEST}")
         unsure: dict[str, str] = {}
-        if not found and not names_sensitive(words):  # an amount looks like any number
-            for kind, why, sure in numbers_like(cells):
-                if sure or kind != "geography" or not words & _MEASURES:
-                    (found if sure else unsure)[kind] = why
+        if not sure and not names_sensitive(words):  # an amount looks like any number
+            for kind, why, is_sure in numbers_like(cells):
+                if is_sure or kind != "geography" or not words & _WORDS["measures"]:
+                    (sure if is_sure else unsure)[kind] = why
             if why := _may_be_dates(words, cells, year):
                 unsure["dates"] = why
-            if not words & (_MEASURES | _AMOUNTS):
-                if why := _may_number(cells, table.n_rows):
-                    unsure.setdefault("other", why)
-                if why := _may_be_post_codes(cells):
-                    unsure.setdefault("geography", why)
+            if not words & (_WORDS["measures"] | _WORDS["amounts"]):
+                if _many_have(cells, _RECORD_NUMBERS, max(table.n_rows, 2)):
+                    unsure.setdefault(
+                        "other",
+                        "whole numbers of many digits that differ from record to record, as record numbers do",
+                    )
+                if _many_have(cells, _POST_CODES, max(len(cells), _FEW)):
+                    unsure.setdefault("geography", "whole numbers of five digits, as post codes are")
         if why := _may_be_names(name, words, texts):
             unsure["names"] = why
-        if not found and (why := _names_its_record(described[name])):
-            found["telephone" if "telephone" in why else "other"] = why
-        for kind, why in found.items():
-            told.found[kind][name] = why
+        column = described[name]
+        if not sure and column.role == "identifier":
+            sure["telephone" if "telephone" in column.reason else "other"] = column.reason
+        for kind, why in sure.items():
+            identifiers.sure[kind][name] = why
         for kind, why in unsure.items():
-            if not found or (kind == "names" and set(found) == {"other"}):
-                told.unsure[kind][name] = why
-    return told
+            if not sure or (kind == "names" and set(sure) == {"other"}):
+                identifiers.unsure[kind][name] = why
+    return identifiers
 
 
 def _by_name(words: set[str]) -> Iterator[tuple[str, str]]:
-    if words <= _NAME or (words & _NAME and words & (NAMES | _RELATIONS)):  # not a place's or a thing's
+    of_people = words & (NAMES | _WORDS["relations"])  # and not a place's or a thing's name
+    if words <= _WORDS["name"] or (words & _WORDS["name"] and of_people):
         yield "names", "by its name"
-    for kind, listed in _WORDS.items():
-        if words & set(listed.split()):
+    for kind, listed in _KINDS.items():
+        if words & listed:
             yield kind, "by its name"
 
 
-def _by_look(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    listed = list(texts)
-    for kind, look in _LOOKS.items():
-        pattern = re.compile(look)
-        n = sum(1 for text in listed if pattern.search(text))
-        if n:
+def _by_look(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for kind, pattern in _LOOKS.items():
+        if n := sum(1 for text in texts if pattern.search(text)):
             yield kind, f"{n} of its distinct cells look like it"
-
-
-def _names_its_record(column: ColumnProfile) -> str:
-    return column.reason if column.role == "identifier" else ""
 
 
 def _geography(words: set[str], cells: Cells, sort: str) -> str:
     texts = [str(cell).strip() for cell in cells]
     if not texts:
         return ""
-    named = words & set(_WORDS["geography"].split())
+    named = words & _KINDS["geography"]
     full = sum(1 for text in texts if _ZIP.match(text))
     postal = words & {"zip", "zipcode", "postcode", "postal"}
     if full and (postal or (sort == "text" and full >= MOST * len(texts))):
         return f"{full} of its distinct cells look like whole ZIP codes"
     if postal and all(_SHORT_ZIP.match(text) for text in texts):
-        few = sum(1 for text in texts if text[:3] in FEW_PEOPLE)
+        few = sum(1 for text in texts if text[:3] in _WORDS["few_people"])
         return f"{few} of its ZIP areas have 20,000 people or fewer" if few else ""
     return "by its name" if named else ""
 
 
 def _dates(words: set[str], cells: Cells, sort: str) -> str:
-    if words & _AGE and any(map(_over, cells)):
+    if words & _WORDS["ages"] and any(map(_over, cells)):
         return f"ages over {OLDEST}"
     if sort == "date" and any(_finer(cell.isoformat()[:10]) for cell in cells):
         return "days or months of dates"
-    named = bool(words & {*_WORDS["dates"].split(), "date", "birth", "born"})
-    if words & _OF_DATES and _parts(words, cells):
+    named = bool(words & {*_KINDS["dates"], "date", "birth", "born"})
+    if words & _WORDS["dates"] and _parts(words, cells):
         return f"{_parts(words, cells)} of dates"
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
     if named and cells and sort == "number" and all(_SERIALS[0] <= n <= _SERIALS[1] for n in cells):
         return "days or months of dates, counted as spreadsheets do"
     if sort == "number":
         texts = [f"{cell:.0f}" for cell in cells if named or 18_000_000 < cell < 21_000_000]
-    found = [_day_in(text) for text in texts]
-    whole, inside = found.count("whole"), found.count("inside")
+    days = [_day_in(text) for text in texts]
+    whole, inside = days.count("whole"), days.count("inside")
     enough = whole or (inside if named else 2 * inside >= len(cells) > 0)
     return "days or months of dates" if enough else ""
 
@@ -269,13 +195,12 @@ def _parts(words: set[str], cells: Cells) -> str:
 
     Cells that are pooled over the whole year or month tell nothing.
     """
-    for word, most in _PARTS.items():
+    for word, most in _DATA["parts"].items():
         if word not in words or not cells:
             continue
         ends = [parse_range(str(cell)) for cell in cells]
-        known = [pair for pair in ends if pair is not None]
         named = [c for c in cells if isinstance(c, str) and re.fullmatch(_MONTH, c.strip(), re.IGNORECASE)]
-        within = [(a, b) for a, b in known if 1 <= a <= b <= most and a == int(a)]
+        within = [pair for pair in ends if pair and 1 <= pair[0] <= pair[1] <= most and pair[0] == int(pair[0])]
         if len(within) + len(named) == len(cells) and (named or set(within) != {(1, most)}):
             return {"mon": "months", "yday": "days"}.get(word, f"{word}s")
     return ""
@@ -288,7 +213,7 @@ def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
         return "its cells look like surnames with given names"
     if words & FREE or 2 * sum(len(text.split()) >= _SENTENCE for text in spelled) > len(texts):
         return "free text, in which anything may stand" if spelled else ""
-    if all(part.lower() in _PLAIN for text in spelled for part in _parts_of(text)):
+    if all(part.lower() in _WORDS["plain"] for text in spelled for part in _parts_of(text)):
         return ""
     ends = unaccented(name).rstrip("0123456789_ .-")
     of_people = any(ends.endswith(word) for word in words & _PEOPLE) and "of" not in words
@@ -302,20 +227,10 @@ def _parts_of(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _may_number(cells: Cells, n_rows: int) -> str:
-    """Say why whole numbers may number the records: many digits, another in every record."""
-    numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in _RECORD_NUMBERS]
-    if len(numbers) < MOST * max(n_rows, 2) or round_numbers(numbers):
-        return ""
-    return "whole numbers of many digits that differ from record to record, as record numbers do"
-
-
-def _may_be_post_codes(cells: Cells) -> str:
-    """Say why whole numbers may be post codes: five digits, and not round; other countries have other rules."""
-    numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) == _POST_CODE]
-    if len(numbers) < MOST * max(len(cells), _FEW) or round_numbers(numbers):
-        return ""
-    return "whole numbers of five digits, as post codes are"
+def _many_have(cells: Cells, digits: range, n: int) -> bool:
+    """Return whether most of n cells are whole numbers of so many digits, and few of them are round."""
+    numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in digits]
+    return len(numbers) >= MOST * n and not round_numbers(numbers)
 
 
 def _born_long_ago(cell: Any, year: int) -> bool:
@@ -323,7 +238,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
     if isinstance(cell, (bool, bytes)):
         return False
     text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
-    years = [int(found) for found in _YEAR.findall(text)]
+    years = [int(year) for year in _YEAR.findall(text)]
     if not years:
         return False
     if _EARLIER.search(text):
@@ -333,9 +248,9 @@ def _born_long_ago(cell: Any, year: int) -> bool:
 
 def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:
     """Say why a column may hold parts of dates, or ages over 89, although its name does not say so."""
-    if not words & _OTHER_TIMES and (part := _parts(words, cells)):
+    if not words & _WORDS["lengths"] and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
-    if words & _MEASURES or any(isinstance(cell, (bool, bytes)) for cell in cells):
+    if words & _WORDS["measures"] or any(isinstance(cell, (bool, bytes)) for cell in cells):
         return ""
     ends = [parse_range(str(cell)) for cell in cells]
     years = bool(ends) and all(pair and YEARS[0] <= pair[0] <= pair[1] <= year for pair in ends)
@@ -398,21 +313,11 @@ _STEPS = 10_007
 _ROUND, _ROUNDED = 100, 0.2
 """Numbers of which a fifth are hundreds are amounts."""
 
-_UNUSED = frozenset(
-    {
-        *range(0, 5),
-        *(99, 213, 269, 343, 345, 348, 353, 419, 428, 429, 517, 518, 519, 529, 533, 536, 552),
-        *(568, 578, 579, 589, 621, 632, 642, 643, 659, 663, 682, *range(694, 700)),
-        *(702, 709, 715, 732, 742, 771, 817, 818, 819, 839, 848, 849, 854, 858, 861, 862),
-        *(866, 867, 868, 869, 876, 886, 887, 888, 892, 896, 899, 909, 929, 987),
-    }
-)
-"""First three digits that no ZIP code has."""
 YEARS = 1800, 2100
 
 
 def _zip(n: int) -> bool:
-    return 501 <= n <= 99950 and n // 100 not in _UNUSED
+    return 501 <= n <= 99950 and f"{n // 100:03}" not in _WORDS["unused"]
 
 
 def _long_zip(n: int) -> bool:
@@ -465,9 +370,9 @@ _FORMS = (
 
 
 def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield kinds of identifiers that a column of whole numbers looks like: kind, why, and whether it is told.
+    """Yield kinds of identifiers that a column of whole numbers looks like: kind, why, and whether that is sure.
 
-    Told are numbers that keep the rules of a kind (no ZIP code begins with 213, no telephone number
+    Sure are numbers that keep the rules of a kind (no ZIP code begins with 213, no telephone number
     with 1) where as many others of their span would not, but for one column in a hundred. Where
     chance would do it, or there are few, the column is in doubt; so are ZIP codes of the Northeast
     alone, which have four digits as numbers, and ranges within the first three digits of ZIP codes.
@@ -497,16 +402,16 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
             continue
         span = np.linspace(min(mine), max(mine), _STEPS).round()
         usual = sum(form.rule(int(n)) for n in span) / _STEPS
-        told = not shortened and float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE
+        is_sure = not shortened and float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE
         why = f"{keep} of its distinct cells look like {form.what}"
-        yield form.kind, why if told else f"{why}, as other numbers may", told
+        yield form.kind, why if is_sure else f"{why}, as other numbers may", is_sure
         return
 
 
 def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
     """Yield whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
-    found = [parse_range(cell) for cell in cells if isinstance(cell, str)]
-    ends = [(a, b) for a, b in filter(None, found) if a.is_integer() and 10_000 <= a <= b < 100_000]
+    ranges = [parse_range(cell) for cell in cells if isinstance(cell, str)]
+    ends = [(a, b) for a, b in filter(None, ranges) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):
         return
     close = sum(a < b and a // 100 == b // 100 for a, b in ends)
