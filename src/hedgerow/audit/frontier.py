@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,9 +170,7 @@ class Trial:
     disclosure: str
     max_inference: float | None
     random_state: int
-
-    def __post_init__(self) -> None:
-        self._measured: dict[Any, tuple[dict[str, Any], float | None]] = {}
+    _measured: dict[Any, tuple[dict[str, Any], float | None]] = field(default_factory=dict)
 
     @property
     def _folds(self) -> int | None:
@@ -375,7 +373,7 @@ class Point:
     @property
     def setting(self) -> str:
         """Return the method and what was asked of it."""
-        return f"{self.method} {in_words(self.parameters)}".rstrip()
+        return str(Setting(self.method, self.parameters))
 
 
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
@@ -459,17 +457,14 @@ class Frontier:
         return text.getvalue()
 
     def _rows(self) -> list[dict[str, Any]]:
-        figures = (*FIGURES, "collapsed")
-        points = [(p.method, p.parameters, p, None) for p in self.points]
-        infeasible = [(f["method"], f["parameters"], None, f["reason"]) for f in self.infeasible]
-        every = [*points, *infeasible]
-        names = list(dict.fromkeys(n for _, parameters, _, _ in every for n in parameters))
+        points = [vars(p) | {"collapsed": p.collapsed} for p in self.points]
+        every = [*points, *self.infeasible]
+        names = list(dict.fromkeys(n for each in every for n in each["parameters"]))
         return [
-            {"method": method}
-            | {f"asked_{n}": plain(parameters.get(n), other=repr) for n in names}
-            | {n: None if point is None else getattr(point, n) for n in figures}
-            | {"reason": reason}
-            for method, parameters, point, reason in every
+            {"method": each["method"]}
+            | {f"asked_{n}": plain(each["parameters"].get(n), other=repr) for n in names}
+            | {n: each.get(n) for n in (*FIGURES, "collapsed", "reason")}
+            for each in every
         ]
 
     @takes(ax=AXES)
@@ -555,7 +550,7 @@ class Frontier:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
 
-    def alike(self, other: Frontier) -> bool:
+    def is_comparable(self, other: Frontier) -> bool:
         """Return whether the points of both stand on the same axes, under the same schema and bound."""
         return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
 
@@ -569,33 +564,34 @@ class Frontier:
         ParameterError
             The axes, the schema or the bound differ, so the points cannot stand in one picture.
         """
-        if not self.alike(more):
+        if not self.is_comparable(more):
             raise ParameterError(
                 "the two frontiers differ in their schema, axes or bound",
                 hint="search both with the same ones",
             )
         same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
-        new = {(p.method, in_words(p.parameters)) for p in more.points}
-        new |= {(f["method"], in_words(f["parameters"])) for f in more.infeasible}
-        old = [p for p in self.points if p.method in same]
-        lost = [f for f in self.infeasible if f["method"] in same]
+        new = {str(Setting(each["method"], each["parameters"])) for each in more._every}
+
+        def stays(each: Mapping[str, Any]) -> bool:
+            return each["method"] in same and str(Setting(each["method"], each["parameters"])) not in new
+
+        points = [p for p in self.points if stays(vars(p))]
         return replace(
             more,
-            points=mark_dominated(
-                [*(p for p in old if (p.method, in_words(p.parameters)) not in new), *more.points]
-            ),
-            infeasible=(
-                *(f for f in lost if (f["method"], in_words(f["parameters"])) not in new),
-                *more.infeasible,
-            ),
+            points=mark_dominated([*points, *more.points]),
+            infeasible=(*filter(stays, self.infeasible), *more.infeasible),
             methods={n: m for n, m in self.methods.items() if n in same} | dict(more.methods),
         )
 
+    @property
+    def _every(self) -> list[Mapping[str, Any]]:
+        return [*map(vars, self.points), *self.infeasible]
+
     def _same_method(self, more: Frontier, name: str) -> bool:
-        """Return whether a name stands for one method in both, but for what every point says itself."""
-        parameters = [p.parameters for each in (self, more) for p in each.points if p.method == name]
-        parameters += [f["parameters"] for e in (self, more) for f in e.infeasible if f["method"] == name]
-        varied = set.intersection(*map(set, parameters)) if parameters else set()
+        """Return whether a name stands for one method in both, apart from the parameters that were varied."""
+        every = [*self._every, *more._every]
+        parameters = [set(each["parameters"]) for each in every if each["method"] == name]
+        varied = set.intersection(*parameters) if parameters else set()
         one, other = (
             {n: repr(v) for n, v in each.methods[name].get_params(deep=False).items() if n not in varied}
             for each in (self, more)
@@ -653,19 +649,15 @@ class Frontier:
 
 
 def _marks(point: Point) -> str:
-    marks = ["dominated"] if point.dominated else []
-    return ", ".join([*marks, "learning collapses"] if point.collapsed else marks)
-
-
-def _whole(value: int | None) -> str:
-    return "-" if value is None else str(value)
+    marks = {"dominated": point.dominated, "learning collapses": point.collapsed}
+    return ", ".join(mark for mark, is_set in marks.items() if is_set)
 
 
 _SHOWN: Mapping[str, Callable[[Point], str]] = {
     "method": lambda p: p.method,
     "asked": lambda p: in_words(p.parameters),
-    "k": lambda p: _whole(p.k),
-    "groups": lambda p: _whole(p.classes),
+    "k": lambda p: figure(p.k),
+    "groups": lambda p: figure(p.classes),
     "worst": lambda p: figure(p.worst),
     "mean": lambda p: figure(p.mean_over_groups),
     "records": lambda p: figure(p.mean_over_records),
@@ -731,9 +723,7 @@ class Prepared:
     schema: Schema
     rows: Table
     roles: Schema
-
-    def __post_init__(self) -> None:
-        self._trials: dict[Any, Trial] = {}
+    _trials: dict[Any, Trial] = field(default_factory=dict)
 
     @classmethod
     def of(cls, people: Any, schema: Schema) -> Prepared:
@@ -919,27 +909,24 @@ def _results(
     stop = threading.Event()
     why: list[BaseException] = []
 
-    def going_on(step: str = "", share: float | None = None) -> None:
+    def announce(step: str) -> None:
         if stop.is_set():
             raise Cancelled("stopped")
-        announce("trying settings")
-
-    def announce(step: str) -> None:
         try:
             report(step, len(done) / len(every))
-        except BaseException as error:  # whoever listens stops the work
+        except BaseException as error:  # whoever listens stops the work of every thread
             why.append(error)
             stop.set()
             raise
 
     def one(setting: Setting) -> dict[str, Any] | HedgerowError:
-        going_on()
+        announce("trying settings")
         method = methods[setting.method].copy().set_params(**setting.parameters)
         if method.draws and method.key is None and method.random_state is None:
             method.set_params(random_state=trial.random_state)  # figures that come out again
         result: dict[str, Any] | HedgerowError
         try:
-            result = trial.figures(method, going_on)
+            result = trial.figures(method, lambda *_: announce("trying settings"))
         except Cancelled:
             raise
         except HedgerowError as error:

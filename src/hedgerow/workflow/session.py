@@ -381,7 +381,7 @@ class Session:
             schema = schema or self.choice.schema
             points = frontier(self._ready(schema), schema, methods, progress=report, **axes)
         earlier: Frontier | None = self.result("frontier")
-        if keep and earlier is not None and earlier.alike(points):
+        if keep and earlier is not None and earlier.is_comparable(points):
             points = earlier.joined(points)
         return self._keep("frontier", points)
 
