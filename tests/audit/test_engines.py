@@ -159,7 +159,7 @@ def test_what_is_refused(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["hedgerow.audit.backend"], "_MEASURED", 1 << 20)
     with pytest.raises(UnsupportedError, match="measuring 2,000 records takes"):
         hr.audit(original, released, engine="duckdb", memory="1GB", sample=9)
-    with pytest.raises(ParameterError, match="sample must be at least 1"):
+    with pytest.raises(ParameterError, match="sample must be a whole number of at least 1"):
         hr.audit(original, released, sample=0)
     with pytest.raises(UnsupportedError, match="attacks, learning: these need all rows"):
         hr.audit(original, released, engine="spark")

@@ -759,7 +759,7 @@ _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping
     utility=TEXT,
     disclosure=TEXT,
     random_state=SEED,
-    threads=whole(),
+    threads=whole(1),
     progress=PROGRESS,
 )
 def frontier(
@@ -840,8 +840,6 @@ def frontier(
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     check_one_of("utility", utility, UTILITIES)
     check_one_of("disclosure", disclosure, DISCLOSURES)
-    if threads < 1:
-        raise ParameterError(f"threads must be at least 1, not {threads}")
     if altered and disclosure not in ANY_METHOD:
         raise ParameterError(
             f"{', '.join(altered)} alters values, so groups of equal cells say nothing",

@@ -25,7 +25,19 @@ from ..progress import Progress, Tell, telling
 from ..release import Release
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
-from ..validation import DAY, FLAG, LIST, NAMES, NUMBER, PROGRESS, SEED, TEXT, takes, whole
+from ..validation import (
+    DAY,
+    FLAG,
+    LIST,
+    NAMES,
+    NUMBER,
+    PROGRESS,
+    SEED,
+    TEXT,
+    check_share,
+    takes,
+    whole,
+)
 from .attacks.class_risk import (
     Population,
     journalist,
@@ -53,7 +65,7 @@ from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, sample_of
 from .single_records import PerPerson, per_person, shown
-from .single_table import Alone
+from .single_table import COMPARED, Alone
 from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
 from .table_pair import Pair, UnpairedTables
@@ -315,7 +327,7 @@ FIGURES = (
         ("both tables",),
         parallel=True,
     ),
-    Figure("risk.other", lambda t: other_columns(t.sides.released, t.what.schema)),
+    Figure("risk.other", lambda t: other_columns(t.what.table, t.what.schema)),
     Figure("risk.special_uniques", _special, ("special uniques",)),
     Figure("risk.linkage", _linkage, ("pairs", "altered values")),
     Figure(
@@ -367,36 +379,24 @@ FIGURES = (
     Figure("table.extremes", _extremes, ("both tables", "k")),
     Figure("pictures.histograms", lambda t: histograms(t.sides.plain), ("both tables",)),
     Figure("shown", lambda t: shown(t.sides), ("pairs",)),
-    Figure("missing", lambda t: [t.sides.missing], ("one table",)),
+    Figure("missing", lambda t: [f"{COMPARED}: {t.sides.why}"], ("one table",)),
 )
 """What is measured, in this order, of tables that have what it needs."""
 
 
+PLACES = """
+risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.special_uniques
+risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
+utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown missing
+"""
+"""Every place of an audit that a figure may give, in the order of the JSON."""
+
+
 def figures_of(task: Task[Any]) -> dict[str, Any]:
     """Return every figure by its place; what was not measured is empty."""
-    values: dict[str, Any] = {
-        "risk.original": None,
-        "risk.release": None,
-        "risk.influence": [],
-        "risk.knows_method": None,
-        "risk.nearest": None,
-        "risk.other": None,
-        "risk.special_uniques": None,
-        "risk.linkage": None,
-        "risk.composition": None,
-        "risk.inference": None,
-        "utility.loss": None,
-        "utility.estimates": None,
-        "utility.distributions": None,
-        "utility.queries": None,
-        "utility.learning": [],
-        "pictures.histograms": {},
-        "table.extremes": {},
-        "attacks": [],
-        "per_person": None,
-        "shown": None,
-        "missing": [],
-    }
+    values: dict[str, Any] = dict.fromkeys(PLACES.split())
+    values |= {"risk.influence": [], "utility.learning": [], "attacks": [], "missing": []}
+    values |= {"pictures.histograms": {}, "table.extremes": {}}
     for figure, value in _measured(task):
         places = figure.gives.split(", ")
         for place, part in zip(places, value if len(places) > 1 else [value], strict=True):
@@ -425,10 +425,10 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
 
 @takes(
     schema=SCHEMA,
-    k=whole(),
+    k=whole(1),
     threshold=NUMBER,
     others=LIST,
-    people=whole(),
+    people=whole(1),
     learners=NAMES,
     random_state=SEED,
     paired=FLAG,
@@ -436,9 +436,9 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
     key=TEXT,
     weights=TEXT,
     population_size=whole(),
-    suda=whole(),
+    suda=whole(1),
     date=DAY,
-    sample=whole(),
+    sample=whole(1),
     engine=TEXT,
     progress=PROGRESS,
 )
@@ -599,7 +599,9 @@ def audit(
     >>> found.risk["release"]["classes"]["k"]
     2
     """
-    _check(k, threshold, people, learners, suda, sample)
+    check_share("threshold", threshold)
+    if learners:
+        check_learners(learners)
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
@@ -668,10 +670,10 @@ def audit(
         sides = replace(sides, strangers=sides.people_of(strangers))
     if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
         weights = what.schema.weight
-        weights = weights if weights in (*sides.released.names, *sides.plain.original.names) else None
-    if population_size is not None and population_size < sides.n_rows:
+        weights = weights if weights in (*what.table.names, *sides.plain.original.names) else None
+    if population_size is not None and population_size < sides.plain.n_rows:
         raise ParameterError(
-            f"population_size is {population_size:,}, fewer than the {sides.n_rows:,} released records"
+            f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
         )
     without_control = "withheld rows" if isinstance(sides, Pair) else "nobody"
     parameters = {
@@ -708,28 +710,11 @@ def audit(
     )
     if standard is None:
         return result
-    return replace(result, profile=judged(result.to_dict(), sides.released, standard))
+    return replace(result, profile=judged(result.to_dict(), what.table, standard))
 
 
 # the function stands in front of its room, `hedgerow.audit`
 audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
-
-
-def _check(
-    k: int | None,
-    threshold: float,
-    people: int,
-    learners: Sequence[str] | None,
-    suda: int | None,
-    sample: int | None,
-) -> None:
-    for name, value in (("suda", suda), ("sample", sample), ("k", k), ("people", people)):
-        if value is not None and value < 1:
-            raise ParameterError(f"{name} must be at least 1, not {value}")
-    if not 0 < threshold <= 1:
-        raise ParameterError(f"threshold must lie in (0, 1], not {threshold}")
-    if learners:
-        check_learners(learners)
 
 
 def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
@@ -749,7 +734,7 @@ def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
     """Return the records that attacks are tried on; None where these are all, and in memory."""
     streams = sides.original is not None and not sides.original.is_loaded
-    if n is None or (n >= sides.n_rows and not streams):
+    if n is None or (n >= sides.plain.n_rows and not streams):
         return None
     if not isinstance(sides, Pair):
         raise UnsupportedError(
@@ -793,7 +778,8 @@ def _sides(
 
 def _audit(task: Task[Any]) -> Audit:
     """Measure a task."""
-    sides, schema = task.sides, task.what.schema
+    sides, plain, schema = task.sides, task.sides.plain, task.what.schema
+    is_alone = isinstance(sides, Alone)
     values = figures_of(task)
     scatters = _scatters(values["risk.release"])
     if values["risk.original"] is not None:
@@ -802,22 +788,22 @@ def _audit(task: Task[Any]) -> Audit:
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
         table={
-            "rows": sides.n_rows,
+            "rows": plain.n_rows,
             "original_rows": None if sides.original is None else sides.original.n_rows,
             "strangers": 0 if task.strangers is None else task.strangers.n_rows,
             "paired": isinstance(sides, Pair),
-            "alone": isinstance(sides, Alone),
-            "suppressed": sides.suppressed,
+            "alone": is_alone,
+            "suppressed": None if is_alone else sides.suppressed,
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),
-            "yardstick": sides.plain.risk_model,
+            "yardstick": plain.risk_model,
             "sample": task.sampled.to_dict() if task.sampled else None,
-            "released_columns": sides.released.names,
+            "released_columns": plain.released.names,
             "extremes": extremes,
             "notes": [
                 *task.what.notes,
-                *sides.plain.notes,
+                *plain.notes,
                 *([task.sampled.note()] if task.sampled else []),
                 *(extremes_in_words(n, task.options["k"] or 0, e) for n, e in extremes.items()),
             ],

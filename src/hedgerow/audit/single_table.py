@@ -57,29 +57,9 @@ class Alone:
         return cls(alone(what), before, why)
 
     @property
-    def n_rows(self) -> int:
-        """Return the released rows."""
-        return self.plain.n_rows
-
-    @property
-    def released(self) -> Table:
-        """Return the release."""
-        return self.plain.released
-
-    @property
     def original(self) -> Table | None:
         """Return the original, where there is one."""
         return None if self.before is None else self.before.original
-
-    @property
-    def suppressed(self) -> None:
-        """Return None: nobody can know whom the release left out."""
-        return None
-
-    @property
-    def missing(self) -> str:
-        """Return the measures that were left out, with reasons."""
-        return f"{COMPARED}: {self.why}"
 
 
 def alone(what: Subject) -> Pair:

@@ -192,7 +192,7 @@ def test_an_audit_tells_them_before_and_after():
     plain = hr.audit(people, release, attacks=False, learning=False)
     assert plain.to_dict()["risk"]["special_uniques"] is None
     assert "Special uniques" not in str(plain)
-    with pytest.raises(ParameterError, match="suda must be at least 1"):
+    with pytest.raises(ParameterError, match="suda must be a whole number of at least 1"):
         hr.audit(people, release, suda=0)
 
 
