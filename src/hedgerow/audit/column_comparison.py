@@ -28,6 +28,8 @@ BINS = 20
 TOP = 12
 POINTS = 1000
 _WHOLE = 2.0**53
+Bins = tuple[list[str], list[float], list[float]]
+"""Labels, and the shares before and after."""
 
 
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
@@ -37,21 +39,19 @@ def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
     """Return the shares before and after of a column, in few bins or by its most frequent categories."""
-    return _number_bins(column) if column.is_number else _category_bins(column)
+    kind, bins = ("numbers", _number_bins) if column.is_number else ("categories", _category_bins)
+    labels, before, after = bins(column)
+    return {"kind": kind, "labels": labels, "before": before, "after": after}
 
 
-def _number_bins(column: ReleasedColumn) -> dict[str, Any]:
-    values, before, after = value_shares(column)
+def _number_bins(column: ReleasedColumn) -> Bins:
+    values, *shares = value_shares(column)
     if not len(values):
-        return {"kind": "numbers", "labels": [], "before": [], "after": []}
+        return [], [], []
     edges, labels = _bins(column, values)
     place = np.clip(np.searchsorted(edges, values, "right") - 1, 0, len(labels) - 1)
-    return {
-        "kind": "numbers",
-        "labels": labels,
-        "before": np.bincount(place, before, len(labels)).tolist(),
-        "after": np.bincount(place, after, len(labels)).tolist(),
-    }
+    before, after = (np.bincount(place, share, len(labels)).tolist() for share in shares)
+    return labels, before, after
 
 
 def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
@@ -74,27 +74,22 @@ def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[
     return edges, [a if a == b else f"{a} to {b}" for a, b in pairs]
 
 
-def _category_bins(column: ReleasedColumn) -> dict[str, Any]:
+def _category_bins(column: ReleasedColumn) -> Bins:
     original = column.whole
     before = original.counts() / max(len(original.codes), 1)
     after = column.counts @ column.shares / max(len(column.codes), 1)
     names = [*original.values, "(missing)"]
     used = [i for i in range(len(names)) if before[i] > 0 or after[i] > 1e-12]
+    most, rest = used, []
     if len(used) > TOP:
-        top = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
-        rest = [i for i in used if i not in top]
-        return {
-            "kind": "categories",
-            "labels": [*(names[i] for i in top), f"({len(rest)} others)"],
-            "before": [*(float(before[i]) for i in top), float(before[rest].sum())],
-            "after": [*(float(after[i]) for i in top), float(after[rest].sum())],
-        }
-    return {
-        "kind": "categories",
-        "labels": [names[i] for i in used],
-        "before": [float(before[i]) for i in used],
-        "after": [float(after[i]) for i in used],
-    }
+        most = sorted(sorted(used, key=lambda i: (-before[i], i))[: TOP - 1])
+        rest = [i for i in used if i not in most]
+
+    def shares(of: FloatArray) -> list[float]:
+        return [*map(float, of[most]), *([float(of[rest].sum())] if rest else [])]
+
+    others = [f"({len(rest)} others)"] if rest else []
+    return [*(names[i] for i in most), *others], shares(before), shares(after)
 
 
 def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
@@ -233,14 +228,11 @@ def compare(release: Release, name: str) -> Comparison:
         The release holds cells that nothing explains.
     """
     original, subject = release.original, of_release(release)
-    if name not in original.names:
-        raise SchemaError(
-            f"there is no column {name!r}{did_you_mean(name, original.names)}",
-            hint=f"the released columns are {', '.join(release.released.names)}",
-        )
     if name not in release.released.names:
         raise SchemaError(
-            f"column {name!r} was left out of the release, so there is nothing to compare",
+            f"column {name!r} was left out of the release, so there is nothing to compare"
+            if name in original.names
+            else f"there is no column {name!r}{did_you_mean(name, original.names)}",
             hint=f"the released columns are {', '.join(release.released.names)}",
         )
     column = _column(release, subject, name)

@@ -470,6 +470,10 @@ def in_shares(
     best = max(by_learner, key=lambda name: float(by_learner[name][0]))
     tenth = {name: _worst_tenth(base, errors, cells) for name, errors in members.items()}
     hardest = max(tenth, key=lambda name: tenth[name])
+    other: dict[str, FloatArray] = {}
+    if strangers is not None:
+        theirs = shares if others is None else _resampled(others, random_state + 1)
+        other = {name: theirs(errors) for name, errors in strangers.items()}
     # nobody does worse than guessing from public totals: the figures of the best learner end at 0
     reached = np.maximum(by_learner[best], 0.0)
     out: dict[str, Any] = {
@@ -479,23 +483,18 @@ def in_shares(
         "worst_tenth": {"explained": max(tenth[hardest], 0.0), "learner": hardest},
         "learners": {
             name: {
-                "members": _share(shares_found),
-                "strangers": None,
-                "advantage": None,
+                "members": _share(by_learner[name]),
+                "strangers": _share(other[name]) if other else None,
+                "advantage": _share(by_learner[name] - other[name]) if other else None,
                 "worst_tenth": tenth[name],
             }
-            for name, shares_found in by_learner.items()
+            for name in by_learner
         },
     }
-    if strangers is not None:
-        theirs = shares if others is None else _resampled(others, random_state + 1)
-        other = {name: theirs(errors) for name, errors in strangers.items()}
+    if other:
         rule = max(other, key=lambda name: float(other[name][0]))
         out["strangers"] = _share(np.maximum(other[rule], 0.0)) | {"learner": rule}
         out["advantage"] = _share(reached - np.maximum(other[rule], 0.0))
-        for name, shares_found in other.items():
-            out["learners"][name]["strangers"] = _share(shares_found)
-            out["learners"][name]["advantage"] = _share(by_learner[name] - shares_found)
     return out
 
 

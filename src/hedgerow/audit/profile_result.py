@@ -14,7 +14,7 @@ from .safe_harbor import Identifiers, identifiers_found
 
 MEETS, FAILS, TOLD, UNKNOWN = "meets", "does not meet", "measured", "not measured"
 """What is found of a criterion: "measured" where the profile names no threshold."""
-Found = tuple[float | None, str]
+Finding = tuple[float | None, str]
 """A figure, or None, and what must be known of it."""
 _GAINS = {
     "singling out": ("predicate singling out",),
@@ -25,6 +25,14 @@ _GAINS = {
 NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
 """The statistics for which attacks must be tried."""
 _NO_CLASSES = "values were altered or rows belong to nobody known, so there are no groups of equal cells"
+_INTRUDERS = {
+    "prosecutor": ("knows that the person is in the table", _NO_CLASSES),
+    "journalist": (
+        "does not know who is in the table",
+        "it takes a population table or sampling weights (population=, weights=)",
+    ),
+}
+"""By name what an intruder knows, and why the risk was not measured."""
 
 
 @dataclass(frozen=True)
@@ -93,15 +101,11 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
     if any(statistic.startswith("columns:") for statistic in profile.statistics):
         day = audit["parameters"].get("date")  # ages are those of the day of the audit
         columns = identifiers_found(released, int(day[:4]) if day else None)
-    rows = [_row(criterion, *_found(criterion, audit, columns)) for criterion in profile.criteria]
+    rows = [_row(criterion, *_measured(criterion, audit, columns)) for criterion in profile.criteria]
     states = {row["state"] for row in rows}
     state = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
     return {
-        "name": profile.name,
-        "title": profile.title,
-        "source": profile.source,
-        "date": profile.date,
-        "note": profile.note,
+        **{name: getattr(profile, name) for name in ("name", "title", "source", "date", "note")},
         "state": TOLD if states == {TOLD} else state,
         "households": households(audit),
         "criteria": rows,
@@ -114,13 +118,10 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
     elif not criterion.threshold:
         state = TOLD
     else:
-        state = MEETS if criterion.kept(figure) else FAILS
+        state = MEETS if criterion.is_met(figure) else FAILS
+    stated = ("name", "clause", "asks", "statistic", "threshold")
     return {
-        "name": criterion.name,
-        "clause": criterion.clause,
-        "asks": criterion.asks,
-        "statistic": criterion.statistic,
-        "threshold": criterion.threshold,
+        **{name: getattr(criterion, name) for name in stated},
         "figure": figure,
         "state": state,
         "read": criterion.read,
@@ -129,9 +130,10 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
     }
 
 
-def _found(
+def _measured(
     criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
-) -> Found:
+) -> Finding:
+    """Return the figure that answers a criterion."""
     kind, _, what = criterion.statistic.partition(":")
     if kind == "columns" and columns is not None and what in columns.sure:
         return _columns(columns.sure[what], columns.unsure[what])
@@ -139,12 +141,12 @@ def _found(
         return _gain(audit["attacks"], _GAINS[what])
     measure = _STATISTICS.get(criterion.statistic)
     figure, detail = (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
-    if measure is _smallest_cell and _uncounted(audit) and figure and criterion.kept(figure):
+    if measure is _smallest_cell and _uncounted(audit) and figure and criterion.is_met(figure):
         return None, detail  # a column that is not counted may have smaller cells
     return figure, detail
 
 
-def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
+def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     """Return how many columns were found to hold an identifier; not measured where some only may."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
@@ -156,7 +158,7 @@ def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Found:
     return None, doubt
 
 
-def _k(audit: Mapping[str, Any]) -> Found:
+def _k(audit: Mapping[str, Any]) -> Finding:
     if audit["table"]["yardstick"] != "classes":
         return None, _NO_CLASSES
     classes = audit["risk"]["release"]["classes"]
@@ -165,7 +167,7 @@ def _k(audit: Mapping[str, Any]) -> Found:
     return float(people or classes["k"]), counted + _of_households(audit)
 
 
-def _wildcard_k(audit: Mapping[str, Any]) -> Found:
+def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
     """Return k where suppressed cells match anything; of people the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
@@ -174,12 +176,12 @@ def _wildcard_k(audit: Mapping[str, Any]) -> Found:
     return float(classes["wildcard_k"]), "records, suppressed and missing cells match anything"
 
 
-def _wildcard_risk(audit: Mapping[str, Any]) -> Found:
+def _wildcard_risk(audit: Mapping[str, Any]) -> Finding:
     k, words = _wildcard_k(audit)
     return k and 1 / k, words
 
 
-def _smallest_cell(audit: Mapping[str, Any]) -> Found:
+def _smallest_cell(audit: Mapping[str, Any]) -> Finding:
     if audit["table"]["yardstick"] != "classes":
         return None, _NO_CLASSES
     counted, uncounted = _counted(audit), _uncounted(audit)
@@ -232,26 +234,20 @@ def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> 
     return f"; {figures[which]:.4g} that anybody of a household is found"
 
 
-def _prosecutor(which: str) -> Callable[[Mapping[str, Any]], Found]:
-    def measure(audit: Mapping[str, Any]) -> Found:
-        if audit["table"]["yardstick"] != "classes":
-            return None, _NO_CLASSES
-        risks = audit["risk"]["release"]["reidentification"]["prosecutor"]
-        words = "of an intruder who knows that the person is in the table"
-        return float(risks[which]), words + _of_households(audit, which, "prosecutor")
+def _risk(by: str, which: str) -> Callable[[Mapping[str, Any]], Finding]:
+    """Return the statistic of one intruder's risk: the highest or the average."""
+    who, missing = _INTRUDERS[by]
+
+    def measure(audit: Mapping[str, Any]) -> Finding:
+        risks = audit["risk"]["release"]["reidentification"].get(by)
+        if audit["table"]["yardstick"] != "classes" or risks is None:
+            return None, missing
+        return float(risks[which]), f"of an intruder who {who}{_of_households(audit, which, by)}"
 
     return measure
 
 
-def _population(audit: Mapping[str, Any]) -> Found:
-    risks = audit["risk"]["release"]["reidentification"].get("journalist")
-    if audit["table"]["yardstick"] != "classes" or risks is None:
-        return None, "it takes a population table or sampling weights (population=, weights=)"
-    words = "of an intruder who does not know who is in the table"
-    return float(risks["highest"]), words + _of_households(audit, "highest", "journalist")
-
-
-def _attacks(audit: Mapping[str, Any]) -> Found:
+def _attacks(audit: Mapping[str, Any]) -> Finding:
     tried = audit["attacks"]
     if not tried:
         return None, "no attack was tried"
@@ -259,7 +255,7 @@ def _attacks(audit: Mapping[str, Any]) -> Found:
     return float(len(tried)), names
 
 
-def _gain(attacks: Any, kinds: tuple[str, ...]) -> Found:
+def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     """Return what the surest attack wins beyond people whom the table says nothing of, at the least."""
     gains = {
         f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
@@ -283,14 +279,14 @@ def _least(attack: Mapping[str, Any]) -> float | None:
     return float((attack["interval"][0] - guess) / (1 - guess))
 
 
-_STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Found]] = {
+_STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
     "k": _k,
     "wildcard_k": _wildcard_k,
     "wildcard_risk_maximum": _wildcard_risk,
     "smallest_cell": _smallest_cell,
-    "risk_maximum": _prosecutor("highest"),
-    "risk_average": _prosecutor("average"),
-    "population_risk_maximum": _population,
+    "risk_maximum": _risk("prosecutor", "highest"),
+    "risk_average": _risk("prosecutor", "average"),
+    "population_risk_maximum": _risk("journalist", "highest"),
     "attacks": _attacks,
 }
 

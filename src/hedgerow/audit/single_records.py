@@ -237,7 +237,7 @@ def _people(pair: Pair) -> dict[str, Any] | None:
     )
     data: dict[str, Any] = {
         "columns": [_column(column) for column in pair.released_quasi],
-        "sensitive": [_kind(column) for column in pair.sensitive],
+        "sensitive": [{"name": c.name, "number": c.is_number} for c in pair.sensitive],
     }
     for name, (groups, value_groups, codes, sensitive) in zip(("before", "after"), sides, strict=True):
         data[name] = {
@@ -294,10 +294,6 @@ def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
             released.members, released.anything, released.missing, strict=True
         )
     ]
-
-
-def _kind(column: Column) -> dict[str, Any]:
-    return {"name": column.name, "number": column.is_number}
 
 
 def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -168,7 +168,7 @@ class TablePair:
         return self.released.n_rows
 
     @property
-    def plain(self) -> TablePair:
+    def plain(self) -> Self:
         """The tables on which figures other than the attacks' are measured."""
         return self
 
@@ -286,11 +286,6 @@ class Pair(TablePair):
     def n_rows(self) -> int:
         """Number of paired rows."""
         return len(self.rows)
-
-    @property
-    def plain(self) -> Pair:
-        """The tables on which figures other than the attacks' are measured."""
-        return self
 
     @property
     def suppressed(self) -> int:

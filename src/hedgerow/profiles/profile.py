@@ -65,8 +65,8 @@ class Criterion:
             return f"at most {self.at_most:g}"
         return "" if self.at_least is None else f"at least {self.at_least:g}"
 
-    def kept(self, figure: float) -> bool:
-        """Return whether a figure keeps the threshold."""
+    def is_met(self, figure: float) -> bool:
+        """Return whether a figure keeps to the threshold."""
         if self.at_most is not None:
             return figure <= self.at_most + _SLACK
         return self.at_least is None or figure >= self.at_least - _SLACK
@@ -141,12 +141,12 @@ class Profile:
         12
         """
         parameters = method.get_params(deep=False)
-        own = parameters.get("k")
-        if not isinstance(own, int) or own >= self.k:
+        k = parameters.get("k")
+        if not isinstance(k, int) or k >= self.k:
             return method.copy()
         if given:
             raise ParameterError(
-                f"{self.name} takes a k of {self.k} at least, and {own} was chosen",
+                f"{self.name} takes a k of {self.k} at least, and {k} was chosen",
                 hint=f"choose -k {self.k}, or leave it out",
             )
         return method.copy().set_params(k=self.k)
@@ -186,14 +186,14 @@ class Profile:
         if isinstance(source, Profile):
             return source
         if not isinstance(source, (str, Path)):
-            raise ParameterError("a profile is a name or a TOML file", hint=_known())
+            raise ParameterError("a profile is a name or a TOML file", hint=_names_in_words())
         if str(source).endswith(".toml"):
             text = read_text(source, "the profile", ParameterError)
             return cls._of(text, str(source), Path(source).stem)
         if source not in cls.names():
             raise ParameterError(
                 f"there is no profile {str(source)!r}{did_you_mean(str(source), cls.names())}",
-                hint=_known(),
+                hint=_names_in_words(),
             )
         text = resources.files(__package__).joinpath(f"{source}.toml").read_text(encoding="utf-8")
         return cls._of(text, str(source), str(source))
@@ -203,7 +203,7 @@ class Profile:
         try:
             data = tomllib.loads(text)
             criteria = tuple(Criterion(**_only(each, Criterion)) for each in data.pop("criteria"))
-            made = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
+            profile = cls(**{"name": name, **_only(data, cls)}, criteria=criteria)
         except (tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
             raise ParameterError(
                 f"{where} is no profile: {error}", hint="see docs/profiles.md for what it holds"
@@ -211,22 +211,20 @@ class Profile:
         names = [criterion.name for criterion in criteria]
         if not names or len(set(names)) < len(names):
             raise ParameterError(f"{where} has no criteria, or two of one name")
-        return made
+        return profile
 
 
 def _only(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
     """Return the fields of a record, numbers as numbers; TypeError for what is none."""
-    known = {each.name for each in fields(kind)}
-    odd = sorted(set(data) - known)
-    if odd:
-        raise TypeError(f"unknown {', '.join(odd)}")
+    if unknown := sorted(set(data) - {each.name for each in fields(kind)}):
+        raise TypeError(f"unknown {', '.join(unknown)}")
     for name, value in data.items():
-        wanted: Any = (int, float) if name in ("at_most", "at_least") else str
-        wanted = bool if name == "ours" else wanted
-        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+        wanted = {"at_most": (int, float), "at_least": (int, float), "ours": (bool,)}.get(name, (str,))
+        # a bool is an int for Python, and no threshold
+        if not isinstance(value, wanted) or isinstance(value, bool) != (wanted == (bool,)):
             raise TypeError(f"{name} is not of its kind")
     return dict(data)
 
 
-def _known() -> str:
+def _names_in_words() -> str:
     return f"known: {', '.join(Profile.names())}; or give a .toml file of your own"
