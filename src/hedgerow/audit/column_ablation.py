@@ -119,19 +119,19 @@ def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Sh
     for i, name in enumerate(roles.quasi):
         report(f"without {name}", i / len(roles.quasi))
         remaining, utility = explained(_without(roles, name))
-        one = Carried(name, remaining, _gone(remaining, whole), utility)
+        one = Carried(name, remaining, _lost_share(remaining, whole), utility)
         grid = None
         if "grid" in method.supported_fields and name not in roles.grid:
             grid = coarser(ready.rows.declared_column(roles, name))
         if grid is not None:
             coarse, _ = explained(roles.replace(grid={**roles.grid, name: grid}))
-            one = replace(one, grid=grid, coarse_explained=coarse, coarse_share=_gone(coarse, whole))
+            one = replace(one, grid=grid, coarse_explained=coarse, coarse_share=_lost_share(coarse, whole))
         columns.append(one)
     columns.sort(key=lambda each: (-(each.share or 0.0), each.column))
     return Shares(whole, sensitive, tuple(columns))
 
 
-def _gone(remaining: float | None, whole: float) -> float | None:
+def _lost_share(remaining: float | None, whole: float) -> float | None:
     return None if remaining is None else 1 - remaining / whole
 
 

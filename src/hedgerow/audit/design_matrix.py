@@ -53,12 +53,12 @@ class Everybody:
 
     Parameters
     ----------
-    known : Known
+    quasi : Known
     order : int array, shape (n_rows,)
         The rows in an order that their content gives.
     """
 
-    known: Known
+    quasi: Known
     order: IntArray
 
 

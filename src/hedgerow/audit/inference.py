@@ -276,7 +276,7 @@ def infer(
     for people in sides.people:
         values = [true_values(column) for column in people.sensitive]
         rows = thinned(sides.order_of(people, *values), MOST_ASKED)
-        quasi, released = people.known(sides.released_quasi, rows), sides.rows_of(people, rows)
+        quasi, released = people.values_for(sides.released_quasi, rows), sides.rows_of(people, rows)
         people_asked.append(Asked(quasi, [each[rows] for each in values], released))
         if people is sides.members:
             members = rows
@@ -377,7 +377,7 @@ class _Losses:
         out = {}
         for learner in self.learners:
             self.report(f"inference of {column.name}: {learner}")
-            guess = training.forecast(learner, people_asked.known, self.random_state, people_asked.released)
+            guess = training.forecast(learner, people_asked.quasi, self.random_state, people_asked.released)
             if column.is_number:
                 out[learner] = (truth - guess) ** 2
             else:
@@ -403,7 +403,7 @@ class _Losses:
                 continue
             part, people = outside.sides, outside.people
             people_asked = Asked(
-                people.known(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
+                people.values_for(part.released_quasi, rows), (), np.full(len(rows), OUTSIDE)
             )
             for j, column in enumerate(part.sensitive):
                 training = training_set(part, j, np.zeros(0, np.int64))

@@ -64,7 +64,7 @@ from .profile_result import FAILS, MEETS, TOLD, Judged, check_met, judged, needs
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, sample_of
-from .single_records import PerPerson, per_person, shown
+from .single_records import PerPerson, example_records, per_person
 from .single_table import COMPARED, Alone
 from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
@@ -97,7 +97,7 @@ class Task(Generic[S]):
     strangers, population : Table, optional
     others : sequence
         Further releases.
-    tell : callable
+    report : callable
         Called with each step.
     sample : Sample, optional
         The records that attacks, learners and inference see; by default all.
@@ -111,7 +111,7 @@ class Task(Generic[S]):
     strangers: Table | None
     population: Table | None
     others: Sequence[Any]
-    tell: Tell
+    report: Tell
     sample: Sample | None = None
 
     @cached_property
@@ -165,7 +165,7 @@ class Task(Generic[S]):
             [column.codes for column in quasi],
             [column.name for column in quasi],
             size=self.options["suda"],
-            progress=self.tell,
+            progress=self.report,
         )
 
     @cached_property
@@ -184,7 +184,7 @@ class Task(Generic[S]):
         if outside or not isinstance(sides, Pair) or self.refit is None or sides.n_rows < FOLDS:
             return outside
         try:
-            return list(left_out(sides, self.refit, random_state=self.options["random_state"], progress=self.tell))
+            return list(left_out(sides, self.refit, random_state=self.options["random_state"], progress=self.report))
         except HedgerowError:  # the figures of inference say why
             return []
 
@@ -196,7 +196,7 @@ class Task(Generic[S]):
     @property
     def drawing(self) -> dict[str, Any]:
         """Return the options of whatever draws people and takes long."""
-        return {"random_state": self.options["random_state"], "progress": self.tell}
+        return {"random_state": self.options["random_state"], "progress": self.report}
 
 
 @dataclass(frozen=True)
@@ -378,7 +378,7 @@ FIGURES = (
     ),
     Figure("table.extremes", _extremes, ("both tables", "k")),
     Figure("pictures.histograms", lambda t: histograms(t.sides.plain), ("both tables",)),
-    Figure("shown", lambda t: shown(t.sides), ("pairs",)),
+    Figure("shown", lambda t: example_records(t.sides), ("pairs",)),
     Figure("missing", lambda t: [f"{COMPARED}: {t.sides.why}"], ("one table",)),
 )
 """What is measured, in this order, of tables that have what it needs."""
@@ -411,13 +411,13 @@ def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
         if not parallel:
             for figure in figures:
                 if figure.says:
-                    task.tell(figure.says)
+                    task.report(figure.says)
                 yield figure, figure.measured(task)
             continue
         several, _ = list(figures), task.journalist  # which more than one of them asks for
         for figure in several:
             if figure.says:
-                task.tell(figure.says)
+                task.report(figure.says)
         with ThreadPoolExecutor(2) as pool:
             futures = [pool.submit(figure.measured, task) for figure in several]
             yield from zip(several, (each.result() for each in futures), strict=True)
@@ -704,7 +704,7 @@ def audit(
             strangers=strangers,
             population=None if population is None else read(population, schema=what.schema),
             others=others,
-            tell=report,
+            report=report,
             sample=_sample(sides, sample, random_state) if is_tried else None,
         )
     )
@@ -717,9 +717,9 @@ def audit(
 audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
-def refuse_whole(asked: Sequence[str], sample: int | None) -> None:
+def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
     """Refuse what takes all rows of a table that streams past side by side."""
-    whole = [name for name in asked if sample is None or name not in ON_SAMPLE]
+    whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
     if whole:
         tried = all(name in ON_SAMPLE for name in whole)
         raise UnsupportedError(
@@ -840,16 +840,16 @@ def versions() -> dict[str, str]:
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
-def against(release: Release, profile: str | Path | Profile, asked: Mapping[str, Any]) -> Judged:
+def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
     """Return what a profile finds of a release; attacks are tried where it asks for them."""
-    audited = audit_against(release, Profile.load(profile), asked)
+    audited = audit_against(release, Profile.load(profile), options)
     assert audited.profile is not None
     return Judged(audited.profile)
 
 
-def audit_against(release: Release, profile: Profile, asked: Mapping[str, Any]) -> Audit:
+def audit_against(release: Release, profile: Profile, options: Mapping[str, Any]) -> Audit:
     """Return the audit that a profile asks for, and nothing beyond it unless asked."""
-    settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **asked}
+    settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **options}
     return audit(release.original, release, profile=profile, **settings)
 
 

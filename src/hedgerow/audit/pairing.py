@@ -367,14 +367,14 @@ def _tables(
     cells: dict[str, ReleasedColumn] = {}
     groups = None
     for name in (*schema.quasi, *schema.sensitive):
-        own = before.declared_column(schema, name)
+        column = before.declared_column(schema, name)
         if others is not None:
-            own, theirs[name] = together(own, others.like(own))
-        mine[name] = own
+            column, theirs[name] = together(column, others.like(column))
+        mine[name] = column
         if name == subject.numbered:
-            cells[name], groups = _joined(own, subject, list(cells.values()))
+            cells[name], groups = _joined(column, subject, list(cells.values()))
         else:
-            cells[name], note = _cells(own, subject)
+            cells[name], note = _cells(column, subject)
             notes += note
 
     def people(columns: dict[str, Column]) -> People:

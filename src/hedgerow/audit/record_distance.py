@@ -132,7 +132,7 @@ class Reach:
 
     def _distances(self, people: Known, person: int) -> FloatArray:
         """Return the person's distance from every cell of every column, one after the other."""
-        values = [known[person] for known in people.columns]
+        values = [column[person] for column in people.columns]
         return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
 
 

@@ -201,7 +201,7 @@ class Shown:
         )
 
 
-def shown(pair: Pair) -> Shown:
+def example_records(pair: Pair) -> Shown:
     """Return records and descriptions of a paired release.
 
     Parameters

@@ -182,7 +182,7 @@ def counted(
         return None
     one, other = both
     verified = isinstance(released, Release) or plan.recoding.risk_model == "linkage"
-    return one, Subject(other, schema, plan, verified=verified, beside=True)
+    return one, Subject(other, schema, plan, verified=verified, is_aligned=True)
 
 
 def _made_again(plan: Plan) -> bool:

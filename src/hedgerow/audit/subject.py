@@ -91,8 +91,8 @@ class Subject:
         What made it, where a release is in hand; releases a part of the people again.
     notes : tuple of str
         What its folder says about it.
-    beside : bool
-        Whether each of its rows stands in the place of its original.
+    is_aligned : bool
+        Whether row i of it belongs to row i of the original.
     """
 
     table: Table
@@ -103,7 +103,7 @@ class Subject:
     verified: bool = False
     method: Any = None
     notes: tuple[str, ...] = ()
-    beside: bool = False
+    is_aligned: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
         """Return the original row behind each released one, by its map or by what the plan makes.
@@ -117,7 +117,7 @@ class Subject:
         InputError
             It was made from another table.
         """
-        if self.beside:
+        if self.is_aligned:
             return np.arange(self.table.n_rows)
         if self.rows is not None:
             return self.rows.of_table(original, self.plan)

@@ -82,10 +82,10 @@ class People:
         """Return at most so many people, spread evenly over their sorted values."""
         return spread(self.canonical, most, random_state)
 
-    def known(
+    def values_for(
         self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)
     ) -> Known:
-        """Return what an intruder knows of some of them, by the columns that were released."""
+        """Return the true values of some people in the released columns, as an intruder knows them."""
         by_column = {c.name: c for c in (*self.quasi, *self.sensitive)}
         return Known(tuple(true_values(by_column[c.name], rows) for c in released))
 
@@ -96,15 +96,15 @@ class Asked:
 
     Parameters
     ----------
-    known : Known
-        What an intruder knows of them.
+    quasi : Known
+        Their true quasi-identifiers.
     values : sequence of arrays
         By sensitive column their values: numbers, or codes of the members' categories.
     released : int array, shape (n_people,)
         The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in it.
     """
 
-    known: Known
+    quasi: Known
     values: Sequence[Any]
     released: IntArray
 
@@ -112,7 +112,7 @@ class Asked:
     def joined(cls, parts: Sequence[Asked]) -> Asked:
         """Join several groups of people, one behind the other."""
         return cls(
-            Known.joined(*(part.known for part in parts)),
+            Known.joined(*(part.quasi for part in parts)),
             [np.concatenate(each) for each in zip(*(part.values for part in parts), strict=True)],
             np.concatenate([part.released for part in parts]),
         )
@@ -300,8 +300,8 @@ class Pair(TablePair):
     @cached_property
     def persons(self) -> Persons | None:
         """The people behind the rows, where the schema tells; else every row is a person."""
-        found = Persons.from_table(self.original, self.schema.person, self.schema.household)
-        return None if found is None else found.subset(self.rows)
+        persons = Persons.from_table(self.original, self.schema.person, self.schema.household)
+        return None if persons is None else persons.subset(self.rows)
 
     def counted_in(self, groups: Groups) -> IntArray:
         """Count what k counts of some groups of the rows: people or records, and households."""
@@ -344,7 +344,7 @@ class Pair(TablePair):
         """Return some people in an order that depends on their values alone."""
         if people is self.members:
             return self.canonical
-        return np.lexsort((*values, *people.known(by_name(self.released_quasi)).columns))
+        return np.lexsort((*values, *people.values_for(by_name(self.released_quasi)).columns))
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
         """Return the released rows of some people; where values were altered nobody has one."""

@@ -54,10 +54,10 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
     ]
 
 
-def left_open(sensitive: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
     """Return sensitive categories that the release hides, or tells together with others."""
     faults = []
-    for original, released in zip(sensitive, shown, strict=True):
+    for original, released in zip(sensitive, released_as, strict=True):
         if original.is_number:
             continue
         out = int((released.codes_in(original, unknown=-1) < 0).sum())

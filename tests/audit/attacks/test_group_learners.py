@@ -190,7 +190,7 @@ def test_group_counts_equal_the_plain_reference():
         release, pair = anatomy_of(people)
         lesson = training_set(pair, 0, np.arange(90))
         rows = np.arange(90)
-        made = lesson.forecast("group counts", pair.everybody.known, 0, rows)
+        made = lesson.forecast("group counts", pair.everybody.quasi, 0, rows)
         second = release.method.second_table().to_pandas()
         frame = release.table.iloc[pair.released_rows]
         published = {
@@ -210,7 +210,7 @@ def test_group_counts_equal_the_plain_reference():
 def test_more_rows_than_are_learnt_from_are_forecast_all_the_same(monkeypatch):
     people, rows = ill_people(1600), np.arange(1600)
     _, pair = anatomy_of(people)
-    known = pair.everybody.known
+    known = pair.everybody.quasi
     whole = training_set(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
     monkeypatch.setattr(group_learners, "MOST_ROWS", 800)
     part = training_set(pair, 0, np.arange(10)).forecast("group counts", known, 0, rows)
@@ -275,7 +275,7 @@ def test_the_worst_corrected_group_by_hand():
     release = hr.protect(people, schema, hr.Hedge(k=20, max_disclosure=0.3))
     pair = pair_up(release.original, of_release(release))
     lesson = training_set(pair, 0, np.arange(500))
-    f = lesson.forecast("gradient boosting", pair.everybody.known)
+    f = lesson.forecast("gradient boosting", pair.everybody.quasi)
     wanted = corrected_by_hand(pair, f)
     found = worst_corrected(lesson, pair.sensitive[0], np.arange(500), 0.3, 0)
     worst, records = max(wanted)

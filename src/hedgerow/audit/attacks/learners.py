@@ -365,7 +365,7 @@ class TrainingSet:
         width, n = 1 if self.number else len(self.values), len(groups)
         width += self._design.shape[1]
         for places, rows in rows_by_group(self.cells, groups, self.everybody.order, width):
-            forecasts = self._change(self.everybody.known.part(rows), random_state)
+            forecasts = self._change(self.everybody.quasi.part(rows), random_state)
             sums = np.stack([np.bincount(places, each, n) for each in forecasts.T], axis=1)
             yield places, rows, forecasts, sums, np.bincount(places, minlength=n)
 

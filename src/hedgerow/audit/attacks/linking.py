@@ -153,10 +153,10 @@ def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
     first, sizes = tables.records.first, tables.records.sizes
     parts = halves(tables)
     files = [Reach(half, first) for half in parts if half]
-    by_file = [people.known(half, rows) for half in parts if half]
+    by_file = [people.values_for(half, rows) for half in parts if half]
     whole = Reach([column for half in parts for column in half], first)
     cells = by_name(tables.sensitive_cells)
-    sensitive, values = Reach(cells, first) if cells else None, people.known(cells, rows)
+    sensitive, values = Reach(cells, first) if cells else None, people.values_for(cells, rows)
     exactly, n = dict.fromkeys(range(len(cells)), 0.0), len(rows)
 
     def match_one(i: int) -> tuple[float, float, float, float]:

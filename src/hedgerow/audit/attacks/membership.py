@@ -126,7 +126,7 @@ def _people_asked(
     inside = np.zeros(sides.members.n_rows, np.bool_)
     inside[members] = True
     picked = spread(sides.canonical[inside[sides.canonical]], most, random_state)
-    theirs = strangers.known(columns)
+    theirs = strangers.values_for(columns)
     coded = Known(  # a category that no member has is as good as missing
         tuple(
             values if column.is_number else np.minimum(values, column.n_values)
@@ -137,7 +137,7 @@ def _people_asked(
     # dealt over the sorted strangers, so that the order of the file does not matter
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
     asked_about, others = (coded.part(spread(order[side], most, random_state)) for side in (half, ~half))
-    return sides.members.known(columns, picked), asked_about, others
+    return sides.members.values_for(columns, picked), asked_about, others
 
 
 def _scores(

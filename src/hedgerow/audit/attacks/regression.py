@@ -83,10 +83,10 @@ def _on_column(
         order = sides.order_of(who, truth)
         orders.append(order[has_value[order]])
         picked = spread(orders[-1], most, random_state)
-        people.append(Asked(who.known(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
+        people.append(Asked(who.values_for(quasi, picked), [truth[picked]], sides.rows_of(who, picked)))
         # a learner of some rows alone must at least see those around the people it is asked about
         is_member = sides.is_paired and who is sides.members
-        near.append(picked if is_member else nearest_of(quasi, sides.classes, people[-1].known))
+        near.append(picked if is_member else nearest_of(quasi, sides.classes, people[-1].quasi))
     members = spread(orders[0], most, random_state)
     if not len(members):
         return []
@@ -120,10 +120,10 @@ def _on_column(
     for learner in [name for name in learners if name in usable]:
         progress(f"regression attack on {column.name}: {learner}")
         guesses = [
-            release.attack(learner, who.known, aim.tolerances, random_state, who.released) for who in people
+            release.attack(learner, who.quasi, aim.tolerances, random_state, who.released) for who in people
         ]
         mine, *theirs = (score(g, who.values[0], aim) for g, who in zip(guesses, people, strict=True))
-        unprotected = original.attack(learner, people[0].known, aim.tolerances, random_state)
+        unprotected = original.attack(learner, people[0].quasi, aim.tolerances, random_state)
         before_score = score(unprotected, people[0].values[0], aim)
         scores = {"release": mine, "public": by_public, "original": before_score}
         if withheld is not None:
@@ -152,7 +152,7 @@ def _withheld(
         if not mine.any() or not training.counts.n_groups:
             continue
         outside = np.full(int(mine.sum()), OUTSIDE)
-        guesses = training.attack(learner, people.known.part(mine), aim.tolerances, random_state, outside)
+        guesses = training.attack(learner, people.quasi.part(mine), aim.tolerances, random_state, outside)
         values[mine] = guesses.values
         for key, guess in guesses.named.items():
             named[key][mine] = guess

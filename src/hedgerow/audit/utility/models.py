@@ -95,11 +95,11 @@ def learning(
         ((fold != f)[pairs >= 0] if sides.is_paired else every, (fold != f) | (len(rows) < 2), fold == f)
         for f in np.unique(fold)
     ]
-    x_released, x = design_released(quasi, released), design_known(quasi, members.known(quasi, rows))
+    x_released, x = design_released(quasi, released), design_known(quasi, members.values_for(quasi, rows))
     tested, tested_rows, x_tested = members, rows, x
     if strangers is not None:
         tested, tested_rows, splits = strangers, strangers.some(MAX_ROWS), [(every, every, every)]
-        x_tested = design_known(quasi, strangers.known(quasi, tested_rows))
+        x_tested = design_known(quasi, strangers.values_for(quasi, tested_rows))
     out = []
     for j, (column, after) in enumerate(zip(members.sensitive, sides.released_sensitive, strict=True)):
         codes, values = shown_values(column, after)
