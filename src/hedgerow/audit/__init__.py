@@ -1,1 +1,1 @@
-"""5 MEASURE: what a release gives away, and what it is still good for."""
+"""Measure what a release gives away, and what it is still good for."""

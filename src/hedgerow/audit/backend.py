@@ -1,4 +1,4 @@
-"""Which engine holds the tables of an audit."""
+"""Choose the engine that holds the tables of an audit, and check that they fit into memory."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ _MEASURED = 40
 
 @dataclass(frozen=True)
 class Holder:
-    """An engine by its name, and the memory that it may take."""
+    """The engine of an audit by its name, and the memory that it may take."""
 
     name: str = "memory"
     memory: str | int | None = None
 
     @property
     def streams(self) -> bool:
-        """True where tables are read a few rows at a time."""
+        """True if the engine reads tables a few rows at a time."""
         return engine(self.name).capabilities.streams
 
     def original(self, source: Any, schema: Schema) -> Table:
-        """Open the table before."""
+        """Open the original table."""
         if isinstance(source, Table):
             return read(source, schema=schema)
         table = engine(self.name).open(source, schema=schema, memory=self.memory)
         return read(table, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
-        """Open the table after, whose cells no spreadsheet runs; frames are in memory already."""
+        """Open the released table and take the guards against spreadsheet formulas off its cells."""
         if self.streams and isinstance(source, (str, Path)):
             table = engine(self.name).open(
                 source, schema=schema, memory=self.memory, unescape_formulas=True
@@ -52,7 +52,7 @@ class Holder:
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
-    """Choose what holds an original and a release: what was named, or what has memory for them."""
+    """Return the named engine, or with "auto" one that has memory for the tables."""
     source = released if original is None else original
     if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
         source = released_file(Path(source))  # a release folder, and no folder of parts
@@ -62,7 +62,7 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
 
 
 def bytes_of(n_rows: int, n_columns: int) -> int:
-    """Return the bytes that measuring so many records takes, without attacks and learners."""
+    """Estimate the bytes that measuring so many records takes, without attacks and learners."""
     return LEAST + n_rows * n_columns * _MEASURED
 
 

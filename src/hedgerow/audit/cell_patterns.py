@@ -1,7 +1,7 @@
-"""What released cells of other tools say by themselves: ranges, masks, sets, suppression.
+"""Read cells in the notation of other tools: ranges, masks, sets, suppression.
 
-Every reader takes the text of one cell and answers with what it says, or with None. Ends are
-exact: an end that does not belong to a range stands as the double next to it.
+Every reader takes the text of one cell and returns what it means, or None. Ends are inclusive:
+an open end becomes the double next to it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OPEN_LEFT, _OPEN_RIGHT = "(]", ")["
 
 
 def suppressed(text: str) -> bool:
-    """Return whether a cell says nothing at all.
+    """Return whether a cell is suppressed: stars alone, or a word such as NA.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def suppressed(text: str) -> bool:
 
 
 def number_ends(text: str) -> Ends | None:
-    """Return the ends of a cell of numbers, where it says them.
+    """Return the two ends of a range of numbers, or None if the cell is no range.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def number_ends(text: str) -> Ends | None:
 
 
 def whole(ends: Ends) -> Ends:
-    """Return the whole numbers between two ends; the same ends where there is none."""
+    """Round two ends inwards to whole numbers; return them as they are if no whole number lies between."""
     low, high = (f(e) if isfinite(e) else e for f, e in zip((ceil, floor), ends, strict=True))
     return (float(low), float(high)) if low <= high else ends
 
@@ -124,7 +124,7 @@ def _masked(text: str) -> Ends | None:
 
 
 def date_ends(text: str) -> tuple[int | None, int | None] | None:
-    """Return the ends of a cell of dates in microseconds since 1970, both included; None where open.
+    """Return the two ends of a range of dates, inclusive, in microseconds since 1970; None for an open end.
 
     A year, a month and a day are periods: a range holds them wholly, or leaves them out.
 
@@ -163,7 +163,7 @@ def _before(moment: int | None) -> int | None:
 
 
 def _period(text: str) -> tuple[int | None, int | None]:
-    """Return where a year, decade, month, day or moment begins and where the next one does."""
+    """Return where a decade, year, month, day or moment begins, and where the next one begins."""
     text = text.strip()
     year, month, day = _DECADE.match(text), _MONTH.match(text), _DAY.match(text)
     try:
@@ -193,7 +193,7 @@ def _since_1970(moment: dt.datetime) -> int:
 
 
 def masked_like(text: str) -> Callable[[str], bool] | None:
-    """Return a test of values against a cell whose signs were replaced by stars, one a sign; else None.
+    """Return a test for the values that a mask such as 537** may stand for, one star a sign; else None.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def masked_like(text: str) -> Callable[[str], bool] | None:
 
 
 def begins_like(text: str) -> str | None:
-    """Return what values begin with, where a cell ends in one star for any number of signs.
+    """Return the prefix of a cell that ends in one star (any number of signs); else None.
 
     Examples
     --------
@@ -220,7 +220,7 @@ def begins_like(text: str) -> str | None:
 
 
 def members(text: str) -> list[str] | None:
-    """Return the values of a set, unquoted.
+    """Return the unquoted values of a set such as {a, b}; None if the cell is no set.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def members(text: str) -> list[str] | None:
 
 
 def first_and_last(text: str) -> tuple[str, str] | None:
-    """Return the first and last value of a range in the order of a column.
+    """Return the two ends of a range of categories such as {low..high}; None if the cell is no range.
 
     Examples
     --------

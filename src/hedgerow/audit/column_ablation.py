@@ -1,4 +1,4 @@
-"""What each quasi-identifier carries of what a release tells: the release is made again without it."""
+"""Measure each quasi-identifier's part of the disclosure, by making the release again without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ENDS = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Carried:
-    """The part of a release's disclosure that one quasi-identifier carries.
+    """One quasi-identifier's part of the disclosure of a release.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _lost_share(remaining: float | None, whole: float) -> float | None:
 
 
 def _without(schema: Schema, name: str) -> Schema:
-    """Return the schema with a column undeclared, so that it is left out."""
+    """Return the schema without a column, so that the release leaves it out."""
     tables = ("kinds", "categories", "hierarchies", "grid")
     tables_left = {part: {n: v for n, v in getattr(schema, part).items() if n != name} for part in tables}
     return schema.replace(quasi=[n for n in schema.quasi if n != name], **tables_left)

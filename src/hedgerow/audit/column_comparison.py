@@ -1,4 +1,4 @@
-"""One column of a release beside the original: shares, or quantiles."""
+"""Compare one column of a release with the original: by shares, or by quantiles."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _number_bins(column: ReleasedColumn) -> Bins:
 
 
 def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Return where bins begin, and their names; whole numbers and days have bins of whole ones."""
+    """Return the left edges of the bins and their labels; bins of whole numbers and days hold whole ones."""
     unit, domain = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
     if not np.isfinite(last - first):  # no double says how far apart they are
@@ -93,7 +93,7 @@ def _category_bins(column: ReleasedColumn) -> Bins:
 
 
 def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
-    """Return class size against disclosure: points up to 1,000 classes, counts in bins beyond."""
+    """Return the scatter of class size against disclosure; above 1,000 classes as counts in bins."""
     if len(sizes) <= POINTS:
         order = np.lexsort((disclosure, sizes))
         return {"sizes": sizes[order].tolist(), "disclosure": disclosure[order].round(6).tolist()}
@@ -118,7 +118,7 @@ QUANTILES = {"5%": 0.05, "25%": 0.25, "half": 0.5, "75%": 0.75, "95%": 0.95}
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """A column before and after; private, for it tells of the original.
+    """One column before and after protection. Private: it shows shares of the original.
 
     Parameters
     ----------
@@ -207,12 +207,12 @@ def _text(value: Any, share: bool) -> str:
 
 
 def moved_share(shape: Mapping[str, Any]) -> float:
-    """Return the share of the records that would have to move to make both distributions the same."""
+    """Return the total variation: the share of records that must move to make both distributions equal."""
     return float(sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2)
 
 
 def compare(release: Release, name: str) -> Comparison:
-    """Return a column of a release beside the original.
+    """Compare a column of a release with the original.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
 
 
 def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
-    """Return the shares of missing values; a cell of a group tells its own part of them."""
+    """Return the share of missing values before and after."""
     original, n = column.whole, max(len(column.codes), 1)
     before = float(original.counts()[-1]) / max(len(original.codes), 1)
     return "missing", before, float(column.counts @ column.absent) / n

@@ -1,4 +1,4 @@
-"""Numbers that a learner can read: from released cells, and from true values."""
+"""Turn released cells and true values into matrices that a learner can read."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Known:
 
     @classmethod
     def joined(cls, *parts: Known) -> Known:
-        """Join several groups of people, one behind the other."""
+        """Concatenate several groups of people."""
         return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
 
     def part(self, rows: Any) -> Known:
@@ -63,13 +63,13 @@ class Everybody:
 
 
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
-    """Return the numbers of some rows, NaN where missing; of categories their codes."""
+    """Return the values of some rows: numbers (NaN missing), or codes of categories."""
     codes = column.codes[rows]
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
 def values_in(original: Column, table: Table, unknown: int | None = None) -> npt.NDArray[Any]:
-    """Return `true_values` of a column of another table, categories in the codes of `original`.
+    """Return the `true_values` of another table's column, in the category codes of `original`.
 
     Those that it lacks are `unknown`; by default missing.
     """
@@ -80,7 +80,7 @@ def values_in(original: Column, table: Table, unknown: int | None = None) -> npt
 
 
 def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return codes of a released column, those of `original` for categories, and the numbers of codes."""
+    """Return the codes of a released column (categories in those of `original`), and the number of each code."""
     if original.is_number:
         return released.codes, released.by_code
     return released.codes_in(original, unknown=original.n_values), np.zeros(original.n_values + 1)
@@ -126,7 +126,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
 
 
 def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
-    """Return for each feature the quasi-identifier it comes from."""
+    """Return the place of each feature's quasi-identifier; shape (n_features,)."""
     widths = []
     for column in released:
         number = column.is_number
@@ -137,7 +137,7 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
 
 
 def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> FloatArray:
-    """Return a number on the scale of its column, and the share of missing ones where some are."""
+    """Scale numbers to [0, 1] by their column, with a feature for missing values if the column has any."""
     original = column.original
     if original.n_values:
         counts = original.counts()[:-1]
@@ -150,7 +150,7 @@ def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> Float
 
 
 def indicators(column: Column) -> Any:
-    """Return for each category code (the last is missing) a 1 in its feature: sparse, (n_codes, wide).
+    """Return one-hot features of the category codes (the last is missing); sparse, (n_codes, n_features).
 
     The most frequent have a feature of their own, the others share one.
     """

@@ -1,4 +1,4 @@
-"""Every trade-off at once: disclosure against utility over k, max_disclosure and methods."""
+"""Try many settings at once: disclosure against utility over k, max_disclosure and methods."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Setting:
     parameters: Mapping[str, Any]
 
     def uncapped(self) -> Setting | None:
-        """Return the same without a cap on disclosure; None where there is none to take off."""
+        """Return the same setting without its cap on disclosure, or None if it has none."""
         cap = self.parameters.get(CAP)
         if cap is None or cap >= 1:
             return None
@@ -88,14 +88,14 @@ class Setting:
 
 
 def in_words(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as they were asked."""
+    """Return parameters as text, such as ``k=5, max_disclosure=0.4``."""
     return ", ".join(f"{name}={value}" for name, value in parameters.items())
 
 
 def methods_by_name(methods: Any) -> dict[str, Any]:
-    """Return the methods by name; `MART` when none is given.
+    """Return the methods by name; `MART` by default.
 
-    Methods of one title are told apart by their parameters.
+    Methods with the same title get their parameters into their names.
     """
     if methods is None:
         methods = MART()
@@ -151,7 +151,7 @@ LOOKED_UP = 500
 
 @dataclass
 class Trial:
-    """A table, what is measured of its releases, and what was measured already.
+    """Measure releases of one table, and cache what was measured.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ class Trial:
         return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
-        """Return why a setting with these figures cannot be chosen; None where it can."""
+        """Return why a setting with these figures cannot be chosen; None if it can."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
             return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
@@ -233,7 +233,7 @@ class Trial:
         }
 
     def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
-        """Return what named attackers infer of members and of people left out, where it is asked for."""
+        """Measure what named attackers infer about members and about people left out, if an axis needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
         inferred = infer(
@@ -257,7 +257,7 @@ class Trial:
     def _optimum(
         self, method: Any, share: float | None, floor_ratio: float | None
     ) -> dict[str, float | None]:
-        """Return how near a release comes to the best possible under its cap, or its k."""
+        """Compare a release with the best possible one under its cap, or its k."""
         cap = cap_of(method.plan_.promises)
         most = loss = least = reached = None
         if cap is not None and share is not None and floor_ratio is not None:
@@ -275,7 +275,7 @@ class Trial:
 
 
 def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
-    """Return what groups tell of the sensitive columns together, and the mean `Explained.floor_ratio`."""
+    """Return the disclosure of all sensitive columns, and their mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
@@ -372,7 +372,7 @@ class Point:
 
     @property
     def setting(self) -> str:
-        """Return the method and what was asked of it."""
+        """Return the method and its parameters as text."""
         return str(Setting(self.method, self.parameters))
 
 
@@ -442,13 +442,13 @@ class Frontier:
         return json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False)
 
     def to_table(self) -> Any:
-        """Return the settings as a pyarrow table: points, then what is not possible, with its reason."""
+        """Return a pyarrow table of all settings: the points, then the impossible ones with their reasons."""
         import pyarrow as pa
 
         return pa.Table.from_pylist(self._rows())
 
     def to_csv(self) -> str:
-        """Return the same as CSV text."""
+        """Return the rows of `to_table` as CSV text."""
         text = io.StringIO()
         rows = self._rows()
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -469,7 +469,7 @@ class Frontier:
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw disclosure against utility, a mark a release.
+        """Draw disclosure against utility, one mark per release.
 
         Releases that no other beats are named by k and max_disclosure (and whatever else was
         asked) where there is room; dominated ones are faint.
@@ -486,7 +486,7 @@ class Frontier:
         return facade.plot_frontier(self.to_dict(), ax)
 
     def picture(self) -> str:
-        """Return the settings as SVG: labelled points, dominated ones faint; light and dark."""
+        """Return an SVG picture of the points, for light and dark pages; dominated ones are faint."""
         return facade.frontier_picture(self.to_dict()).svg
 
     @takes(path=PATH)
@@ -551,11 +551,11 @@ class Frontier:
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
 
     def is_comparable(self, other: Frontier) -> bool:
-        """Return whether the points of both stand on the same axes, under the same schema and bound."""
+        """Return whether both searches have the same schema, axes and bound."""
         return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
 
     def joined(self, more: Frontier) -> Frontier:
-        """Return these points and those of another search of the same table, each setting once.
+        """Join these points with those of another search of the same table, each setting once.
 
         Where a setting was tried twice, or a method of one name stands for two, the other search has it.
 
@@ -588,7 +588,7 @@ class Frontier:
         return [*map(vars, self.points), *self.infeasible]
 
     def _same_method(self, more: Frontier, name: str) -> bool:
-        """Return whether a name stands for one method in both, apart from the parameters that were varied."""
+        """Return whether both searches mean the same method by a name, apart from the varied parameters."""
         every = [*self._every, *more._every]
         parameters = [set(each["parameters"]) for each in every if each["method"] == name]
         varied = set.intersection(*parameters) if parameters else set()
@@ -626,7 +626,7 @@ class Frontier:
         return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return head and rows of the settings, without the figures that none of them has."""
+        """Return head and rows of the table, without columns that are empty in every row."""
         cells = [[words(p) for words in _SHOWN.values()] for p in self.points]
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
@@ -673,7 +673,7 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Return the points with those marked that another one beats on one axis and equals on the other."""
+    """Mark the points that another one beats on one axis and equals on the other."""
     out = []
     for p in points:
         beaten = any(
@@ -706,7 +706,7 @@ UTILITIES = {
 
 @dataclass(eq=False)
 class Prepared:
-    """A table that was read, checked and put in the order of its content, for many searches.
+    """A table that was read, checked and sorted by its content, for many searches.
 
     Parameters
     ----------
@@ -727,7 +727,7 @@ class Prepared:
 
     @classmethod
     def of(cls, people: Any, schema: Schema) -> Prepared:
-        """Read a table; SchemaError where the schema does not fit it."""
+        """Read a table and check that the schema fits it."""
         table = read(people, schema=schema)
         # reading the original as its own release checks the schema and encodes every column once
         align(table, table, schema)
@@ -740,7 +740,7 @@ class Prepared:
     def trial(
         self, utility: str, disclosure: str, max_inference: float | None, random_state: int
     ) -> Trial:
-        """Return what measures these axes; it measures equal releases once, over all searches."""
+        """Return the `Trial` for these axes; its cache is shared by all searches."""
         axes = utility, disclosure, max_inference, random_state
         if axes not in self._trials:
             self._trials[axes] = Trial(self.rows, self.roles, *axes)
@@ -900,7 +900,7 @@ def _results(
     threads: int,
     progress: Progress | None,
 ) -> list[dict[str, Any] | HedgerowError]:
-    """Return the figures of every setting, or why there are none; stopped as soon as anybody asks."""
+    """Return the figures or the error of every setting, in order; stop if the progress callback raises."""
     report = telling(progress)
     report("trying settings", 0.0)
     done: list[Setting] = []

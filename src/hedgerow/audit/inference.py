@@ -1,4 +1,4 @@
-"""What learners infer from a release: about its people, and about people who are not in it.
+"""Measure what learners infer from a release: about its people, and about people who are not in it.
 
 A cap bounds what a person's group tells. What a learner makes of all groups together is measured
 here: trained on the released cells as a recipient decodes them, and asked about true
@@ -126,7 +126,7 @@ class Inference:
 
 
 def in_words(column: Mapping[str, Any]) -> str:
-    """Return what is inferred of a column, of members and strangers, as one line."""
+    """Say in one line what is inferred about members and strangers of a column."""
     members, worst = column["members"], column["worst_tenth"]
     parts = [
         f"of members {_share_in_words(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
@@ -351,7 +351,7 @@ def infer(
 
 
 def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | None:
-    """Return the training data that a release gives for one column; None where it shows no value."""
+    """Return the training data for sensitive column j; None if the release shows no value of it."""
     column = sides.sensitive[j]
     target = shown_values(column, sides.released_sensitive[j])
     training = TrainingSet.from_tables(
@@ -362,7 +362,7 @@ def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | N
 
 @dataclass(frozen=True)
 class _Losses:
-    """The learners that are tried, by one random state."""
+    """The losses of several learners, under one random state."""
 
     learners: tuple[str, ...]
     random_state: int
@@ -390,7 +390,7 @@ class _Losses:
     def losses_left_out(
         self, pair: Pair, members: IntArray, without: Iterable[Outside]
     ) -> dict[str, dict[str, FloatArray]]:
-        """Return the losses on members by releases that they were left out of, by column and learner."""
+        """Return the losses on members under releases without them, by column and learner."""
         place = np.full(pair.n_rows, -1)
         place[members] = np.arange(len(members))
         out = {
@@ -415,12 +415,12 @@ class _Losses:
 
 
 def _alone(column: Column, truth: Any) -> FloatArray:
-    """Return the public loss, where a release shows no value to learn from."""
+    """Return the public loss of each person, for a release that shows no value to learn from."""
     return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> FloatArray:
-    """Return the loss of guessing each value from public totals; NaN where it is missing."""
+    """Return each person's loss under a guess from public totals; NaN for a missing value."""
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
@@ -431,7 +431,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
 
 
 def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
-    """Return the cell of each person in an uncapped tree that is grown on them for one column."""
+    """Grow an uncapped tree on some people for one column; return the leaf of each."""
     if len(rows) < 2 * CELL:
         return np.zeros(len(rows), np.int64)
     people = Table(before.original.arrow.take(rows))
@@ -461,7 +461,7 @@ def in_shares(
     random_state: int,
     others: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Return shares with their intervals, of each learner and of the best one.
+    """Return the shares explained with their intervals, for each learner and the best one.
 
     `others` are the public losses of strangers who are other people than the members.
     """
@@ -499,7 +499,7 @@ def in_shares(
 
 
 def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
-    """Return a function of errors: the public loss that they take off, of all people first, then of samples."""
+    """Return a function from errors to shares explained: of all people, then of each bootstrap sample."""
     n = len(base)
     draws = np.random.default_rng(random_state).multinomial(
         n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
@@ -516,7 +516,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
 
 
 def _share(shares: FloatArray) -> dict[str, Any]:
-    """Return the share of all people, which stands first, and the interval of the samples."""
+    """Return the first share with the 95% interval of the others, the bootstrap samples."""
     value = float(shares[0])
     if len(shares) < 2:
         return {"explained": value, "interval": [value, value]}
@@ -634,7 +634,7 @@ def worst_corrected(
 
 
 def _score(column: Column) -> tuple[str, FloatArray]:
-    """Return the score that looks at the values themselves, and the vector of each value."""
+    """Return the name of the column's proper score, and its vector for each value; shape (n_values, width)."""
     if column.is_number:
         return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
     if column.kind == "ordinal":
@@ -644,7 +644,7 @@ def _score(column: Column) -> tuple[str, FloatArray]:
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the worst corrected group of a column gives away beside chance, where it was measured."""
+    """Say what the worst group gives away once a learner corrects it, and what chance alone would give."""
     worst = column.get("corrected")
     if worst is None:
         return

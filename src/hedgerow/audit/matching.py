@@ -1,4 +1,4 @@
-"""Which original row stands behind each released one: known, matched by whole rows, or tested."""
+"""Find the original row behind each released one: by what the release knows, by whole rows, or by a test."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RowPairs:
     unsure: int = 0
 
     def note(self) -> str | None:
-        """Return what a reader should know of it; None where the release or its user said so."""
+        """Say how the rows were paired, if neither the release nor its user said so."""
         named = ", ".join(self.columns)
         if self.by == "columns":
             text = f"rows were paired by the values of {named}, which the release left as they were"
@@ -132,7 +132,7 @@ def find_rows(
 def _pairs(
     rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
 ) -> RowPairs:
-    """Build pairs from the original row of each released one."""
+    """Build `RowPairs` from the original row of each released one."""
     order = np.argsort(rows, kind="stable")
     return RowPairs(np.asarray(rows, np.int64)[order], order, by, tuple(columns), unsure)
 
@@ -166,7 +166,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
 def by_columns(
     before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
 ) -> RowPairs | None:
-    """Pair by whole rows of the columns that the release left as they were, if these identify.
+    """Pair whole rows by the columns that the release left unchanged, if these identify rows.
 
     A column counts as left where each of its values occurs at most as often as in the original,
     and still does together with the columns taken before it, the one of most values first. One
@@ -208,7 +208,7 @@ def _matched(
     quasi: Sequence[ReleasedColumn],
     others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
 ) -> tuple[IntArray | None, int]:
-    """Return the original row of each released one with the same label, and how many had a choice.
+    """Return the original row of each released one with the same label, and how many were ambiguous.
 
     None where too many had. Among originals with the same label the cells of those columns choose
     that cover every row without a choice. A choice that no figure can tell is none: of originals
@@ -247,12 +247,12 @@ def _matched(
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
-    """Return where each label begins among the sorted ones, and where the last ends."""
+    """Return the start of each label among sorted labels, and the end of the last; shape (width + 1,)."""
     return np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=width))])
 
 
 def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
-    """Return which labels have rows of one code alone."""
+    """Return which labels have rows of a single code; shape (width,)."""
     low, high = np.full(width, len(codes)), np.full(width, -1)
     np.minimum.at(low, labels, codes)
     np.maximum.at(high, labels, codes)
@@ -262,7 +262,7 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
 def _misfit(
     quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray
 ) -> npt.NDArray[np.int64]:
-    """Count the cells of each released row that miss the value of each candidate."""
+    """Count the cells of each released row that do not cover the candidate's value; (n_rows, n_candidates)."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
     missed = np.zeros(len(i), np.int64)
     for column in quasi:
@@ -279,7 +279,7 @@ def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
 def order_shown_by(
     before: Table, after: Table, quasi: Sequence[ReleasedColumn] = (), *, level: float = LEVEL
 ) -> list[str]:
-    """Return the columns by which rows of two tables belong together that stand in the same place.
+    """Return the columns that show that row i of one table belongs to row i of the other.
 
     Rows are taken two by two as they stand. In a column both fit where they stand, or would fit
     better with their places changed, or neither: in any order that says nothing of neighbours, as
@@ -339,7 +339,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """Return how far original rows are from released ones, summed over each two of them."""
+    """Return the distance of original from released values, summed over each pair of rows."""
     if not one.is_number:
         codes = other.codes_in(one, unknown=-1)
         return np.sum(one.codes[rows] != codes[at], axis=1)
@@ -351,7 +351,7 @@ def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.N
 
 
 def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """Return how far original values lie outside released cells, summed over each two of them."""
+    """Return the distance of original values from released cells, summed over each pair of rows."""
     codes, cells = column.original.codes[rows], column.codes[at]
     missed = ~column.covers(codes, cells)
     if not column.is_number:

@@ -1,4 +1,4 @@
-"""What an audit measures of each kind of tables: a row a figure, with what it needs and gives."""
+"""Audit a release: a table of figures, each with what it needs and what it gives."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Task(Generic[S]):
 
     @cached_property
     def there(self) -> dict[str, bool]:
-        """Return whether each thing that figures may need is there."""
+        """Return whether each thing that a figure may need is there."""
         sides = self.sides
         is_compared = not isinstance(sides, Alone)
         return {
@@ -247,7 +247,7 @@ def _after(task: Task[Any]) -> dict[str, Any]:
 
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
-    """Return columns whose ranges state a value that fewer than k of the records have."""
+    """Count the cells whose range ends at a value that fewer than k records have, by column."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
@@ -256,7 +256,7 @@ def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, in
 
 
 def _special(task: Task[Any]) -> dict[str, Any]:
-    """Return the special uniques of release and original; the sample's share of the population by its weights."""
+    """Return the special uniques of release and original, with the sampling fraction that weights imply."""
     plain, weights, before = task.sides.plain, task.options["weights"], None
     fraction = FRACTION
     if weights is not None and isinstance(plain, Pair):
@@ -393,7 +393,7 @@ utility.queries utility.learning pictures.histograms table.extremes attacks per_
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
-    """Return every figure by its place; what was not measured is empty."""
+    """Measure every figure; return them by place, empty if not measured."""
     values: dict[str, Any] = dict.fromkeys(PLACES.split())
     values |= {"risk.influence": [], "utility.learning": [], "attacks": [], "missing": []}
     values |= {"pictures.histograms": {}, "table.extremes": {}}
@@ -718,7 +718,7 @@ audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
 def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
-    """Refuse what takes all rows of a table that streams past side by side."""
+    """Refuse figures that need all rows in memory, for a table that is read in chunks."""
     whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
     if whole:
         tried = all(name in ON_SAMPLE for name in whole)
@@ -732,7 +732,7 @@ def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
 
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
-    """Return the records that attacks are tried on; None where these are all, and in memory."""
+    """Choose the records that attacks are tried on; None for all of a table in memory."""
     streams = sides.original is not None and not sides.original.is_loaded
     if n is None or (n >= sides.plain.n_rows and not streams):
         return None
@@ -821,7 +821,7 @@ def _audit(task: Task[Any]) -> Audit:
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of one part of an audit; linkage stands only where values were altered."""
+    """Return the figures of one part of an audit; linkage only if values were altered."""
     return {
         place.removeprefix(f"{name}."): value
         for place, value in values.items()
@@ -830,25 +830,25 @@ def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pictures among the figures of a side, which then has them no more."""
+    """Move the scatter plots out of the figures of the sensitive columns."""
     return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that made the numbers."""
+    """Return the versions of Python and of the libraries that computed the numbers."""
     out = {"hedgerow": __version__, "python": platform.python_version()}
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
-    """Return what a profile finds of a release; attacks are tried where it asks for them."""
+    """Compare a release with a profile; try attacks if the profile asks for them."""
     audited = audit_against(release, Profile.load(profile), options)
     assert audited.profile is not None
     return Judged(audited.profile)
 
 
 def audit_against(release: Release, profile: Profile, options: Mapping[str, Any]) -> Audit:
-    """Return the audit that a profile asks for, and nothing beyond it unless asked."""
+    """Run the audit that a profile needs, and no more unless the options say so."""
     settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **options}
     return audit(release.original, release, profile=profile, **settings)
 
@@ -873,7 +873,7 @@ class ProfileCheck:
     def measure(
         self, release: Release, audit: Audit | None = None, progress: Progress | None = None
     ) -> Mapping[str, Any]:
-        """Return the criteria of a release; measured once a released table, or taken from `audit`."""
+        """Return the criteria of a release, from `audit` or measured once per released table."""
         if audit is not None or self._measured is None or self._measured[0] is not release.released:
             audit = audit or audit_against(release, self.profile, {"progress": progress})
             assert audit.profile is not None

@@ -1,4 +1,4 @@
-"""People whom a release was not made from: given as a control, or left out of a release made again."""
+"""Find people whom a release was not made from: a control, or people left out of a refit."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Outside:
 
 
 def refitting(method: Any, schema: Schema) -> Refit:
-    """Return a function that releases a part of the people by a method."""
+    """Return a function that refits a method on part of the people and pairs the result."""
 
     def refit(part: Table) -> Pair:
         fitted = method.copy().fit_table(part, schema)
@@ -86,7 +86,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
 
 
 def with_strangers(sides: TablePair) -> list[Outside]:
-    """Return a release with its strangers; nothing where nobody took no part."""
+    """Return a release with its strangers, in a list; empty if there are none."""
     if sides.strangers is None:
         return []
     every = np.arange(sides.members.n_rows)
@@ -96,7 +96,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
 def left_out(
     pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, progress: Tell
 ) -> Iterator[Outside]:
-    """Yield releases of all people but one part of them, after each other.
+    """Refit on all people but one fold, for one fold after the other.
 
     The people of the next part are the members to be asked about, so that everybody is
     once a member and once left out.

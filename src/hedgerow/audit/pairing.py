@@ -1,4 +1,4 @@
-"""Put an original and a released table side by side, row by row or without pairs, or say why that cannot be done."""
+"""Read an original and a released table together, with paired rows or without, or say why not."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .released_values import (
 )
 from .subject import Subject, UnreadCells, named_cells
 from .table_pair import Pair, People, UnpairedTables
-from .table_warnings import exchanged, left_open, numbers_as_text, out_of_range, told_of_table
+from .table_warnings import exchanged, left_open, numbers_as_text, out_of_range, table_notes
 
 
 def align(
@@ -40,7 +40,7 @@ def align(
     key: str | None = None,
     allow_outside: bool = False,
 ) -> Pair:
-    """Pair two tables whose rows are known to stand in one order, unless a key says."""
+    """Pair two tables by a key, or by their order if they have as many rows."""
     before = read(original, schema=schema)
     after = read(released, schema=schema, unescape_formulas=True)
     same = key is None and before.n_rows == after.n_rows
@@ -112,7 +112,7 @@ def pair_up(
         else:
             released_as = _released_sensitive(column, subject, released_rows)
         after_sensitive.append(released_as)
-    notes += told_of_table(before, after, schema)
+    notes += table_notes(before, after, schema)
     both = zip(sensitive, after_sensitive, strict=True)
     changed = [column.name for column, released_as in both if not same(column, released_as)]
     if changed:
@@ -139,7 +139,7 @@ def pair_up(
 
 
 def check_measured(schema: Schema, table: Table, what: str) -> None:
-    """Refuse a table that lacks what is measured; SchemaError names the columns."""
+    """Raise SchemaError if a table lacks columns that are measured."""
     if not schema.quasi:
         raise SchemaError(
             "no quasi-identifiers were named",
@@ -154,7 +154,7 @@ def check_measured(schema: Schema, table: Table, what: str) -> None:
 
 
 def released_column(original: Column, subject: Subject) -> CellReading:
-    """Return the cells of a released quasi-identifier, row by row of the released table."""
+    """Read the cells of a released column, one per row of the released table."""
     after = subject.table
     if original.is_number and after.kind(original.name) == original.kind:
         values = after.column(original.name, unit=original.unit or None)
@@ -188,7 +188,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Col
 
 
 def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
-    """Read a released sensitive column; UnreadCells where the original does not explain a cell."""
+    """Read a released sensitive column, or raise UnreadCells."""
     cells = released_column(column, subject)
     if cells.unread or cells.outside:
         raise UnreadCells({column.name: cells.rows_of((*cells.unread, *cells.outside))})
@@ -196,7 +196,7 @@ def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
 
 
 def _categories(column: Column, cells: ReleasedColumn) -> Column:
-    """Return a sensitive category with cells that the original lacks: its own values where one is meant."""
+    """Return a released category column: cells that mean one original value become that value."""
     means = [
         column.values[members[0]] if len(members) == 1 and not missing else label
         for label, members, missing in zip(cells.labels, cells.members, cells.missing, strict=True)
@@ -210,7 +210,7 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
 
 
 def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
-    """Return a column with other values; codes beyond them are missing."""
+    """Return a column with new codes and values; the code ``len(values)`` is missing."""
     missing = bool((codes == len(values)).any())
     return replace(column, codes=codes, values=values, has_missing=missing, exact=())
 
@@ -218,7 +218,7 @@ def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
 def _outside(
     quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
 ) -> list[str]:
-    """Check that ranges and sets cover the row's own value."""
+    """Check that ranges and sets cover the original value of their row."""
     faults = []
     for original, column in zip(quasi, released, strict=True):
         if column.general and not column.stands_in:
@@ -249,7 +249,7 @@ def same(a: Column, b: Column) -> bool:
 def join(
     column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
 ) -> tuple[Column, Groups]:
-    """Join a column with its second table: within a group the values are dealt at random.
+    """Join a column with its second table, and deal the values of each group to its rows by a hash.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ WITHOUT_STRANGERS = (
 def read_unpaired(
     original: Any, subject: Subject, control: Any = None, why: str = ""
 ) -> UnpairedTables:
-    """Read the tables and understand every released cell, pairing nothing.
+    """Read two tables without pairing their rows.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ def read_unpaired(
 def _tables(
     before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
 ) -> UnpairedTables:
-    """Read the tables under one dictionary a column: the members' own, or theirs and the others'."""
+    """Read the tables with one dictionary per column, from the members or from members and strangers."""
     schema = subject.schema
     mine: dict[str, Column] = {}
     theirs: dict[str, Column] = {}
@@ -402,7 +402,7 @@ def _tables(
 def _joined(
     column: Column, subject: Subject, others: Sequence[ReleasedColumn]
 ) -> tuple[ReleasedColumn, Groups]:
-    """Join a column released as group numbers, its values dealt as a reader joins the two tables."""
+    """Join a column that was released as group numbers with its second table, as a reader would."""
     numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None
     every_row = replace(column, codes=np.zeros(len(numbered.codes), np.int64))
@@ -411,7 +411,7 @@ def _joined(
 
 
 def together(one: Column, two: Column) -> tuple[Column, Column]:
-    """Return two columns of the same kind in the codes of one dictionary, that of their union.
+    """Code two columns of the same kind by one dictionary: the union of their values.
 
     Examples
     --------
@@ -441,7 +441,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
 
 
 def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
-    """Read a released column; note cells that fit nobody."""
+    """Read a released column, with a note on cells that fit nobody."""
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()
@@ -455,9 +455,9 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
 
 
 def displayed(column: ReleasedColumn) -> Column:
-    """Return what a released column shows: numbers (ranges at their middle) or categories.
+    """Return a released column as plain values: numbers (ranges at their middle) or categories.
 
-    What a cell leaves open is missing.
+    Cells that leave their value open become missing.
     """
     original = column.original
     if column.is_number:

@@ -1,4 +1,4 @@
-"""What was measured, held against a profile: meets, does not meet, not measured."""
+"""Compare what was measured with a profile: meets, does not meet, not measured."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ class Judged:
 
 
 def needs_attacks(profile: Profile) -> bool:
-    """Return whether a profile asks for figures that attacks alone give."""
+    """Return whether a profile needs figures that only attacks give."""
     return bool(profile.statistics & NEED_ATTACKS)
 
 
 def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[str, Any]:
-    """Return what a profile finds of a release, as plain data.
+    """Compare an audit with a profile; return plain data.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _measured(
 
 
 def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
-    """Return how many columns were found to hold an identifier; not measured where some only may."""
+    """Count the columns that hold an identifier; None if some only may."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
@@ -168,7 +168,7 @@ def _k(audit: Mapping[str, Any]) -> Finding:
 
 
 def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
-    """Return k where suppressed cells match anything; of people the strict k, which is no larger."""
+    """Return k when suppressed cells match anything; if people are counted, the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
     if figure is None or classes["people"]:
@@ -211,7 +211,7 @@ def _uncounted(audit: Mapping[str, Any]) -> str:
 
 
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what profiles ask of people, told of households; None where nobody says who lives together."""
+    """Return k and risks of households; None if no column says who lives together."""
     risk = audit["risk"]["release"]
     household = risk["reidentification"].get("household")
     if household is None or audit["table"]["yardstick"] != "classes":
@@ -225,7 +225,7 @@ def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
-    """Return the figure of households beside one of people; nothing where it is not known of that intruder."""
+    """Say the figure of households that goes with one of people; "" if this intruder has none."""
     figures = households(audit)
     if figures is None or (by and figures["by"] != by):
         return ""
@@ -256,7 +256,7 @@ def _attacks(audit: Mapping[str, Any]) -> Finding:
 
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
-    """Return what the surest attack wins beyond people whom the table says nothing of, at the least."""
+    """Return the lower bound of what the surest attack gains over its control."""
     gains = {
         f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
         for a in attacks
@@ -270,7 +270,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
 
 
 def _least(attack: Mapping[str, Any]) -> float | None:
-    """Return the lower end of a 95% interval, over the control or, without one, over a blind guess."""
+    """Return the lower end of the gain's 95% interval: over the control or, without one, over a blind guess."""
     if attack["over_control_interval"] is not None:
         return float(attack["over_control_interval"][0])
     guess = attack["public_best"]
@@ -292,7 +292,7 @@ _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
 
 
 def unmet(profile: Mapping[str, Any]) -> list[str]:
-    """Return the criteria that a release does not meet, a sentence each."""
+    """Say in one sentence each which criteria a release does not meet."""
     return [
         f"{profile['title']}, {row['clause']}: {row['name']} is {row['figure']:.4g}, not "
         f"{row['threshold']}"
@@ -302,7 +302,7 @@ def unmet(profile: Mapping[str, Any]) -> list[str]:
 
 
 def check_met(profile: Mapping[str, Any] | None) -> None:
-    """Raise PromiseError where a release does not meet the profile that it was measured against."""
+    """Raise PromiseError if a release does not meet the profile that it was compared with."""
     if profile and (broken := unmet(profile)):
         raise PromiseError(
             "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"

@@ -1,4 +1,4 @@
-"""How far people are from released rows, column by column: nearest rows, and who agrees in what."""
+"""Compute how far people are from released rows, column by column, and who agrees in what."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEAR = 1e-6
 
 
 def bound(least: float) -> float:
-    """Return the distance up to which rows are as near as the nearest: true cells before near ones."""
+    """Return the distance up to which rows tie with the nearest; a distance of 0 ties with 0 alone."""
     return least + NEAR if least > 0 else 0.0
 
 
@@ -29,7 +29,7 @@ WHOLE = 1 << 20
 
 
 class Reach:
-    """Released rows, for asking how far people are from each of them.
+    """Released rows, and the distance of a person from each of them.
 
     A number's distance is that to the nearest end of the range over the column's span, 0 inside;
     a category's is 0 when the cell may stand for it, else 1. Missing agrees with cells that may
@@ -58,13 +58,13 @@ class Reach:
         )
 
     def sums(self, people: Known, person: int) -> FloatArray:
-        """Return how far one of the people is from each row, summed over the columns."""
+        """Return one person's distance from each row, summed over the columns; shape (n,)."""
         out = np.empty(self._codes.shape[1])
         summed(self._codes, self._starts, self._distances(people, person), out)
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
-        """Return how far the person agrees with each row, `bits_of` a column: wholly, nearly, roughly.
+        """Return how closely a person agrees with each row, in `bits_of` per column: wholly, nearly, roughly.
 
         Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
         """
@@ -73,7 +73,7 @@ class Reach:
         return out
 
     def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
-        """Return the rows that agree with one of the people in some columns.
+        """Return the rows that agree with one person in some columns.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class Reach:
         return order[shift + np.arange(len(shift))]
 
     def likely(self, rows: IntArray) -> IntArray:
-        """Weigh rows, all of whose cells may stand for a person, by how likely each is the person's.
+        """Weigh rows that may all be a person's by how likely each is.
 
         The fewer people fit a row by the totals of the columns, the more does it say that one
         of them does: a row of the person's own values counts before one that says nothing.
@@ -122,22 +122,22 @@ class Reach:
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
     def nearest(self, distances: FloatArray) -> IntArray:
-        """Return the rows at the smallest of `sums`; of those that may be the person's the most likely."""
+        """Return the nearest rows by `sums`; the most likely of them if they cover the person."""
         near = np.flatnonzero(distances <= bound(distances.min()))
         return near if distances[near[0]] else self.likeliest(near)
 
     def likeliest(self, rows: IntArray) -> IntArray:
-        """Return those rows that are most likely a person's, of rows that may all be the person's."""
+        """Return the most likely rows, of rows that may all be a person's."""
         return rows[self.likely(rows) == WHOLE]
 
     def _distances(self, people: Known, person: int) -> FloatArray:
-        """Return the person's distance from every cell of every column, one after the other."""
+        """Return a person's distance from every cell, column after column; shape (total cells,)."""
         values = [column[person] for column in people.columns]
         return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
 
 
 class _Ends:
-    """Distances from the cells of a number."""
+    """Distances from the cells of a numeric column."""
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column, self.span = column, column.span or 1.0
@@ -180,7 +180,7 @@ class _Ends:
 
 
 class _Sets:
-    """Distances from the cells of categories."""
+    """Distances from the cells of a categorical column."""
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column = column
@@ -204,7 +204,7 @@ class _Sets:
 
 
 def _shares(column: ReleasedColumn) -> FloatArray:
-    """Return the share of the original's people that each cell may stand for, one of them at least."""
+    """Return the share of the original's records that each cell covers, at least one; shape (n_cells,)."""
     counts = column.whole.counts().astype(np.int64)
     n, m = max(int(counts.sum()), 1), column.original.n_values
     records = counts[m] * column.missing

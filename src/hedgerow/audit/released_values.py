@@ -1,4 +1,4 @@
-"""A released column: what each of its cells covers."""
+"""Read a released column: the values that each of its cells covers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class ReleasedColumn:
 
     @property
     def whole(self) -> Column:
-        """The original column with the rows that the release left out."""
+        """Return the original column with all rows, also those that the release left out."""
         return self.every or self.original
 
     @property
@@ -80,20 +80,20 @@ class ReleasedColumn:
 
     @property
     def span(self) -> float:
-        """Distance of the largest original number from the smallest."""
+        """Return the largest original number minus the smallest."""
         values = self.original.values
         return float(values[-1] - values[0]) if len(values) else 0.0
 
     @cached_property
     def stands_in(self) -> bool:
-        """True where numbers stand here that are not their row's own (means, noise), and no ranges."""
+        """Return whether cells are single numbers that replace the row's value (means, noise)."""
         if not self.is_number or ((self.hi > self.lo) & ~self.anything).any():
             return False
         return not self.covers(self.original.codes, self.codes).all()
 
     @cached_property
     def wild(self) -> BoolArray:
-        """Cells that match anything: ``*`` and missing; shape (n_cells,)."""
+        """Return which cells match anything: ``*`` and missing; shape (n_cells,)."""
         return self.anything | np.array([label is None for label in self.labels], np.bool_)
 
     @cached_property
@@ -103,7 +103,7 @@ class ReleasedColumn:
 
     @cached_property
     def middle(self) -> FloatArray:
-        """Midpoint of each cell of numbers; the domain's median where nothing is known."""
+        """Return the midpoint of each cell of numbers, or the median if the cell is open; shape (n_cells,)."""
         out = self.lo / 2 + self.hi / 2
         values = self.whole.counts()[:-1]
         at = np.searchsorted(np.cumsum(values), values.sum() / 2)
@@ -112,20 +112,20 @@ class ReleasedColumn:
 
     @cached_property
     def absent(self) -> FloatArray:
-        """Share of missing values that each cell of numbers tells of its group."""
+        """Return the share of missing values that each cell of numbers states; shape (n_cells,)."""
         pairs = [counted(label) if isinstance(label, str) else None for label in self.labels]
         share = [pair[1] / sum(pair) if pair else 0.0 for pair in pairs]
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
     def categories(self) -> tuple[IntArray, IntArray]:
-        """Each category that each cell may stand for: the cells, ascending, and the categories."""
+        """Return pairs of a cell (ascending) and a category that it may stand for, as two arrays."""
         cells = np.repeat(np.arange(self.n_cells), [len(each) for each in self.members])
         return cells, np.concatenate([np.zeros(0, np.int64), *self.members])
 
     @cached_property
     def shares(self) -> Any:
-        """Weight of each original category (last: missing) in each cell; rows sum to 1. Sparse."""
+        """Return the weight of each category (last: missing) in each cell; sparse, rows sum to 1."""
         m, (cells, members) = self.original.n_values, self.categories
         weights = np.concatenate([np.zeros(0), *self.weights])
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
@@ -140,12 +140,12 @@ class ReleasedColumn:
 
     @cached_property
     def cover(self) -> Cover:
-        """The same for whoever asks what covers what."""
+        """Return the cells as a `Cover`."""
         m, (cells, members) = self.original.n_values, self.categories
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
-        """Return the column as read, for pairs of rows; a missing cell of a known value was suppressed."""
+        """Return the column for pairs of rows; a missing cell of a known value counts as suppressed."""
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
@@ -182,27 +182,27 @@ def unchanged(column: Column) -> ReleasedColumn:
 
 
 def of_rows(column: Column, rows: IntArray) -> Column:
-    """Return the column for some rows; its dictionary stays."""
+    """Return some rows of a column, with the same dictionary."""
     codes = _codes_of_rows(column.codes, rows)
     return column if codes is column.codes else replace(column, codes=codes)
 
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
-    """Return the codes of some rows; the same array where these are all, in order."""
+    """Return the codes of some rows; the same array if these are all rows in order."""
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
     return codes[rows]
 
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """Treat a missing cell as suppressed where the original has a value."""
+    """Treat missing cells as suppressed if the original has a value in some of their rows."""
     is_missing = np.array([label is None for label in column.labels], np.bool_)[column.codes]
     hidden = is_missing & (column.original.codes != column.original.n_values)
     return suppressed(column) if hidden.any() else column
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
-    """Return the column with its missing cell, where it has one, meaning anything."""
+    """Return the column with its missing cell, if any, standing for every value."""
     cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
         return column
@@ -229,7 +229,7 @@ _DAY = 86_400_000_000
 
 
 class Unreadable(ValueError):
-    """A released cell that says nothing that the original column could explain."""
+    """A released cell that the original column does not explain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +250,7 @@ class CellReading:
     outside: tuple[int, ...]
 
     def rows_of(self, some: Sequence[int]) -> dict[str, int]:
-        """Count the rows of some cells, by the cells as released."""
+        """Count the rows of some cells, by released text."""
         return {str(self.column.labels[i]): int(self.column.counts[i]) for i in some}
 
 
@@ -369,14 +369,14 @@ class _Reader:
 
     @property
     def extent(self) -> Ends:
-        """The ends of the original numbers."""
+        """Return the smallest and the largest original number."""
         values = self.original.values
         if not self.original.is_number or not len(values):
             return np.nan, np.nan
         return float(values[0]), float(values[-1])
 
     def cell(self, label: str) -> Meaning:
-        """Return what a cell says; Unreadable when nothing explains it."""
+        """Return the meaning of a cell, or raise Unreadable."""
         if self.original.is_number:
             readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
         else:
@@ -442,7 +442,7 @@ class _Reader:
         return None if ends is None else Meaning(None, ends, general=ends[0] < ends[1])
 
     def _ends(self, text: str) -> Ends | None:
-        """Return the ends of a range of Hedgerow's, open ones at the extent of the original."""
+        """Return the ends of a range in Hedgerow's notation, open ones closed at the extent of the original."""
         if self.original.kind != "date":
             ends = parse_range(text)
             return None if ends is None else self._closed(ends)
@@ -472,11 +472,11 @@ class _Reader:
         return float(moment // _DAY if self.original.unit == "day" else moment)
 
     def _tight(self, ends: Ends) -> Ends:
-        """Return the ends among whole numbers, where the column holds no others."""
+        """Round the ends inwards to whole numbers if the column holds no others."""
         return cell_patterns.whole(ends) if self.whole and ends[0] < ends[1] else ends
 
     def _closed(self, ends: Ends) -> Ends:
-        """Open ends at the extent of the original, or where the other one is beyond it."""
+        """Close open ends at the extent of the original, or at the other end if that lies beyond it."""
         first, last = self.extent
         low, high = ends
         if np.isneginf(low):
@@ -486,12 +486,12 @@ class _Reader:
         return low, high
 
     def _inside(self, ends: Ends) -> bool:
-        """Return whether some original number lies there."""
+        """Return whether some original number lies between two ends."""
         at = np.searchsorted(self.original.values, ends, "left")
         return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
 
     def _beginning(self, start: str) -> Ends | None:
-        """Return the numbers that begin so, of as many figures as the original ones have."""
+        """Return the range of numbers with this prefix and as many digits as original ones have."""
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
         ranges = [self._tight(ends) for ends in masks if ends is not None]
@@ -541,7 +541,7 @@ class _Reader:
         return None
 
     def _trimmed(self, label: str) -> list[int]:
-        """Return the category that differs by blanks around it alone."""
+        """Return the category that equals the label but for blanks around it, in a list."""
         codes = [code for name, code in self.index.items() if name.strip() == label.strip()]
         return codes if len(codes) == 1 else []
 
@@ -558,7 +558,7 @@ class _Reader:
         return codes
 
     def _numbered(self, label: str) -> list[int]:
-        """Return the categories that are numbers, in a range of numbers."""
+        """Return the categories that are numbers inside a range of numbers."""
         ends = cell_patterns.number_ends(label)
         if ends is None:
             return []
@@ -566,12 +566,12 @@ class _Reader:
 
     @cached_property
     def _as_numbers(self) -> list[tuple[float, int]]:
-        """The categories that are numbers."""
+        """Return the categories that are numbers, each with its code."""
         ranges = [(parse_range(name.strip()), code) for name, code in self.index.items()]
         return [(ends[0], code) for ends, code in ranges if ends and ends[0] == ends[1]]
 
     def _ordered(self, label: str) -> list[int]:
-        """Return the categories from one to another in the column's own order."""
+        """Return the categories from one to another, in the order of the column."""
         names = cell_patterns.first_and_last(label)
         if names is None:
             return []
@@ -580,7 +580,7 @@ class _Reader:
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:
-    """Return the smallest range that holds some ranges."""
+    """Return the smallest range that contains some ranges."""
     if not ranges:
         return np.nan, np.nan
     return min(e[0] for e in ranges), max(e[1] for e in ranges)

@@ -1,4 +1,4 @@
-"""The result of an audit: plain data with a readable face."""
+"""The result of an audit: plain data, with a summary, a report and pictures."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MEASURES = _measures()
 
 VERSION = 1
 DIGITS = 10
-"""Significant digits of what is told; sums in another row order differ in their last bits."""
+"""Significant digits of the JSON: sums in another row order differ in their last bits."""
 
 MEMBERSHIP = "membership: whether somebody is in the table at all"
 COMPOSITION = "what several releases of the same people give away together"
@@ -127,7 +127,7 @@ class Audit:
 
     @property
     def unbounded(self) -> list[str]:
-        """Return what the release gives away, or lost, that no promise of its plan bounds; with counts."""
+        """Say with counts what the release gives away, or lost, beyond the promises of its plan."""
         release, loss = self.risk["release"], self.utility.get("loss")
         exposed, altered = {}, self.table["yardstick"] != "classes"
         if grouped(self.table["yardstick"], self.promises):
@@ -145,7 +145,7 @@ class Audit:
         )
 
     def _not_measured(self) -> list[str]:
-        """Return what this audit leaves open."""
+        """Return the questions that this audit leaves open."""
         done = {COMPOSITION} if self.risk.get("composition") else set()
         done |= {OTHERS} if self.risk.get("other") else set()
         capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
@@ -247,7 +247,7 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """Say, a sentence each, where a release falls short of a k, a cap or the audit's profile.
+        """Say in one sentence each how a release falls short of a k, a cap or the audit's profile.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        """Return the figures that decide, for notebooks; shares and counts, no value of a person."""
+        """Return the main figures as HTML for notebooks: shares and counts, no value of a person."""
         return facade.audit_face(self.to_dict())
 
     def __str__(self) -> str:

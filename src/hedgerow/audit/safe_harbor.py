@@ -83,7 +83,7 @@ class Identifiers:
 
 
 def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
-    """Return by kind of identifier the released columns that hold it, and those that may.
+    """Find the released columns that hold an identifier, and those that may, by kind.
 
     Years of birth mean ages in `year`, by default this one. Text whose content no rule explains may
     hold names, and numbers that differ in every record may be record numbers.
@@ -191,7 +191,7 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
 
 
 def _parts(words: set[str], cells: Cells) -> str:
-    """Return which part of a date a column's name and cells speak for: days, months, weeks; or none.
+    """Return the part of a date that a column holds by name and cells ("days", "months", "weeks"); else "".
 
     Cells that are pooled over the whole year or month tell nothing.
     """
@@ -207,7 +207,7 @@ def _parts(words: set[str], cells: Cells) -> str:
 
 
 def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
-    """Say why text may hold names: its content, or that no rule says what it is."""
+    """Say why text may hold names: by its content, or because no rule explains it."""
     spelled = [text for text in texts if any(map(_SPELLED.search, _parts_of(text)))]
     if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
         return "its cells look like surnames with given names"
@@ -222,7 +222,7 @@ def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
 
 
 def _parts_of(text: str) -> list[str]:
-    """Return the values that a released cell joins, without their counts and without missing ones."""
+    """Return the known values that a released cell joins, without counts."""
     parts = [re.sub(r":[\d.]+$", "", part.strip()) for part in text.replace(MISSING, "").split(JOIN)]
     return [part for part in parts if part]
 
@@ -234,7 +234,7 @@ def _many_have(cells: Cells, digits: range, n: int) -> bool:
 
 
 def _born_long_ago(cell: Any, year: int) -> bool:
-    """Return whether a year of birth tells an age over 89 more closely than "90 or older"."""
+    """Return whether a year of birth reveals an age over 89 more closely than "90 or older"."""
     if isinstance(cell, (bool, bytes)):
         return False
     text = f"{cell:.0f}" if isinstance(cell, float) and cell.is_integer() else str(cell)
@@ -247,7 +247,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
 
 
 def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:
-    """Say why a column may hold parts of dates, or ages over 89, although its name does not say so."""
+    """Say why a column may hold parts of dates, or ages over 89, by its cells alone."""
     if not words & _WORDS["lengths"] and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
     if words & _WORDS["measures"] or any(isinstance(cell, (bool, bytes)) for cell in cells):
@@ -266,7 +266,7 @@ def _in_years(low: float, high: float) -> bool:
 
 
 def _day_in(text: str) -> str:
-    """Return whether a text is "whole" a date that says more than its year, holds one "inside", or neither."""
+    """Return "whole" for a text that is a date finer than its year, "inside" if it contains one, else ""."""
     ends = parse_dates(text)
     if ends is None:
         return "" if not _DAY.search(text) else "whole" if _DAY.fullmatch(text) else "inside"
@@ -276,12 +276,12 @@ def _day_in(text: str) -> str:
 
 
 def _finer(day: str) -> bool:
-    """Return whether a day says more than its year: the first and the last of a year do not."""
+    """Return whether a day is finer than a year: the first and the last day of a year stand for the year."""
     return len(day) > 4 and day[4:10] not in ("-01-01", "-12-31")
 
 
 def _over(cell: Any) -> bool:
-    """Return whether a cell tells an age over 89 more closely than "90 or older"."""
+    """Return whether a cell reveals an age over 89 more closely than "90 or older"."""
     if isinstance(cell, (dt.date, bytes, bool)) or cell is None:
         return False
     ends = parse_range(str(cell))
@@ -333,7 +333,7 @@ def _telephone(n: int) -> bool:
 
 
 def _first_of_three(part: int) -> bool:
-    """Return whether three digits begin with 2 to 9 and are no service (211, 311 ... 911)."""
+    """Return whether three digits may begin a telephone number: 2 to 9 first, no service such as 911."""
     return 200 <= part <= 999 and part % 100 != 11
 
 
@@ -343,14 +343,14 @@ def _social_security(n: int) -> bool:
 
 
 def _card(n: int) -> bool:
-    """Return whether a number keeps Luhn's sum: every second digit from the right is doubled."""
+    """Check Luhn's sum of a card number: every second digit from the right is doubled."""
     digits = [int(d) for d in reversed(str(n))]
     return sum(digits[::2] + [sum(divmod(2 * d, 10)) for d in digits[1::2]]) % 10 == 0
 
 
 @dataclass(frozen=True)
 class _Form:
-    """Numbers of a kind: how many digits they have, and the rule that they keep."""
+    """Numbers of one kind: their digits, and the rule that they keep."""
 
     kind: str
     what: str
@@ -409,7 +409,7 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield whether ranges of whole numbers may be ranges of ZIP codes that share their first three digits."""
+    """Yield a finding if ranges of whole numbers may be ZIP codes that share their first three digits."""
     ranges = [parse_range(cell) for cell in cells if isinstance(cell, str)]
     ends = [(a, b) for a, b in filter(None, ranges) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):

@@ -1,4 +1,4 @@
-"""Some of the records of a large release, on which attacks are tried."""
+"""Sample the records of a large release, for attacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .table_pair import Pair, People
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Records of a pair that were chosen by what they hold, wherever they stand.
+    """A sample of the records of a pair, chosen by a hash of their content.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class Sample:
 
     @property
     def whole(self) -> bool:
-        """True where it holds all records."""
+        """Return whether the sample has all records."""
         return self.pair.n_rows == self.of
 
     @property
     def rule(self) -> str:
-        """The rule that chose the records, in words."""
+        """Say by which rule the records were chosen."""
         chosen = f"of those with the least keyed hash (random_state={self.random_state})"
         if self.groups is None:
             return f"records {chosen} of their measured cells, before and after"
@@ -60,7 +60,7 @@ class Sample:
         }
 
     def note(self) -> str:
-        """Return the note that a reader of the figures needs."""
+        """Return a note on the sample for readers of the figures."""
         return (
             f"attacks, learners and inference saw {self.pair.n_rows:,} of {self.of:,} records: "
             f"{self.rule}; among fewer records people are told apart more easily, so success in the "
@@ -69,7 +69,7 @@ class Sample:
 
 
 def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ()) -> Sample:
-    """Choose about so many records of a pair, and at least so many where there are: whole groups of them.
+    """Choose whole groups of a pair with about n records in all, and at least n if there are so many.
 
     A group is in it or not by its released cells, so what groups tell stays as it is. Where values
     were altered and some record is alone, records are chosen one by one.
@@ -93,7 +93,7 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
 
 
 def _by_content(pair: Pair, key: Key) -> IntArray:
-    """Return the records in an order that a keyed hash of their measured cells, before and after, gives."""
+    """Sort the records by a keyed hash of their measured cells, before and after."""
     names = sorted({*pair.schema.quasi, *pair.schema.sensitive})
     sides = (pair.original, pair.rows), (pair.released, pair.released_rows)
     words = [hashes(table, names, key)[0][rows] for table, rows in sides]
@@ -101,7 +101,7 @@ def _by_content(pair: Pair, key: Key) -> IntArray:
 
 
 def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
-    """Return the records of the groups with the least hash of released cells, and how many groups."""
+    """Return the records of the groups with the least hash of released cells, and the number of groups."""
     names = sorted(column.name for column in pair.released_quasi)
     words = hashes(pair.released, names, key)[0][pair.released_rows]
     labels, sizes = pair.classes.labels, pair.classes.sizes
@@ -116,7 +116,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
 
 
 def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
-    """Return some records of a pair as a pair of their own, in memory."""
+    """Return some records of a pair as a pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     names = dict.fromkeys((*schema.quasi, *schema.sensitive, *others))
     names |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)

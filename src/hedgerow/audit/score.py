@@ -1,4 +1,4 @@
-"""`hedgerow.score`: a masked file beside its original, by information loss and record linkage."""
+"""`hedgerow.score`: compare a masked file with its original, by information loss and record linkage."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def score(
 
 
 def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
-    """Yield what the figures do not speak of: columns without a change, and ranges in place of numbers."""
+    """Yield cautions on what the score leaves out: unchanged columns, and ranges in place of numbers."""
     if same:
         rest = "" if len(same) < len(names) else ". Nothing else was compared"
         yield (
@@ -132,7 +132,7 @@ def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
-    """Return the original row of each masked one, and what shows it."""
+    """Return the original row of each masked one, and what shows that: "order", "columns" or "nothing"."""
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"

@@ -1,4 +1,4 @@
-"""What the group of every single record gives away: for the steward alone."""
+"""Measure what the group of every single record gives away: for the steward alone."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PerPerson:
 
     @takes(n=whole())
     def most_at_risk(self, n: int = 20) -> list[dict[str, Any]]:
-        """Return the records whose groups give away most, a mapping each.
+        """Return the records whose groups give away most, one mapping each.
 
         Parameters
         ----------
@@ -78,7 +78,7 @@ def per_person(
     key: str | None = None,
     special: SpecialUniques | None = None,
 ) -> PerPerson:
-    """Return what the groups of a paired release tell of each record.
+    """Measure what the groups of a paired release reveal about each record.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ MOST = 20_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shown:
-    """Records for the eyes of the steward; neither `Audit.to_dict` nor a recipient's page holds them.
+    """Example records for the steward; neither `Audit.to_dict` nor a recipient's page has them.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class Shown:
 
 
 def example_records(pair: Pair) -> Shown:
-    """Return records and descriptions of a paired release.
+    """Choose example records of a paired release, and the data for looking people up.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def labels(column: Column) -> list[str]:
 
 
 def _column(released: ReleasedColumn) -> dict[str, Any]:
-    """Return a quasi-identifier: its values, and which of them each released cell may stand for."""
+    """Return a quasi-identifier as plain data: its values, and those that each released cell covers."""
     original, m = released.whole, released.original.n_values
     return {
         "name": original.name,
@@ -271,7 +271,7 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
 
 
 def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
-    """Return first and last value of each cell, and whether it may be missing."""
+    """Return first and last code of each cell, and 1 if it may be missing."""
     lo, hi = _code_ranges(released)
     free = released.anything | released.stands_in
     lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
@@ -287,7 +287,7 @@ def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
 
 
 def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
-    """Return the values of each cell, the last of all the missing one; None where any may be."""
+    """Return the codes that each cell covers (m: missing); None for a cell that covers all."""
     return [
         None if free else [*members.tolist(), *([m] if missing else [])]
         for members, free, missing in zip(
@@ -297,7 +297,7 @@ def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
 
 
 def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[Any]:
-    """Return per group the number of known values, their mean and mean square; or counts by value."""
+    """Return per group the number, mean and variance of known numbers; or categories with their counts."""
     at = value_groups.labels[groups.first].astype(np.int64)
     if not column.is_number:
         counts = Counts.from_codes(value_groups, column.codes, column.n_values + 1)
@@ -339,7 +339,7 @@ class Fits:
 
 @dataclass(frozen=True)
 class Found:
-    """A description, looked up before and after.
+    """The records that fit a description, before and after.
 
     Parameters
     ----------
@@ -366,7 +366,7 @@ class Found:
 
 
 def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:
-    """Look a description up.
+    """Find the records that fit a description.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
 
 
 def _code(column: Column, text: str) -> float:
-    """Return the code of a value; of a number that nobody has, between two codes; -1 for none."""
+    """Return the code of a value; half between two codes for a number that nobody has; -1 if unknown."""
     text = text.strip()
     if not text:
         return float(column.n_values)
@@ -432,7 +432,7 @@ def _code(column: Column, text: str) -> float:
 
 
 def _covers(column: ReleasedColumn, code: float) -> BoolArray:
-    """Return which cells may stand for a value."""
+    """Return which cells may stand for a value; shape (n_cells,)."""
     m = column.original.n_values
     free = column.anything | column.stands_in
     if code == m:

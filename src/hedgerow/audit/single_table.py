@@ -1,4 +1,4 @@
-"""A table that stands alone: what its groups tell, where nothing is compared with an original."""
+"""Measure a table by itself: a release without an original, or an original as it is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .pairing import check_measured, join
 from .released_values import ReleasedColumn, unchanged
 from .subject import Subject
 from .table_pair import Pair
-from .table_warnings import told_of_table
+from .table_warnings import table_notes
 
 COMPARED = "utility, attacks, inference and everything else that compares with the original"
 """Measures that a table alone cannot give."""
@@ -31,7 +31,7 @@ COMPARED = "utility, attacks, inference and everything else that compares with t
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """A release that is compared with nothing.
+    """A release that is compared with no original.
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ class Alone:
     def of(
         cls, what: Subject, original: Table | None = None, error: InputError | None = None
     ) -> Alone:
-        """Return a release without an original, or with one that does not explain its cells."""
+        """Describe a release that has no original, or one that does not explain its cells."""
         before = None if original is None else alone(Subject(original, what.schema))
         why = "no original was given" if error is None else f"{error.message} ({error.hint})"
         return cls(alone(what), before, why)
 
     @property
     def original(self) -> Table | None:
-        """Return the original, where there is one."""
+        """Return the original, if there is one."""
         return None if self.before is None else self.before.original
 
 
 def alone(what: Subject) -> Pair:
-    """Return a release as its own original: its cells are texts, shares are those of its own totals.
+    """Pair a release with itself: its cells are categories, and its own totals are the public ones.
 
     Cells that say nothing (``*``, empty, ``NA`` ...) match anything for the wildcard k.
 
@@ -80,7 +80,7 @@ def alone(what: Subject) -> Pair:
     schema = schema.replace(**absent) if absent else schema
     cells = tuple(_cells(table, schema, name) for name in schema.quasi)
     quasi = tuple(column.original for column in cells)
-    groups, notes, sensitive = None, told_of_table(table, table, schema), []
+    groups, notes, sensitive = None, table_notes(table, table, schema), []
     for name in schema.sensitive:
         column = _column(table, schema, name)
         if name == what.numbered and what.second is not None:
@@ -107,7 +107,7 @@ def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:
-    """Return a column as it was declared, or as the release has it where ranges stand in its place."""
+    """Return a column as declared, or as the release has it if it holds ranges."""
     try:
         return table.declared_column(schema, name)
     except (SchemaError, InputError):
@@ -216,7 +216,7 @@ def unprotected(
 
 
 def as_it_is(table: Table, schema: Schema) -> Pair:
-    """Return a table beside itself.
+    """Pair a table with itself.
 
     Raises
     ------

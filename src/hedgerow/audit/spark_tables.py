@@ -1,4 +1,4 @@
-"""Tables on a cluster that are measured here: pairs of rows that were counted, or copies."""
+"""Bring tables of a cluster here to measure them: as counted pairs of codes, or as copies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .subject import Subject, folder_of, plan_of, roles
 
 
 def is_clustered(source: Any) -> bool:
-    """Return whether something stands for a table on a cluster."""
+    """Return whether a source is a table on a cluster."""
     return remote_engine(_released(source)) is not None
 
 
@@ -40,7 +40,7 @@ def put_there(
     plan: Plan | None,
     memory: Any = None,
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
-    """Open both tables on the cluster, where they are files; return the plan of a release folder, and notes.
+    """Open files on the cluster; return both tables, the plan of a release folder, and notes.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def copies(
     memory: Any = None,
     keyed: bool = False,
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
-    """Return both tables, those of a cluster as copies that stream; roles and plan as far as they are known.
+    """Copy tables of a cluster to this machine; return both tables, schema and plan as far as known.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def counted(
     weights: str | None = None,
     memory: str | int | None = None,
 ) -> tuple[Table, Subject] | None:
-    """Return an original and its release row by row, as counted pairs of their codes.
+    """Count the pairs of original and released rows on the cluster, and return them as codes.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def counted(
 
 
 def _made_again(plan: Plan) -> bool:
-    """Return whether a plan alone makes of a table what it made of it before."""
+    """Return whether a plan alone can make the same release again."""
     return plan.recoding.applies and not plan.recoding.draws
 
 

@@ -1,4 +1,4 @@
-"""The subject of an audit: a released table with whatever is known of how it was made."""
+"""The subject of an audit: a released table, with what is known about how it was made."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class UnreadCells(InputError):
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
-    """Return the most frequent of some cells by column, with their rows.
+    """Name the most frequent of some cells by column, with their numbers of rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """A released table, and what a release or its plan tells beyond the table.
+    """A released table, and what its release or plan knows about it.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Subject:
     is_aligned: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
-        """Return the original row behind each released one, by its map or by what the plan makes.
+        """Return the original row behind each released one, by the row map or by the plan.
 
         None where neither knows them.
 
@@ -135,12 +135,12 @@ class Subject:
 
     @property
     def in_order(self) -> bool:
-        """Return whether its plan says that its rows stand as those of the original."""
+        """Return whether the plan kept the order of the rows."""
         return self.plan is not None and bool(self.plan.parameters.get("keep_order"))
 
     @property
     def risk_model(self) -> str:
-        """Return the yardstick: "classes" of equal cells, or "linkage" of altered records."""
+        """Return the risk model: "classes" of equal cells, or "linkage" of altered records."""
         return self.plan.recoding.risk_model if self.plan else "classes"
 
     @property
@@ -165,7 +165,7 @@ class Subject:
 def subject(
     released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None
 ) -> Subject:
-    """Understand what was handed over as a release.
+    """Read a release from whatever the user gave for it.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def subject(
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """Return the rows that a plan turns into the released ones; None where it makes other rows."""
+    """Return the original row of each released one by executing the plan again; None if rows differ."""
     if original.n_rows != released.n_rows:
         return None
     if not original.is_loaded:
@@ -227,7 +227,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 
 def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """Return the same of an original that is read in chunks: rows are equal where their keyed hashes are."""
+    """Do the same for an original that is read in chunks, by keyed hashes of the rows."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     output = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
@@ -247,7 +247,7 @@ def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 
 def check_extent(table: Table, schema: Schema) -> None:
-    """Refuse numbers whose squares no double holds, for no spread or distance can be told of them.
+    """Refuse numbers whose squares overflow, because they have no spread and no distance.
 
     Raises
     ------
@@ -268,7 +268,7 @@ def check_extent(table: Table, schema: Schema) -> None:
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
-    """Return the plan that was named, or that of a release folder.
+    """Load the plan at a path, or that of a release folder.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
 
 
 def folder_of(released: Any) -> Path | None:
-    """Return the release folder that was handed over, or whose table was."""
+    """Return the folder of a release, given the folder or its table; else None."""
     if not isinstance(released, (str, Path)):
         return None
     path = Path(released)
@@ -294,7 +294,7 @@ def folder_of(released: Any) -> Path | None:
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:
-    """Return a release in hand, which knows its schema, its plan and its rows."""
+    """Return the subject of a `Release`, which knows its schema, plan and rows."""
     return Subject(
         release.released,
         schema or release.schema,
@@ -307,7 +307,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
 
 
 def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
-    """Return what a fitted method releases of its table, before anything is verified or written."""
+    """Return the subject of a fitted method's release, before it is verified or written."""
     released = table.replaced(method.release_table(table).columns)
     rows = RowMap.of(np.arange(table.n_rows), table, method.plan_)
     return Subject(released, schema, method.plan_, _second(method), rows, verified=True)
@@ -319,7 +319,7 @@ def _second(method: Any) -> Table | None:
 
 
 def roles(plan: Plan) -> Schema:
-    """Return the schema as far as a plan knows it: roles, and kinds, orders and events as declared."""
+    """Return the schema of a plan: roles, and kinds, orders and events as declared."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
     # a number whose kind nobody said tells it itself, and may hold codes
     declared_columns = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]

@@ -1,4 +1,4 @@
-"""What counts as naming a value: exactly, within a share of it or of the spread, within days."""
+"""Judge guesses: what counts as right, and the success rate of an attack with its interval."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class Tolerance:
     width: float = 0.0
 
     def hits(self, guess: Any, y: Any) -> FloatArray:
-        """Return 1 where a guess is near enough, else 0."""
+        """Return 1 for each guess that is near enough, else 0."""
         reach = self.share * np.abs(y) + self.width
         return np.asarray(np.abs(guess - y) <= reach + 1e-12 * np.abs(y), np.float64)
 
     def best(self, starts: Any, values: FloatArray, weights: Any) -> tuple[Any, FloatArray]:
-        """Return for each group what the best guess hits, and that guess; see `best_windows`."""
+        """Return each group's best guess, and how many records it hits; see `best_windows`."""
         return best_windows(starts, values, weights, self.share, self.width)
 
 
@@ -77,7 +77,7 @@ class AttackTarget:
 
     @property
     def is_number(self) -> bool:
-        """True where a guess can be nearly right."""
+        """Return whether a guess can be nearly right."""
         return self.attacked_as != "category"
 
     @classmethod
@@ -139,7 +139,7 @@ class Rate:
 
     @property
     def interval(self) -> list[float]:
-        """Both ends."""
+        """Return both ends, for JSON."""
         return [self.low, self.high]
 
 
@@ -177,7 +177,7 @@ def wilson(successes: float, n: int) -> Rate:
 
 
 def rate_of(each: npt.NDArray[Any]) -> Rate:
-    """Return Wilson's interval of what people reach on average, each between 0 and 1.
+    """Return the mean of values between 0 and 1, one per person, with Wilson's interval.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def rate_of(each: npt.NDArray[Any]) -> Rate:
 
 
 def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
-    """Return the area under the curve: the chance that a member's score is above a stranger's, ties half.
+    """Return the area under the ROC curve: how often a member's score beats a stranger's, ties half.
 
     By DeLong's variance in Wilson's form, so that perfect scores of few people are no certainty.
 
@@ -215,7 +215,7 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
 
 
 def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the share of pairs in which the first is above the second, both ascending; its variance."""
+    """Return how often a value of the first beats one of the second, both sorted, and the variance."""
     over = (np.searchsorted(theirs, mine, "left") + np.searchsorted(theirs, mine, "right")) / 2
     under = (np.searchsorted(mine, theirs, "left") + np.searchsorted(mine, theirs, "right")) / 2
     over, under = over / len(theirs), 1 - under / len(mine)

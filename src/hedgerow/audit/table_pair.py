@@ -1,4 +1,4 @@
-"""An original and a released table side by side, paired row by row or not, and the people in them."""
+"""An original and its release, with paired rows or without, and the people in them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def by_name(columns: Sequence[Named]) -> list[Named]:
 
 
 def evenly(rows: IntArray, most: int) -> IntArray:
-    """Return at most so many of some rows, spread evenly over their order."""
+    """Pick at most `most` of some rows, evenly spaced."""
     picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
     return rows[np.unique(picked)]
 
 
 def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
-    """Return at most so many people whom an attack is tried on: one from each equal part of their order.
+    """Pick at most `most` people for an attack: one from each equal part of their order.
 
     Where in its part a row stands follows the golden ratio, which no period fits: every second
     row of couples that stand together would be the same partner everywhere. Another
@@ -75,11 +75,11 @@ class People:
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Rows in an order that depends on their values alone, whatever the order of columns."""
+        """Return the rows in an order that depends on their values alone, in any order of columns."""
         return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
 
     def some(self, most: int, random_state: int = 0) -> IntArray:
-        """Return at most so many people, spread evenly over their sorted values."""
+        """Pick at most `most` people, spread over their sorted values."""
         return spread(self.canonical, most, random_state)
 
     def values_for(
@@ -120,7 +120,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a released table, for whoever asks nothing row by row.
+    """An original and a released table, as far as no row needs its partner.
 
     Parameters
     ----------
@@ -169,17 +169,17 @@ class TablePair:
 
     @property
     def plain(self) -> Self:
-        """The tables on which figures other than the attacks' are measured."""
+        """Return the tables for figures other than those of attacks."""
         return self
 
     @property
     def suppressed(self) -> int | None:
-        """Original rows that the release left out; None where nobody can know."""
+        """Return the number of original rows that the release left out; None if rows are not paired."""
         return None
 
     @property
     def people_per_row(self) -> float:
-        """People whom a released row stands for where people are counted."""
+        """Return the number of people per released row."""
         return self.original.n_rows / self.n_rows
 
     @property
@@ -194,21 +194,21 @@ class TablePair:
 
     @property
     def people(self) -> tuple[People, ...]:
-        """The members, and the strangers where some are at hand."""
+        """Return the members, and the strangers if there are some."""
         return (self.members,) if self.strangers is None else (self.members, self.strangers)
 
     @property
     def everybody(self) -> Everybody | None:
-        """The true quasi-identifiers behind every released row, where they are paired."""
+        """Return the true quasi-identifiers behind every released row; None if rows are not paired."""
         return None
 
     @property
     def persons(self) -> Persons | None:
-        """The people behind the rows, where pairs and the schema tell; else every row is a person."""
+        """Return the people behind the rows; None if every row is a person, or rows are not paired."""
         return None
 
     def people_in(self, groups: Groups) -> IntArray:
-        """Count the people of some groups of the rows, or records where each is one."""
+        """Count the people of each group of rows; records if every row is a person."""
         return groups.sizes if self.persons is None else self.persons.people(groups)
 
     @cached_property
@@ -218,17 +218,17 @@ class TablePair:
 
     @property
     def value_groups(self) -> Groups:
-        """The groups that show sensitive values: those of a second table, or the classes."""
+        """Return the groups that show sensitive values: those of the second table, or the classes."""
         return self.groups if self.groups is not None else self.classes
 
     @cached_property
     def targets(self) -> dict[str, AttackTarget]:
-        """The way in which each sensitive column is attacked."""
+        """Return by name how each sensitive column is attacked."""
         return {column.name: AttackTarget.from_column(column, self.schema) for column in self.sensitive}
 
     @cached_property
     def unchanged(self) -> Pair:
-        """The whole original as if it had been released unchanged."""
+        """Return the whole original, paired with itself."""
         raise NotImplementedError
 
     @property
@@ -242,11 +242,11 @@ class TablePair:
         return self.members.canonical
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Return some people in an order that depends on their values alone."""
+        """Sort some people by their values alone."""
         return self.canonical if people is self.members else people.canonical
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
-        """Return the released rows of some people, as far as they are known."""
+        """Return the released rows of some people, or `UNKNOWN` or `OUTSIDE`."""
         return np.full(len(picked), UNKNOWN if people is self.members else OUTSIDE)
 
     def original_rows(self, picked: IntArray) -> IntArray:
@@ -277,7 +277,7 @@ class Pair(TablePair):
         quasi: tuple[Column, ...],
         sensitive: tuple[Column, ...],
     ) -> Pair:
-        """Pair a table with itself, as if it had been released as it is."""
+        """Pair a table with itself, as if it were released as it is."""
         every, cells = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
         members = People(quasi, sensitive)
         return cls(schema, table, table, members, cells, sensitive, every, every)
@@ -294,17 +294,17 @@ class Pair(TablePair):
 
     @property
     def people_per_row(self) -> float:
-        """A released row stands for its person alone."""
+        """Return 1: a paired row stands for its person alone."""
         return 1.0
 
     @cached_property
     def persons(self) -> Persons | None:
-        """The people behind the rows, where the schema tells; else every row is a person."""
+        """Return the people behind the rows; None if every row is a person."""
         persons = Persons.from_table(self.original, self.schema.person, self.schema.household)
         return None if persons is None else persons.subset(self.rows)
 
     def counted_in(self, groups: Groups) -> IntArray:
-        """Count what k counts of some groups of the rows: people or records, and households."""
+        """Count what k counts in each group of rows: records or people, or households if these are fewer."""
         return groups.sizes if self.persons is None else self.persons.sizes(groups)
 
     @cached_property
@@ -315,7 +315,7 @@ class Pair(TablePair):
 
     @cached_property
     def unchanged(self) -> Pair:
-        """The whole original, with the rows that were left out, as if it had been released."""
+        """Return the whole original, also the rows that were left out, paired with itself."""
         sensitive = (self.original.declared_column(self.schema, n) for n in self.schema.sensitive)
         quasi = tuple(column.whole for column in self.released_quasi)
         return Pair.of_itself(self.schema, self.original, quasi, tuple(sensitive))
@@ -341,13 +341,13 @@ class Pair(TablePair):
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Return some people in an order that depends on their values alone."""
+        """Sort some people by their values alone."""
         if people is self.members:
             return self.canonical
         return np.lexsort((*values, *people.values_for(by_name(self.released_quasi)).columns))
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
-        """Return the released rows of some people; where values were altered nobody has one."""
+        """Return the released rows of some people; altered rows are nobody's."""
         if people is self.members and self.risk_model != "linkage":
             return picked
         return super().rows_of(people, picked)
@@ -357,7 +357,7 @@ class Pair(TablePair):
         return self.rows[picked]
 
     def people_of(self, table: Table) -> People:
-        """Read other people in the codes of the members; a category that no member has stands behind missing ones."""
+        """Read other people in the codes of the members; new categories have the code after missing."""
         return People(
             tuple(_in_codes(column, table, column.n_values) for column in self.quasi),
             tuple(_in_codes(column, table, column.n_values + 1) for column in self.sensitive),
@@ -365,7 +365,7 @@ class Pair(TablePair):
 
 
 def _in_codes(original: Column, table: Table, unknown: int) -> Column:
-    """Read a column of another table; of categories in the codes of `original`."""
+    """Read a column of another table, categories in the codes of `original`."""
     column = table.like(original)
     return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
@@ -388,7 +388,7 @@ class UnpairedTables(TablePair):
 
     @property
     def plain(self) -> UnpairedTables:
-        """The tables on which figures other than the attacks' are measured: strangers change none."""
+        """Return the tables for figures other than those of attacks, which no stranger may change."""
         return self.own_codes or self
 
     @property
@@ -404,7 +404,7 @@ class UnpairedTables(TablePair):
 
     @cached_property
     def unchanged(self) -> Pair:
-        """The original as if it had been released unchanged; the same members are asked of it."""
+        """Return the original paired with itself, with the same order of members."""
         whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
         # cached_property reads this entry
         vars(whole)["canonical"] = self.canonical

@@ -1,4 +1,4 @@
-"""Warnings to a reader of an audit: columns that are not what they seem."""
+"""Warn readers of an audit of columns that are not what they seem."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..schema import Schema
 _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 
 
-def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
-    """Return what a reader should know of the people and the columns of a release."""
+def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
+    """Return notes on the people and the columns of a release."""
     notes = numbers_as_text(before, schema)
     persons = Persons.from_table(before, schema.person, schema.household)
     if persons is not None:
@@ -37,7 +37,7 @@ def told_of_table(before: Table, after: Table, schema: Schema) -> list[str]:
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:
-    """Return a note on sensitive text of no declared kind that is all numbers, or dates, too many to be codes."""
+    """Return a note on sensitive text that is all numbers or dates, of no declared kind."""
 
     def reads_so(name: str) -> bool:
         if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
@@ -55,7 +55,7 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 
 
 def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
-    """Return sensitive categories that the release hides, or tells together with others."""
+    """Return a note on sensitive categories that the release hides or joins."""
     faults = []
     for original, released in zip(sensitive, released_as, strict=True):
         if original.is_number:
@@ -71,7 +71,7 @@ def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> lis
 
 
 def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Return numbers that lie where no original one does, as those of another unit."""
+    """Return a note on numbers beyond the original range, as those of another unit are."""
     faults = []
     for original, released in columns:
         there = released[np.isfinite(released)]
@@ -87,7 +87,7 @@ def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
 
 
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Return released numbers that are another original column's, row by row."""
+    """Return a note on released numbers that equal another original column, row by row."""
     faults = []
     for original, released in columns:
         if 2 * np.count_nonzero(released == original.numbers) > len(released):

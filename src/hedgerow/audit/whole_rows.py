@@ -1,4 +1,4 @@
-"""Rows of two tables that are alike in every column that both have."""
+"""Find equal rows of two tables, by the columns that both have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..measures import IntArray, group
 def shared(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> list[tuple[Column, Column]]:
-    """Return the columns of both tables, each pair read as one kind; of some names alone if given."""
+    """Return the columns that both tables have, each pair read as one kind."""
     pairs = []
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):
@@ -26,7 +26,7 @@ def shared(
 
 
 def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
-    """Label the rows of two tables, one under the other; rows that are alike have the same label."""
+    """Label the rows of two tables, one after the other; equal rows share a label; shape (n + m,)."""
     codes = [
         np.concatenate(
             [mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]
@@ -39,9 +39,9 @@ def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> 
 def rows_alike(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> tuple[IntArray, int]:
-    """Return for each row of the second table a row of the first that is alike, each used once.
+    """Return an equal row of the first table for each row of the second, each used once.
 
-    Rows that are alike are taken in their order.
+    Equal rows are paired in their order.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def rows_alike(
 
 
 def _numbered(labels: IntArray) -> IntArray:
-    """Return the number of each row among those with the same label."""
+    """Number the rows within each label, from 0."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))

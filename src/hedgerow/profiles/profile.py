@@ -60,7 +60,7 @@ class Criterion:
 
     @property
     def threshold(self) -> str:
-        """Return what the figure must keep to, in words; nothing where there is no threshold."""
+        """Return the threshold in words; "" if there is none."""
         if self.at_most is not None:
             return f"at most {self.at_most:g}"
         return "" if self.at_least is None else f"at least {self.at_least:g}"
@@ -73,7 +73,7 @@ class Criterion:
 
     @property
     def k(self) -> int:
-        """Return the k that makes it a promise; 1 where none does."""
+        """Return the k whose promise meets the criterion; 1 if none does."""
         if self.statistic in ("k", "wildcard_k") and self.at_least is not None:
             return math.ceil(self.at_least - _SLACK)
         risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
@@ -116,11 +116,11 @@ class Profile:
 
     @property
     def k(self) -> int:
-        """Return the k whose promise keeps the criteria that k can keep; 1 where it keeps none."""
+        """Return the k whose promise meets every criterion that a k can meet; 1 if there are none."""
         return max((criterion.k for criterion in self.criteria), default=1)
 
     def strengthened(self, method: Any, given: bool = False) -> Any:
-        """Return a method whose promises keep what promises can keep of the profile: its k.
+        """Return a copy of a method with a k that meets the profile.
 
         Parameters
         ----------
@@ -153,12 +153,12 @@ class Profile:
 
     @property
     def statistics(self) -> frozenset[str]:
-        """Return the figures that it needs."""
+        """Return the names of the figures that the profile needs."""
         return frozenset(criterion.statistic for criterion in self.criteria)
 
     @staticmethod
     def names() -> list[str]:
-        """Return the profiles that Hedgerow brings along.
+        """Return the names of the profiles that come with Hedgerow.
 
         Examples
         --------
@@ -215,7 +215,7 @@ class Profile:
 
 
 def _only(data: Mapping[str, Any], kind: type) -> dict[str, Any]:
-    """Return the fields of a record, numbers as numbers; TypeError for what is none."""
+    """Return the fields of a record after checking their names and types."""
     if unknown := sorted(set(data) - {each.name for each in fields(kind)}):
         raise TypeError(f"unknown {', '.join(unknown)}")
     for name, value in data.items():
