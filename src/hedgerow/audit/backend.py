@@ -15,10 +15,10 @@ from ..io.read import read
 from ..release.folder import PLAN, released_file, whole
 from ..schema import Schema
 
+# engines that hold tables which are measured
 AUDITED = ("memory", "duckdb")
-"""Engines that hold tables which are measured."""
+# bytes that classes, disclosure and loss take for a cell of the original, at most
 _MEASURED = 40
-"""Bytes that classes, disclosure and loss take for a cell of the original, at most."""
 
 
 @dataclass(frozen=True)

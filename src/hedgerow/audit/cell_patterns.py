@@ -13,13 +13,13 @@ from math import ceil, floor, inf, isfinite, nextafter
 
 from ..notation import parse_range
 
+# the lowest and the highest number of a range, both included; infinite where open
 Ends = tuple[float, float]
-"""The lowest and the highest number of a range, both included; infinite where open."""
 
+# what stands where a cell was emptied, in small letters
 SUPPRESSED = frozenset(
     ("* ? - . any all none null (null) na n/a <na> nan nat suppressed").split()  # noqa: SIM905
 )
-"""What stands where a cell was emptied, in small letters."""
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _END = rf"{_NUMBER}|[+-]?(?:inf|Inf|INF|infinity|∞)"
@@ -118,6 +118,7 @@ def _masked(text: str) -> Ends | None:
         return None
     step = 10.0 ** len(match[2])
     near, far = float(match[1]) * step, (abs(float(match[1])) + 1) * step
+    # -2* is -29 to -20: the far end is the lower one
     if match[1].startswith("-"):
         return nextafter(-far, inf), near
     return near, nextafter(far, -inf)

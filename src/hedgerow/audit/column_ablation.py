@@ -15,10 +15,10 @@ from ..progress import Progress, telling
 from ..schema import Schema
 from .frontier import Prepared, Trial
 
+# a coarsened number has at most so many ranges between its open ends
 STEPS = 6
-"""A coarsened number has at most so many ranges between its open ends."""
+# shares of the records between which the ranges lie: those beyond are told as open ends
 _ENDS = (0.05, 0.95)
-"""Shares of the records between which the ranges lie: those beyond are told as open ends."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ def coarser(column: Column) -> tuple[float, float, float] | None:
         return None
     wide = (high - low) / STEPS
     ten = 10.0 ** math.floor(math.log10(wide))
+    # rounding must not skip a step that fits exactly
     step = next(factor * ten for factor in (1, 2, 5, 10) if factor * ten >= wide * (1 - 1e-9))
     first, last = math.ceil(low / step) * step, math.floor(high / step) * step
     points = round((last - first) / step) + 1

@@ -28,8 +28,8 @@ BINS = 20
 TOP = 12
 POINTS = 1000
 _WHOLE = 2.0**53
+# labels, and the shares before and after
 Bins = tuple[list[str], list[float], list[float]]
-"""Labels, and the shares before and after."""
 
 
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
@@ -112,8 +112,8 @@ def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
     }
 
 
+# no smallest and no largest value: those are of single people
 QUANTILES = {"5%": 0.05, "25%": 0.25, "half": 0.5, "75%": 0.75, "95%": 0.95}
-"""No smallest and no largest value: those are of single people."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -266,6 +266,7 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
     def at(shares: FloatArray, part: float) -> Any:
         if not shares.any():
             return None
+        # a sum of shares may miss the quantile by rounding
         position = np.searchsorted(np.cumsum(shares), part - 1e-12)
         return as_text(float(values[min(int(position), len(values) - 1)]))
 

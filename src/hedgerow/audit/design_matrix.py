@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ from ..columns.table import Table
 from ..measures import FloatArray, IntArray
 from .released_values import ReleasedColumn
 
+# in place of a person's released row: it is not known which one is the person's; there is none
 UNKNOWN, OUTSIDE = -1, -2
-"""In place of a person's released row: it is not known which one is the person's; there is none."""
+# categories beyond the most frequent ones share a column
 WIDEST = 60
-"""Categories beyond the most frequent ones share a column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,15 +68,10 @@ def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
-def values_in(original: Column, table: Table, unknown: int | None = None) -> npt.NDArray[Any]:
-    """Return the `true_values` of another table's column, in the category codes of `original`.
-
-    Those that it lacks are `unknown`; by default missing.
-    """
-    if original.is_number:
-        return table.like(original).numbers
-    unknown = original.n_values if unknown is None else unknown
-    return table.like(original).codes_in(original, unknown=unknown)
+def in_codes_of(original: Column, table: Table, unknown: int) -> Column:
+    """Read a column of another table, categories in the codes of `original`."""
+    column = table.like(original)
+    return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
 def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
@@ -93,7 +88,8 @@ def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
 
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
     """Return the true values of other people, in the original table's codes."""
-    return Known(tuple(values_in(column.original, table) for column in released))
+    columns = (column.original for column in released)
+    return Known(tuple(true_values(in_codes_of(c, table, c.n_values)) for c in columns))
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:
@@ -141,6 +137,7 @@ def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> Float
     original = column.original
     if original.n_values:
         counts = original.counts()[:-1]
+        # a missing number stands at the median, and its flag says that it is missing
         middle = original.values[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
         scaled = (np.where(absent < 1.0, y, middle) - original.values[0]) / (column.span or 1.0)
     else:

@@ -81,6 +81,7 @@ class Setting:
         return Setting(self.method, {**self.parameters, CAP: None})
 
     def __hash__(self) -> int:
+        # parameters may be lists, which have no hash
         return hash(str(self))
 
     def __str__(self) -> str:
@@ -132,6 +133,7 @@ def settings_of(
     settings = []
     for name, method in methods.items():
         mine = {n: values for n, values in axes.items() if n in defaults[name] and values}
+        # what somebody set is a choice, and only defaults are varied unasked
         plain = type(method)().get_params(deep=False)
         mine |= {
             n: list(TRIED[n])
@@ -145,8 +147,8 @@ def settings_of(
     return tuple(settings)
 
 
+# people whose record is looked for on the linkage axis
 LOOKED_UP = 500
-"""People whose record is looked for on the linkage axis."""
 
 
 @dataclass
@@ -189,6 +191,7 @@ class Trial:
         progress("recoding", None)
         release = of_fitted(fitted, table, schema)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
+        # many settings end in the same cells: a cap that binds nowhere changes nothing
         key = (release.risk_model, fingerprint(release.table, [name for name in changed if name]))
         if key not in self._measured:
             progress("reading what was recoded", None)
@@ -291,12 +294,12 @@ def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     return dict(zip(names, figures, strict=True)), floor_ratio
 
 
+# disclosures that differ by less count as equal
 SAME = 1e-3
-"""Disclosures that differ by less count as equal."""
+# a cap that leaves a smaller part of what learners explain without it is warned of
 COLLAPSED = 0.5
-"""A cap that leaves a smaller part of what learners explain without it is warned of."""
+# where learners explain less without a cap, there is nothing for it to take away
 WORTH = 0.02
-"""Where learners explain less without a cap, there is nothing for it to take away."""
 
 
 @dataclass(frozen=True)
@@ -379,8 +382,8 @@ class Point:
 FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("method", "parameters"))
 
 
+# what two searches must share to be one
 _ONE_PICTURE = ("schema", "utility", "disclosure", "max_inference")
-"""What two searches must share to be one."""
 
 _POINT = one_of(Point, "a point of this frontier", "take one of `points`, or `best(...)`")
 
@@ -653,6 +656,7 @@ def _marks(point: Point) -> str:
     return ", ".join(mark for mark, is_set in marks.items() if is_set)
 
 
+# the columns of the text, and what stands in them
 _SHOWN: Mapping[str, Callable[[Point], str]] = {
     "method": lambda p: p.method,
     "asked": lambda p: in_words(p.parameters),
@@ -669,7 +673,6 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
     "utility": lambda p: figure(p.utility),
     "uncapped": lambda p: figure(p.uncapped),
 }
-"""The columns of the text, and what stands in them."""
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
@@ -694,10 +697,10 @@ DISCLOSURES = {
     "inferred": "what named attackers infer about members, worst tenth (left is safer)",
     "advantage": "member advantage of named attackers (left is safer)",
 }
+# axes that methods which alter values have as well
 ANY_METHOD = ("linkage", "inferred", "advantage")
-"""Axes that methods which alter values have as well."""
+# axes by the names that documents showed once
 _ONCE = {"mean_groups": "mean_over_groups", "mean_records": "mean_over_records"}
-"""Axes by the names that documents showed once."""
 UTILITIES = {
     "certainty": "certainty kept (1 - NCP)",
     "queries": "1 - median error of counting queries",
@@ -933,6 +936,7 @@ def _results(
         announce(f"trying settings: {setting}")
         return result
 
+    # threads share one encoded table, and kernels run without the interpreter's lock
     pool = ThreadPoolExecutor(threads)
     try:
         return list(pool.map(with_context(one), every))

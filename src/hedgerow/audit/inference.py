@@ -47,10 +47,10 @@ from .pairing import pair_up
 from .subject import of_release
 from .table_pair import Asked, Pair, TablePair, evenly, spread
 
+# people who are asked about; of a larger table as many, spread evenly over its sorted values
 MOST_ASKED = 5_000
-"""People who are asked about; of a larger table as many, spread evenly over its sorted values."""
+# fewest people in a cell of the tree that the worst tenth is looked for in
 CELL = 10
-"""Fewest people in a cell of the tree that the worst tenth is looked for in."""
 WITHOUT = (
     "Strangers need people who took no part (control), or a Release, whose method leaves people out; "
     "there was neither."
@@ -384,6 +384,7 @@ class _Losses:
                 # a category that the release does not show has no share
                 at = np.minimum(truth, column.n_values)
                 hit = guess[np.arange(len(truth)), at] * (truth < column.n_values)
+                # (1 - p_true)^2 + the other p^2, without a one-hot matrix
                 out[learner] = 1 - 2 * hit + (guess**2).sum(axis=1)
         return out
 
@@ -432,6 +433,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
 
 def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
     """Grow an uncapped tree on some people for one column; return the leaf of each."""
+    # too few people for a tree of two cells
     if len(rows) < 2 * CELL:
         return np.zeros(len(rows), np.int64)
     people = Table(before.original.arrow.take(rows))
@@ -449,8 +451,8 @@ def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
     return np.asarray(tree.tree_.leaf_of_rows(), np.int64)
 
 
+# bootstrap samples of the people asked
 REPEATS = 500
-"""Bootstrap samples of the people asked."""
 
 
 def in_shares(
@@ -545,8 +547,8 @@ def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float
     return float(part @ gain[order]) / total if total > 0 else 0.0
 
 
+# times that corrections are shuffled inside their groups, for what chance does
 SHUFFLES = 20
-"""Times that corrections are shuffled inside their groups, for what chance does."""
 
 
 def worst_corrected(
@@ -689,6 +691,7 @@ class InferenceBound:
 
     def measure(self, release: Release, progress: Progress | None = None) -> Inference:
         """Return what the learners infer; measured once for one released table."""
+        # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
             inference = infer(pair, progress=progress, promises=release.plan.promises)

@@ -18,12 +18,12 @@ from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 from .whole_rows import shared
 
+# chance that rows in a random order pass the test of the order
 LEVEL = 1e-6
-"""Chance that rows in a random order pass the test of the order."""
+# share of the rows that may have several originals before whole rows count as no match
 UNSURE = 0.01
-"""Share of the rows that may have several originals before whole rows count as no match."""
+# pairs of rows with equal unchanged cells that are told apart by what other cells cover
 _MOST_TRIED = 20_000_000
-"""Pairs of rows with equal unchanged cells that are told apart by what other cells cover."""
 
 HINT = (
     "give the Release itself or its folder, the plan (plan=, --plan), or a column with a different "
@@ -232,6 +232,7 @@ def _matched(
     telling = [c for c in quasi if c.covers(c.original.codes[rows_found[sure]], c.codes[sure]).all()]
     unsure = 0
     if len(unclear):
+        # imported here: most releases leave nothing to choose
         from scipy.optimize import linear_sum_assignment
     for label in unclear:
         candidates = order[first[label] : first[label + 1]]

@@ -74,8 +74,8 @@ from .utility.loss import loss_summary
 from .utility.models import learning
 from .utility.queries import estimates, query_summary
 
+# what a sample of the records is chosen for
 ON_SAMPLE = ("attacks", "inference", "learning")
-"""What a sample of the records is chosen for."""
 S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
 
 
@@ -181,6 +181,7 @@ class Task(Generic[S]):
         if isinstance(sides, Alone) or "attacks" not in self.wanted:
             return []
         outside = with_strangers(sides)
+        # with fewer rows than folds one part would be empty
         if outside or not isinstance(sides, Pair) or self.refit is None or sides.n_rows < FOLDS:
             return outside
         try:
@@ -261,6 +262,7 @@ def _special(task: Task[Any]) -> dict[str, Any]:
     fraction = FRACTION
     if weights is not None and isinstance(plain, Pair):
         stands_for = float(weighted_sizes(plain, weights).sum())
+        # DIS divides by the fraction and by its complement: neither may vanish
         fraction = min(max(plain.n_rows / stands_for, 1e-6), 1 - 1e-6)
     if not isinstance(task.sides, Alone):
         before = summary(task.special_of(plain.unchanged.released_quasi), fraction)
@@ -297,6 +299,7 @@ def _linkage(task: Task[Pair]) -> dict[str, Any]:
     return linkage_summary(task.sides, task.what.plan, **task.attack_options)
 
 
+# what is measured, in this order, of tables that have what it needs
 FIGURES = (
     Figure("per_person", _per_person, ("pairs", "per_person")),
     Figure(
@@ -381,15 +384,14 @@ FIGURES = (
     Figure("shown", lambda t: example_records(t.sides), ("pairs",)),
     Figure("missing", lambda t: [f"{COMPARED}: {t.sides.why}"], ("one table",)),
 )
-"""What is measured, in this order, of tables that have what it needs."""
 
 
+# every place of an audit that a figure may give, in the order of the JSON
 PLACES = """
 risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.special_uniques
 risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
 utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown missing
 """
-"""Every place of an audit that a figure may give, in the order of the JSON."""
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
@@ -642,6 +644,7 @@ def audit(
         report("pairing the tables")
         what = subject(released, schema, plan, holds)
         original = None if original is None else holds.original(original, what.schema)
+        # refused now: running out of memory would come after minutes of work
         check_room(original)
     else:
         original, what = counted_pairs
@@ -666,6 +669,7 @@ def audit(
     is_tried = any(wanted[name] for name in ON_SAMPLE)
     if isinstance(sides, Alone):  # nothing is compared with other people either
         strangers = population = None
+    # strangers are coded like the members only for figures that look at them
     if strangers is not None and isinstance(sides, Pair) and is_tried:
         sides = replace(sides, strangers=sides.people_of(strangers))
     if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
@@ -874,6 +878,7 @@ class ProfileCheck:
         self, release: Release, audit: Audit | None = None, progress: Progress | None = None
     ) -> Mapping[str, Any]:
         """Return the criteria of a release, from `audit` or measured once per released table."""
+        # a release that was drawn again has another table object, and is measured anew
         if audit is not None or self._measured is None or self._measured[0] is not release.released:
             audit = audit or audit_against(release, self.profile, {"progress": progress})
             assert audit.profile is not None

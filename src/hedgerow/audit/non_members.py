@@ -19,11 +19,11 @@ from .subject import of_fitted
 from .table_pair import Pair, People, TablePair
 from .whole_rows import row_labels
 
+# parts that people are dealt into, each left out once
 FOLDS = 3
-"""Parts that people are dealt into, each left out once."""
 
+# releases some of the people by the same method, and pairs the release with them
 Refit = Callable[[Table], Pair]
-"""Releases some of the people by the same method, and pairs the release with them."""
 
 
 @dataclass(frozen=True, eq=False)

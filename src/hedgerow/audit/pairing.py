@@ -29,7 +29,14 @@ from .released_values import (
 )
 from .subject import Subject, UnreadCells, named_cells
 from .table_pair import Pair, People, UnpairedTables
-from .table_warnings import exchanged, left_open, numbers_as_text, out_of_range, table_notes
+from .table_warnings import (
+    exchanged,
+    left_open,
+    numbers_as_text,
+    out_of_range,
+    released_identifiers,
+    table_notes,
+)
 
 
 def align(
@@ -118,6 +125,7 @@ def pair_up(
     if changed:
         notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
     notes += left_open(sensitive, after_sensitive)
+    # only plain numbers can be those of another unit or column; a range has no single number
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
     both = zip(sensitive, after_sensitive, strict=True)
     numbers = [*plain, *((column, c.numbers) for column, c in both if column.is_number)]
@@ -241,6 +249,7 @@ def same(a: Column, b: Column) -> bool:
     """Return whether two columns hold the same values in the same rows."""
     if len(a.codes) != len(b.codes):
         return False
+    # numbers that doubles do not hold are compared by their exact values
     if a.is_number and not (a.exact or b.exact):
         return bool(np.array_equal(a.numbers, b.numbers, equal_nan=True))
     return bool((b.codes_in(a, unknown=-1) == a.codes).all())
@@ -275,6 +284,7 @@ def join(
     InputError
         The two tables do not fit.
     """
+    # groups may be numbers in one table and text in the other
     where = {str(name): i for i, name in enumerate(numbered.values)}
     names, labels = numbered.values, numbered.codes.astype(np.int64)
     groups = np.array(
@@ -290,6 +300,7 @@ def join(
             f"the two released tables do not fit: {wrong:,} groups have another number of "
             f"records, {unknown:,} values are not in the original"
         )
+    # both are sorted by group, the rows within by a hash: dealt at random, yet equal for any row order
     at = np.lexsort((codes, groups))
     values = np.repeat(codes[at], counts[at])
     dealt = np.empty(len(labels), np.int64)
@@ -347,13 +358,11 @@ def read_unpaired(
     notes = [f"{why}; {WITHOUT_PAIRS}" if why else WITHOUT_PAIRS]
     if others is None:
         notes.append(WITHOUT_STRANGERS)
-    named = [n for n in schema.identifiers if n in after.names]
-    if named:
-        notes.append("direct identifiers are in the release: " + ", ".join(named))
-    notes += numbers_as_text(before, schema)
+    notes += released_identifiers(after, schema) + numbers_as_text(before, schema)
     tables = _tables(before, subject, None, tuple(notes))
     if others is None:
         return tables
+    # read twice: values of strangers must not shift any figure but those of attacks
     return replace(_tables(before, subject, others, ()), own_codes=tables)
 
 
@@ -450,6 +459,7 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
     if strange:
         named = named_cells({column_read.name: strange})
         notes = (f"released cells that no person could have fit nobody: {named}",)
+    # where the original has every value, an empty cell was suppressed
     missing = column_read.counts()[column_read.n_values]
     return (column if missing or not column_read.n_values else suppressed(column)), notes
 

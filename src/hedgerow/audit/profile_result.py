@@ -12,19 +12,20 @@ from ..errors import PromiseError
 from ..profiles import Criterion, Profile
 from .safe_harbor import Identifiers, identifiers_found
 
+# what is found of a criterion: "measured" where the profile names no threshold
 MEETS, FAILS, TOLD, UNKNOWN = "meets", "does not meet", "measured", "not measured"
-"""What is found of a criterion: "measured" where the profile names no threshold."""
+# a figure, or None, and what must be known of it
 Finding = tuple[float | None, str]
-"""A figure, or None, and what must be known of it."""
+# the attacks that answer a question
 _GAINS = {
     "singling out": ("predicate singling out",),
     "linking": ("linking",),
     "inference": ("regression", "downcoding"),
 }
-"""The attacks that answer a question."""
+# the statistics for which attacks must be tried
 NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
-"""The statistics for which attacks must be tried."""
 _NO_CLASSES = "values were altered or rows belong to nobody known, so there are no groups of equal cells"
+# by name what an intruder knows, and why the risk was not measured
 _INTRUDERS = {
     "prosecutor": ("knows that the person is in the table", _NO_CLASSES),
     "journalist": (
@@ -32,7 +33,6 @@ _INTRUDERS = {
         "it takes a population table or sampling weights (population=, weights=)",
     ),
 }
-"""By name what an intruder knows, and why the risk was not measured."""
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     if not measured:
         return None, "no such attack was tried, or nobody was at hand who took no part"
     surest = max(measured, key=lambda name: measured[name])
+    # sums in another row order differ in their last bits
     return round(measured[surest], 10), f"surest of {len(measured)}: {surest}"
 
 

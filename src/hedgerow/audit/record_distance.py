@@ -15,8 +15,8 @@ from ..measures.masking_scores import LEVELS
 from .design_matrix import Known
 from .released_values import ReleasedColumn
 
+# distances that differ by less are the same but for rounding
 NEAR = 1e-6
-"""Distances that differ by less are the same but for rounding."""
 
 
 def bound(least: float) -> float:
@@ -24,8 +24,8 @@ def bound(least: float) -> float:
     return least + NEAR if least > 0 else 0.0
 
 
+# the weight of the record that is most likely a person's, among those that may be
 WHOLE = 1 << 20
-"""The weight of the record that is most likely a person's, among those that may be."""
 
 
 class Reach:
@@ -49,6 +49,7 @@ class Reach:
             self._codes[j] = column.codes[rows]
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
+        # filled when first needed: not every attack asks for rows by cell
         self._by_cell: dict[int, tuple[IntArray, IntArray]] = {}
         self._bits = bits_of(len(released))
         self._share = np.concatenate([_shares(column) for column in released])
@@ -149,6 +150,7 @@ class _Ends:
     def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
         """Known cells by their middle, the middles, the rows up to each; whether all are exact."""
         column = self.column
+        # halves first: the sum of two large doubles is infinite
         middle = column.lo / 2 + column.hi / 2
         order = np.argsort(middle, kind="stable")[: np.isfinite(middle).sum()]
         upto = np.append(0, np.cumsum(column.counts[order]))

@@ -104,6 +104,7 @@ class ReleasedColumn:
     @cached_property
     def middle(self) -> FloatArray:
         """Return the midpoint of each cell of numbers, or the median if the cell is open; shape (n_cells,)."""
+        # halves first: the sum of two large doubles is infinite
         out = self.lo / 2 + self.hi / 2
         values = self.whole.counts()[:-1]
         at = np.searchsorted(np.cumsum(values), values.sum() / 2)
@@ -128,6 +129,7 @@ class ReleasedColumn:
         """Return the weight of each category (last: missing) in each cell; sparse, rows sum to 1."""
         m, (cells, members) = self.original.n_values, self.categories
         weights = np.concatenate([np.zeros(0), *self.weights])
+        # what no category takes is the share of missing values
         rest = np.maximum(1.0 - np.bincount(cells, weights, self.n_cells), 0.0)
         incomplete = np.flatnonzero(rest)
         return csr_array(
@@ -189,6 +191,7 @@ def of_rows(column: Column, rows: IntArray) -> Column:
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
     """Return the codes of some rows; the same array if these are all rows in order."""
+    # without a copy, and the column keeps what it has cached
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
     return codes[rows]
@@ -381,6 +384,7 @@ class _Reader:
             readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
         else:
             readers = self._own_categories, self._planned_categories, self._foreign_categories
+        # in this order: Hedgerow's own notation is never read as another tool's
         for read in readers:
             meaning = read(label)
             if meaning is not None:
@@ -492,6 +496,7 @@ class _Reader:
 
     def _beginning(self, start: str) -> Ends | None:
         """Return the range of numbers with this prefix and as many digits as original ones have."""
+        # 12* may mean 12, 120 to 129 or 1200 to 1299: only lengths that occur are meant
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
         ranges = [self._tight(ends) for ends in masks if ends is not None]
@@ -511,6 +516,7 @@ class _Reader:
         except ValueError:
             parts = []
         is_category = [name is None or name in self.index for name, _ in parts]
+        # a category may be named "a+b"; it is joined only if a and b are categories as well
         if exact is not None and not (len(parts) > 1 and all(is_category)):
             return Meaning({exact: 1.0}, general=False)
         if not parts or not all(is_category):

@@ -36,12 +36,12 @@ def _measures() -> dict[str, dict[str, Any]]:
     return measures
 
 
+# what each number of an audit means, by its key
 MEASURES = _measures()
-"""What each number of an audit means, by its key."""
 
 VERSION = 1
+# significant digits of the JSON: sums in another row order differ in their last bits
 DIGITS = 10
-"""Significant digits of the JSON: sums in another row order differ in their last bits."""
 
 MEMBERSHIP = "membership: whether somebody is in the table at all"
 COMPOSITION = "what several releases of the same people give away together"

@@ -26,8 +26,8 @@ from ..columns.roles import (
 from ..columns.table import Table
 from ..notation import JOIN, MISSING, parse_dates, parse_range
 
+# the last age that stands by itself
 OLDEST = 89
-"""The last age that stands by itself."""
 _DATA = tomllib.loads(resources.files(__package__).joinpath("safe_harbor.toml").read_text("utf-8"))
 _KINDS = {kind: frozenset(row["words"].split()) for kind, row in _DATA["kinds"].items()}
 _LOOKS = {kind: re.compile(row["looks"]) for kind, row in _DATA["kinds"].items() if "looks" in row}
@@ -36,6 +36,7 @@ _PEOPLE = _WORDS["people"] | _WORDS["relations"]
 _ZIP, _SHORT_ZIP = re.compile(r"^\d{5}(-\d{4})?$|^\d{4}[*xX]$"), re.compile(r"^\d{3}(\*\*|xx|XX)?$")
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _UP_TO_31 = r"(0?[1-9]|[12]\d|3[01])"
+# a day, a week, a month or a quarter with its year, as people write it
 _DAY = re.compile(
     rf"\b\d{{4}}([-/.])(0?[1-9]|1[0-2])(\1{_UP_TO_31})?\b"
     rf"|\b{_UP_TO_31}([-/.]){_UP_TO_31}\6(\d{{4}}|\d{{2}})\b"
@@ -44,19 +45,18 @@ _DAY = re.compile(
     r"|\b\d{4}[ -/]?Q[1-4]\b|\bQ[1-4][ -/]?\d{4}\b|\b\d{4}-?W\d\d\b",
     re.IGNORECASE,
 )
-"""A day, a week, a month or a quarter with its year, as people write it."""
+# days of 1927 to 2064 as spreadsheets count them
 _SERIALS = 10_000, 60_000
-"""Days of 1927 to 2064 as spreadsheets count them."""
+# surname, given names
 _PERSON = re.compile(r"^[A-Z][\w'’-]*(?:[ -][A-Z][\w'’-]*)*, ?[A-Z][\w'’.-]*(?: [A-Z][\w'’.-]*)*$")
-"""Surname, given names."""
+# words of a text from which on it may say anything
 _SENTENCE = 6
-"""Words of a text from which on it may say anything."""
+# two letters with no digit between them, which may be a name or its initials; one letter is a code
 _SPELLED = re.compile(r"[^\W\d_][\W_]*[^\W\d_]")
-"""Two letters with no digit between them, which may be a name or its initials; one letter is a code."""
+# digits of numbers that may number records
 _RECORD_NUMBERS = range(5, 13)
-"""Digits of numbers that may number records."""
+# digits of post codes, and how many different ones a column has at the least
 _POST_CODES, _FEW = range(5, 6), 10
-"""Digits of post codes, and how many different ones a column has at the least."""
 _YEAR = re.compile(r"(?<!\d)(1[89]\d\d|20\d\d)(?!\d)")
 _EARLIER = re.compile(r"^\[-|<|≤|before|earlier|older|prior", re.IGNORECASE)
 _MOST_YEARS = 120
@@ -296,22 +296,22 @@ def _over(cell: Any) -> bool:
     return high > OLDEST + str(cell).endswith(")")  # [85-90) ends below 90
 
 
+# kinds of which the cells decide as well
 _CHECKED: Mapping[str, Callable[[set[str], Cells, str], str]] = {
     "geography": _geography,
     "dates": _dates,
 }
-"""Kinds of which the cells decide as well."""
 
 
+# share of a column's distinct cells that look alike
 MOST = 0.9
-"""Share of a column's distinct cells that look alike."""
+# share of these that keep the rules of what they look like
 _KEPT = 0.98
-"""Share of these that keep the rules of what they look like."""
+# where other numbers of that size keep the rules so seldom, the column is told by them
 _CHANCE = 0.01
-"""Where other numbers of that size keep the rules so seldom, the column is told by them."""
 _STEPS = 10_007
+# numbers of which a fifth are hundreds are amounts
 _ROUND, _ROUNDED = 100, 0.2
-"""Numbers of which a fifth are hundreds are amounts."""
 
 YEARS = 1800, 2100
 
@@ -356,8 +356,8 @@ class _Form:
     what: str
     digits: range
     rule: Callable[[int], bool]
+    # whether the first of the fewest digits is a zero that a number does not show
     zeros: bool = False
-    """Whether the first of the fewest digits is a zero that a number does not show."""
 
 
 _FORMS = (

@@ -143,6 +143,7 @@ def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
         released_sensitive=tuple(of_rows(column, rows) for column in pair.released_sensitive),
         groups=None if pair.groups is None else group([pair.groups.labels[rows]]),
     )
+    # the control of the sample is the same people unprotected, not the whole original
     vars(part)["unchanged"] = Pair.of_itself(schema, part.original, part.quasi, sensitive)
     return part
 

@@ -94,9 +94,10 @@ def score(
     else:
         first = read(original, schema=reading)
         second, rows = read(masked, unescape_formulas=True, schema=reading), None
-    names = _compared(first, second, columns)
+    names, recoded = _compared(first, second, columns)
     if rows is None:
         rows, paired_by = _rows(first, second)
+    # masked rows in the order of their originals
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
@@ -107,10 +108,6 @@ def score(
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
-    recoded = [
-        n for n in first.names
-        if n in second.names and first.kind(n) == "numeric" and second.kind(n) != "numeric"
-    ]  # fmt: skip
     for text in _limits(same, names, recoded):
         caution(text)
     return replace(scores, paired_by=paired_by, unchanged=same)
@@ -147,27 +144,26 @@ def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
     return every, "nothing"
 
 
-def _compared(first: Table, second: Table, columns: list[str] | None) -> list[str]:
+def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[list[str], list[str]]:
+    """Return the columns that are compared, and numbers of the original that the masked file recoded."""
     if first.n_rows != second.n_rows:
         raise InputError(
             f"the files have {first.n_rows} and {second.n_rows} rows",
             hint="row i of the masked file must belong to row i of the original",
         )
-    shared = [
-        n
-        for n in first.names
-        if n in second.names and first.kind(n) == "numeric" and second.kind(n) == "numeric"
-    ]
+    numbers = [n for n in first.names if n in second.names and first.kind(n) == "numeric"]
+    shared = [n for n in numbers if second.kind(n) == "numeric"]
+    recoded = [n for n in numbers if n not in shared]
     numbering = first.layout.dialect.unnamed
     if columns is None:
         numeric = [n for n in shared if n not in numbering]
         if not numeric:
             raise InputError("the files share no numeric column")
-        return numeric
+        return numeric, recoded
     wrong = [name for name in columns if name not in shared]
     if wrong or not columns:
         raise InputError(
             f"not a numeric column of both files: {', '.join(map(repr, wrong))}",
             hint="the columns are: " + ", ".join(shared),
         )
-    return list(columns)
+    return list(columns), recoded

@@ -132,6 +132,7 @@ def per_person(
         parts[f"{original.name} values"] = np.diff(column.counts.starts)[group]
         parts[f"{original.name} named"] = _named(original, released, group, pair.targets[original.name])
     columns |= {"disclosure": worst, **{n: v for n, v in parts.items() if n not in columns}}
+    # ties by group size, group and row, so that the same release gives the same list
     order = np.lexsort((pair.rows, label, people[label], -worst))
     table = pa.table(columns)
     return PerPerson(table.take(pa.array(order)))
@@ -141,6 +142,7 @@ def _named(original: Column, released: Column, labels: IntArray, target: AttackT
     """Return the share of each record's group whose released value would name the record's own."""
     codes, values = shown_values(original, released)
     n = len(values) + 1
+    # sorted by group and value, so that two binary searches count for every row
     keys = np.sort(labels * n + codes)
     if target.is_number:
         # what is missing is named by what is missing
@@ -164,10 +166,10 @@ def _named(original: Column, released: Column, labels: IntArray, target: AttackT
     return np.asarray(inside / sizes[labels])
 
 
+# so many records are shown before and after
 RECORDS = 5
-"""So many records are shown before and after."""
+# so many different rows, before or after, a page can look people up in
 MOST = 20_000
-"""So many different rows, before or after, a page can look people up in."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,6 +198,7 @@ class Shown:
     @property
     def script(self) -> str:
         """Return `people` as JSON that may stand inside a page."""
+        # "</script>" inside a value would end the script of the page
         return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace(
             "<", "\\u003c"
         )

@@ -25,8 +25,8 @@ from .subject import Subject
 from .table_pair import Pair
 from .table_warnings import table_notes
 
+# measures that a table alone cannot give
 COMPARED = "utility, attacks, inference and everything else that compares with the original"
-"""Measures that a table alone cannot give."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +74,7 @@ def alone(what: Subject) -> Pair:
     """
     table, schema = what.table, what.schema
     check_measured(schema, table, "released table")
+    # a release may lack the columns of people, households and weights
     if schema.person not in table.names:
         schema = schema.replace(unit=None)
     absent = {part: None for part in SURVEY if getattr(schema, part) not in table.names}
@@ -114,8 +115,8 @@ def _column(table: Table, schema: Schema, name: str) -> Column:
         return table.column(name)
 
 
+# who attacks before a method was chosen: the regression tree that the papers ask
 LEARNER = ("tree",)
-"""Who attacks before a method was chosen: the regression tree that the papers ask."""
 PEOPLE = 500
 THRESHOLD = 0.2
 

@@ -26,6 +26,7 @@ from ..schema import READING, UNSAID, Schema
 from .backend import Holder
 from .whole_rows import rows_alike
 
+# its square is far below the largest double, so that sums of squares are as well
 _LARGEST = 1e150
 
 
@@ -208,6 +209,7 @@ def subject(
         schema = roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
+    # altered cells need not cover their originals
     verified = plan is not None and plan.recoding.risk_model == "linkage"
     table = holds.released(released, schema)
     second = None if file is None else Holder().released(file, schema)
@@ -234,6 +236,7 @@ def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
     )
     recoded, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
+    # a new key: nobody can prepare rows whose hashes collide
     key, hashed = Key.new(), []
     for table in (recoded, released):
         first, second, whole = hashes(table, names, key)

@@ -18,10 +18,10 @@ from ..measures import FloatArray
 from ..notation import percent
 from ..schema import Schema
 
+# of a number itself
 SHARES = (0.05, 0.10, 0.20)
-"""Of a number itself."""
+# of the public spread: from the 5% to the 95% quantile of the original column
 SPREADS = (0.05, 0.10)
-"""Of the public spread: from the 5% to the 95% quantile of the original column."""
 DAYS = (1, 30, 365)
 _MICROSECONDS = 86_400e6
 
@@ -47,6 +47,7 @@ class Tolerance:
     def hits(self, guess: Any, y: Any) -> FloatArray:
         """Return 1 for each guess that is near enough, else 0."""
         reach = self.share * np.abs(y) + self.width
+        # rounding of the product must not turn a hit into a miss
         return np.asarray(np.abs(guess - y) <= reach + 1e-12 * np.abs(y), np.float64)
 
     def best(self, starts: Any, values: FloatArray, weights: Any) -> tuple[Any, FloatArray]:
@@ -124,8 +125,8 @@ def _spread(column: Column) -> float:
     return float(high - low)
 
 
+# the 97.5% point of the normal distribution
 Z95 = 1.959963984540054
-"""The 97.5% point of the normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -229,6 +230,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
     The resampling works on the sorted values, so the interval does not depend
     on row order. Fewer than two values have no interval but the value itself.
     """
+    # imported here: scipy.stats takes longer to load than a small table
     from scipy import stats
 
     ordered = np.sort(np.asarray(values, np.float64))

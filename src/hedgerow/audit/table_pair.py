@@ -13,7 +13,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..measures import Groups, IntArray, Persons, group
 from ..schema import Schema
-from .design_matrix import OUTSIDE, UNKNOWN, Everybody, Known, known_rows, true_values
+from .design_matrix import OUTSIDE, UNKNOWN, Everybody, Known, in_codes_of, known_rows, true_values
 from .released_values import ReleasedColumn, unchanged
 from .success import AttackTarget
 
@@ -359,15 +359,9 @@ class Pair(TablePair):
     def people_of(self, table: Table) -> People:
         """Read other people in the codes of the members; new categories have the code after missing."""
         return People(
-            tuple(_in_codes(column, table, column.n_values) for column in self.quasi),
-            tuple(_in_codes(column, table, column.n_values + 1) for column in self.sensitive),
+            tuple(in_codes_of(column, table, column.n_values) for column in self.quasi),
+            tuple(in_codes_of(column, table, column.n_values + 1) for column in self.sensitive),
         )
-
-
-def _in_codes(original: Column, table: Table, unknown: int) -> Column:
-    """Read a column of another table, categories in the codes of `original`."""
-    column = table.like(original)
-    return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,13 +27,17 @@ def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
             f"people are told apart by {schema.person}: k and the risks of being found count them; "
             "disclosure and shares are counted over records, so a person with many counts many times"
         )
-    named = [n for n in schema.identifiers if n in after.names]
-    if named:
-        notes.append("direct identifiers are in the release: " + ", ".join(named))
+    notes += released_identifiers(after, schema)
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
         notes.append("columns that have no role were released unchanged: " + ", ".join(others))
     return notes
+
+
+def released_identifiers(after: Table, schema: Schema) -> list[str]:
+    """Return a note on direct identifiers that the release still has."""
+    named = [n for n in schema.identifiers if n in after.names]
+    return ["direct identifiers are in the release: " + ", ".join(named)] if named else []
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:

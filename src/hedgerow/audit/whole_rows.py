@@ -60,6 +60,7 @@ def rows_alike(
     """
     n, m = one.n_rows, two.n_rows
     labels = row_labels(one, two, names)
+    # the i-th of equal rows has a key of its own, so that each row is used once
     keys, wanted = (part * (n + m) + _numbered(part) for part in (labels[:n], labels[n:]))
     order = np.argsort(keys)
     place = np.minimum(np.searchsorted(keys[order], wanted), max(n - 1, 0))

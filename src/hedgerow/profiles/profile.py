@@ -13,8 +13,9 @@ from typing import Any
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 
+# how a threshold is known: from the source itself, a full reprint of it, or what others say of it
 READ = ("primary", "reprint", "secondary")
-"""How a threshold is known: from the source itself, a full reprint of it, or what others say of it."""
+# a figure that equals its threshold may miss it by rounding
 _SLACK = 1e-9
 
 
