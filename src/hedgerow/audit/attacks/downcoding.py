@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, diags_array
 
 from ...columns.column import Column
-from ...measures import FloatArray, Groups, IntArray, group
+from ...measures import FloatArray, IntArray, group
 from ...progress import Tell, telling
 from ..released_values import ReleasedColumn
 from ..success import Rates, attack_record, wilson
@@ -73,52 +73,56 @@ def downcoding(
     ----------
     A. Cohen (2022), Attacks on Deidentification's Defenses. USENIX Security.
     """
-    cells = by_name(pair.released_quasi)
-    columns = [FinerSteps.from_released(column) for column in cells]
-    people_asked = spread(pair.canonical, people, random_state)
+    released = by_name(pair.released_quasi)
+    columns = [FinerSteps.from_released(column) for column in released]
+    sample = spread(pair.canonical, people, random_state)
     targets = [
-        j for j, c in enumerate(columns) if cells[j].general and c.coarse[c.codes[people_asked]].any()
+        j for j, c in enumerate(columns) if released[j].general and c.coarse[c.codes[sample]].any()
     ]
     if not targets:
         return []
     progress("downcoding: what the release tells of coarsened cells")
-    classes = pair.classes
-    labels, place = np.unique(classes.labels[people_asked], return_inverse=True)
+    labels, place = np.unique(pair.classes.labels[sample], return_inverse=True)
     with quiet():
-        rule = _Rule(cells, columns, classes)
-        weights = rule.cell_weights(labels.astype(np.int64), targets)
-        narrowed = rule.excluding(labels.astype(np.int64), weights)
-        dependence = _Dependence(pair, cells, columns, classes, rule.public)
+        intruder = _Intruder(pair, released, columns)
+        weights = intruder.cell_weights(labels.astype(np.int64), targets)
+        narrowed = intruder.excluding(labels.astype(np.int64), weights)
         step_names: dict[str, dict[int, IntArray]] = {
             "rule": {j: narrowed[j].argmax(axis=1)[place] for j in targets},
-            "dependence": {j: dependence.named(j, people_asked, weights[j][place]) for j in targets},
+            "dependence": {j: intruder.named(j, sample, weights[j][place]) for j in targets},
         }
         if any((narrowed[j] != weights[j]).any() for j in targets):
             step_names["rule and dependence"] = {
-                j: dependence.named(j, people_asked, narrowed[j][place]) for j in targets
+                j: intruder.named(j, sample, narrowed[j][place]) for j in targets
             }
-    return [
-        _record(learner, names, columns, cells, people_asked, rule.public)
-        for learner, names in step_names.items()
-    ]
+    return [intruder.record(learner, names, sample) for learner, names in step_names.items()]
 
 
-class _Rule:
-    """The intruder who asks why a cell was coarsened, and excludes finer values that the rule rules out."""
+class _Intruder:
+    """An intruder who names finer values from the release alone.
+
+    By its rule (`cell_weights`, `excluding`): why was a cell coarsened? By dependence (`named`): how
+    do columns go together?
+    """
 
     def __init__(
-        self,
-        released: Sequence[ReleasedColumn],
-        columns: Sequence[FinerSteps],
-        classes: Groups,
+        self, pair: Pair, released: Sequence[ReleasedColumn], columns: Sequence[FinerSteps]
     ) -> None:
-        self.released, self.columns, self.classes = released, columns, classes
-        self.public = [column.shares(np.arange(classes.n_rows)) for column in columns]
+        self.released, self.columns, self.classes = released, columns, pair.classes
+        self.public = [column.shares(np.arange(pair.n_rows)) for column in columns]
         self.nested = [nested(c) for c in released]
-        self.cells = np.stack([c.codes[classes.first].astype(np.int64) for c in released])
+        self.cells = np.stack([c.codes[self.classes.first].astype(np.int64) for c in released])
         self._mass = [
             np.maximum(c.cover @ p, 1e-300) for c, p in zip(columns, self.public, strict=True)
         ]
+        self.evidence = [
+            *(FinerSteps.from_released(column, FEW) for column in released),
+            *(FinerSteps.from_column(column) for column in by_name(pair.released_sensitive)),
+        ]
+        chosen = evenly(np.arange(self.classes.n_groups), LEARNT_FROM)
+        rows = np.flatnonzero(np.isin(self.classes.labels, chosen))
+        # sorted by content: the two halves must not depend on the order of rows
+        self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
         """Return for each target column the weights of its steps in some classes, from their cells alone."""
@@ -143,12 +147,11 @@ class _Rule:
         """Weigh the steps of each cell by the weights that it shows, or by the release's own shares."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.released[j]
-        if not source.is_number:
-            for i, cell in enumerate(cells):
-                cell_weights = source.weights[cell]
-                if not source.anything[cell] and len(cell_weights) > 1 and np.ptp(cell_weights) > 0:
-                    steps = column.step[source.members[cell]]
-                    weights[i] = np.bincount(steps, cell_weights, column.n_steps)
+        for i, cell in enumerate(cells):
+            cell_weights = source.weights[cell]
+            if not source.anything[cell] and len(cell_weights) > 1 and np.ptp(cell_weights) > 0:
+                steps = column.step[source.members[cell]]
+                weights[i] = np.bincount(steps, cell_weights, column.n_steps)
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
@@ -188,48 +191,6 @@ class _Rule:
                 share *= np.minimum(mass[self.cells[i, finer]] / mass[self.cells[i, label]], 1.0)
         excluded = self.columns[j].cover[self.cells[j, finer]].T @ share
         return np.maximum(1.0 - excluded, ODDS)
-
-
-def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
-    """Return for some cells which of all cells lie inside each; shape (n, n_cells)."""
-    anything, missing = column.anything, column.missing
-    if column.is_number:
-        empty = np.isnan(column.lo) & ~anything
-        lo = np.where(empty, np.inf, column.lo)
-        hi = np.where(empty, -np.inf, column.hi)
-        inside = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
-    else:
-        m = column.original.n_values
-        member = np.zeros((len(cells), m), np.bool_)
-        for i, cell in enumerate(cells):
-            member[i, column.members[cell]] = True
-        inside = np.stack([member[:, members].all(axis=1) for members in column.members], axis=1)
-    inside &= ~missing | missing[cells, None]
-    inside &= ~anything
-    return np.asarray(inside | anything[cells, None])
-
-
-class _Dependence:
-    """The intruder who learns from the release how columns go together, and names the likeliest step."""
-
-    def __init__(
-        self,
-        pair: Pair,
-        released: Sequence[ReleasedColumn],
-        columns: Sequence[FinerSteps],
-        classes: Groups,
-        public: Sequence[FloatArray],
-    ) -> None:
-        self.columns, self.public, self.classes = columns, public, classes
-        sensitive = by_name(pair.released_sensitive)
-        self.evidence = [
-            *(FinerSteps.from_released(column, FEW) for column in released),
-            *(FinerSteps.from_column(column) for column in sensitive),
-        ]
-        chosen = evenly(np.arange(classes.n_groups), LEARNT_FROM)
-        rows = np.flatnonzero(np.isin(classes.labels, chosen))
-        # sorted by content: the two halves must not depend on the order of rows
-        self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
         """Return each person's likeliest step; `weights` are those that the person's own cell leaves."""
@@ -276,71 +237,78 @@ class _Dependence:
             out += np.nan_to_num(gain, nan=0.0, neginf=-30.0, posinf=30.0)[place]
         return out
 
+    def record(self, learner: str, names: Mapping[int, IntArray], people: IntArray) -> dict[str, Any]:
+        """Return the attack as plain data, over all columns and by column."""
+        touched, by_column = np.zeros(len(people), np.bool_), {}
+        total, sums = 0, np.zeros(5)
+        for j, named in names.items():
+            column = self.columns[j]
+            coarse = column.coarse[column.codes[people]]
+            right, n = self._compared(j, people[coarse], named[coarse]), int(coarse.sum())
+            touched |= coarse
+            sums, total = sums + right, total + n
+            success, control, guess, best, _ = (right / n).tolist()
+            by_column[column.name] = {
+                "cells": n,
+                "success": success,
+                "control": control,
+                "public_guess": guess,
+                "public_best": best,
+            }
+        # a person's cells count as one attempt: they are no independent evidence
+        attempts = int(touched.sum())
+        shares = [*(sums / total).tolist(), 1.0]
+        rates = [wilson(min(share, 1.0) * attempts, attempts) for share in shares]
+        return attack_record(
+            "downcoding",
+            learner=learner,
+            target="coarsened cells",
+            means="the finer value behind the cell is named",
+            rates=Rates(rates[0], rates[1], rates[-1]),
+            public=shares[2],
+            best=shares[3],
+            random_row=shares[4],
+        ) | {"cells": total, "columns": by_column}
+
+    def _compared(self, j: int, people: IntArray, named: IntArray) -> FloatArray:
+        """Count how often the names, the control, both public guesses and a random draw are right."""
+        column, source = self.columns[j], self.released[j]
+        cells, true_steps = column.codes[people], column.step[source.original.codes[people]]
+        totals = np.bincount(column.step, source.whole.counts(), column.n_steps)
+        distinct, place = np.unique(cells, return_inverse=True)
+        covered = column.cover[distinct].toarray()
+        chances = covered * totals
+        chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
+        guess, best = (covered * self.public[j]).argmax(axis=1)[place], chances.argmax(axis=1)[place]
+        by_chance, by_draw = chances[place, named], chances[place, true_steps]
+        right = [named == true_steps, by_chance, guess == true_steps, best == true_steps, by_draw]
+        return np.array([fsum(each) for each in right])  # the same sum in any order
+
+
+def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
+    """Return for some cells which of all cells lie inside each; shape (n, n_cells)."""
+    anything, missing = column.anything, column.missing
+    if column.is_number:
+        empty = np.isnan(column.lo) & ~anything
+        lo = np.where(empty, np.inf, column.lo)
+        hi = np.where(empty, -np.inf, column.hi)
+        inside = (lo >= lo[cells, None]) & (hi <= hi[cells, None])
+    else:
+        m = column.original.n_values
+        member = np.zeros((len(cells), m), np.bool_)
+        for i, cell in enumerate(cells):
+            member[i, column.members[cell]] = True
+        inside = np.stack([member[:, members].all(axis=1) for members in column.members], axis=1)
+    inside &= ~missing | missing[cells, None]
+    inside &= ~anything
+    return np.asarray(inside | anything[cells, None])
+
 
 def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
     """Return the mean log-likelihood of released cells under shares that are weighed by evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
     inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     return float(np.log(np.maximum(inside, 1e-300)).mean())
-
-
-def _record(
-    learner: str,
-    names: dict[int, IntArray],
-    columns: Sequence[FinerSteps],
-    released: Sequence[ReleasedColumn],
-    people_asked: IntArray,
-    public: Sequence[FloatArray],
-) -> dict[str, Any]:
-    """Return the attack as plain data, over all columns and by column."""
-    touched, by_column = np.zeros(len(people_asked), np.bool_), {}
-    total, sums = 0, np.zeros(5)
-    for j, named in names.items():
-        column, source = columns[j], released[j]
-        coarse = column.coarse[column.codes[people_asked]]
-        people, n = people_asked[coarse], int(coarse.sum())
-        true = column.step[source.original.codes[people]]
-        right = _compared(column, column.codes[people], true, named[coarse], public[j], source)
-        touched |= coarse
-        sums, total = sums + right, total + n
-        shares = zip(("success", "control", "public_guess", "public_best"), (right / n).tolist(), strict=False)
-        by_column[column.name] = {"cells": n, **dict(shares)}
-    people = int(touched.sum())
-    # a person's cells count as one attempt: they are no independent evidence
-    success, control, original = (
-        wilson(min(float(share), 1.0) * people, people) for share in (*sums[:2] / total, 1.0)
-    )
-    guess, best, random_row = (sums[2:] / total).tolist()
-    return attack_record(
-        "downcoding",
-        learner=learner,
-        target="coarsened cells",
-        means="the finer value behind the cell is named",
-        rates=Rates(success, control, original),
-        public=guess,
-        best=best,
-        random_row=random_row,
-    ) | {"cells": total, "columns": by_column}
-
-
-def _compared(
-    column: FinerSteps,
-    cells: IntArray,
-    true_steps: IntArray,
-    named: IntArray,
-    public: FloatArray,
-    source: ReleasedColumn,
-) -> FloatArray:
-    """Count how often the names, the control, both public guesses and a random draw are right."""
-    true = np.bincount(column.step, source.whole.counts(), column.n_steps)
-    distinct, place = np.unique(cells, return_inverse=True)
-    covered = column.cover[distinct].toarray()
-    chances = covered * true
-    chances /= np.maximum(chances.sum(axis=1, keepdims=True), 1e-300)
-    guess, best = (covered * public).argmax(axis=1)[place], chances.argmax(axis=1)[place]
-    by_chance, by_draw = chances[place, named], chances[place, true_steps]
-    right = [named == true_steps, by_chance, guess == true_steps, best == true_steps, by_draw]
-    return np.array([fsum(each) for each in right])  # the same sum in any order
 
 
 STEPS = 128
