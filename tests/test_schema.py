@@ -212,7 +212,7 @@ def test_a_method_refuses_what_it_does_not_heed() -> None:
         ({"unit": "id"}, hr.Anatomy(2)),
     ):
         schema = roles.replace(**said)
-        with pytest.raises(UnsupportedError, match=f"does not heed {next(iter(said))}"):
+        with pytest.raises(UnsupportedError, match=f"does not support {next(iter(said))}"):
             hr.protect(table, schema, method)
         assert hr.protect(table, schema.replace(unit=None, grid={}), method).checks
 

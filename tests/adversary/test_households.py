@@ -197,7 +197,7 @@ def test_what_cannot_stay_together_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="'age' differs inside households"):
         hr.protect(people, schema_for("", together=True, grid=grid), hr.MART(K))
     for method in (hr.Datafly(K), hr.LocalSuppression(K)):
-        with pytest.raises(UnsupportedError, match="does not heed together"):
+        with pytest.raises(UnsupportedError, match="does not support together"):
             hr.protect(people, schema_for("", together=True), method)
     with pytest.raises(SchemaError, match="no household is named"):
         hr.Schema(quasi=["age"], together=True)
@@ -249,7 +249,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
         hr.NoiseAddition(),
         hr.PRAM(),
     ):
-        with pytest.raises(UnsupportedError, match="does not heed household"):
+        with pytest.raises(UnsupportedError, match="does not support household"):
             hr.protect(people, schema_for(""), method)
     with pytest.raises(UnsupportedError, match="does not see the household"):
         hr.MART(K, schema=hr.Schema(household="home")).fit(people[["age"]], people["pay"])

@@ -149,7 +149,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     with pytest.raises(InfeasibleError, match="one of them has more than half"):
         hr.protect(heavy, schema, hr.MART(K))
     for method in (hr.Anatomy(2), hr.RandomizedResponse(1.2, bins=3)):
-        with pytest.raises(UnsupportedError, match="does not heed unit") as refused:
+        with pytest.raises(UnsupportedError, match="does not support unit") as refused:
             hr.protect(people, schema, method)
         assert "holds for nobody who has several" in str(refused.value)
     with pytest.raises(UnsupportedError, match=r"hr\.protect"):

@@ -181,14 +181,14 @@ class Anatomy(Method):
         return Classes.from_groups(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Check that every group of the first table has the values that the second lists."""
+        """Check that every group of the first table has the values that the second table lists for it."""
         name = self._sensitive
         wrong = faults(self._original(original), whole_numbers(released, name), second, name)
         words = "groups whose values or counts are not those of their records"
         return [Check.none("sensitive table", wrong, words)]
 
     def _original(self, original: Table) -> Column:
-        """Return the sensitive column before it was replaced, under the kind it was fitted with."""
+        """Return the original sensitive column, under the kind of the plan."""
         return original.like(next(c for c in self.plan_.columns if c.name == self._sensitive))
 
     def second_table(self) -> pa.Table:
@@ -237,7 +237,7 @@ def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
     codes : int array of shape (n,)
         Sensitive values; none has more than n/l records.
     rank : uint64 array of shape (n,)
-        Order in which the records of a bucket are taken.
+        Sort key of the records of a bucket.
     l : int
 
     Returns
@@ -248,6 +248,7 @@ def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
     order = np.lexsort((rank, codes))
     counts = np.bincount(codes)
     start = np.cumsum(counts) - counts
+    # Taking from the fullest buckets leaves at most one record in each of fewer than l buckets.
     heap = [(-int(c), u) for u, c in enumerate(counts) if c]
     heapq.heapify(heap)
     used = np.zeros(len(counts), dtype=np.int64)

@@ -149,6 +149,7 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
         return library.DataFrame(columns)
     import narwhals
 
+    # narwhals converts between frames without importing libraries that nobody uses here.
     wrapped = narwhals.from_native(released)
     frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped
     if type(released).__module__.split(".")[0] == kind and frame is wrapped:
@@ -386,6 +387,7 @@ class Method(Estimator):
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
         """Fit a plan to a table whose schema names the roles; `protect` calls this."""
+        # Before any encoding: a plain message instead of a failure inside numpy or Arrow.
         self.check_kinds()
         schema.check_quasi()
         if self.needs_sensitive and not schema.sensitive:
@@ -402,7 +404,7 @@ class Method(Estimator):
         unsupported = [name for name in fields if name not in self.supported_fields]
         if ignored := [name for name in unsupported if fields[name]]:
             raise UnsupportedError(
-                f"{type(self).__name__} does not heed {', '.join(ignored)} of the schema",
+                f"{type(self).__name__} does not support {', '.join(ignored)} of the schema",
                 hint="choose a method that does, such as MART"
                 + (
                     ", keep one record of each person, or say that every row is one (unit=None): "
@@ -449,12 +451,13 @@ class Method(Estimator):
         self._fitted_names, self._names_given = tuple(names), named
         self.n_features_in_ = len(names)
         self.feature_names_in_ = np.array(names, dtype=object)
-        if not named:
+        if not named:  # scikit-learn's convention for arrays: the attribute does not exist
             del self.feature_names_in_
 
     @property
     def _own_key(self) -> Key:
         """Return the key of the draws, made again from the parameters if a pickle left it out."""
+        # No pickle holds a key, but a key file or a seed gives it once more.
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
             return Key.of(self.key, self.random_state)
         return self._key
@@ -488,13 +491,9 @@ class Method(Estimator):
         return output_as(self._output, released, self.get_feature_names_out())
 
     def _refuse_missing(self, table: Table) -> None:
-        kinds = {column.name: column.kind for column in self.plan_.columns}
-        faults = []
-        for name in table.names:
-            if kinds.get(name) in ("numeric", "date"):
-                column = table.column(name, kind=kinds[name])
-                if column.has_missing or column.infinite:
-                    faults.append(name)
+        numbers = [c for c in self.plan_.columns if c.kind in ("numeric", "date")]
+        columns = [table.column(c.name, kind=c.kind) for c in numbers if c.name in table.names]
+        faults = [column.name for column in columns if column.has_missing or column.infinite]
         if faults:
             raise InputError(
                 f"missing (NaN) or infinite numbers in: {', '.join(map(repr, faults))}",
@@ -506,7 +505,7 @@ class Method(Estimator):
         return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the released columns: those of the fitted ones."""
+        """Return the names of the released columns, which are those of the fitted ones."""
         self._check_fitted()
         names = self._fitted_names if input_features is None else tuple(input_features)
         if len(names) != self.n_features_in_:
@@ -642,6 +641,7 @@ def values_by_code(table: Table, column: Column) -> pa.Array:
     order = np.arange(table.n_rows)
     if is_text(array.type) and column.is_number:
         order = np.argsort(table.column(column.name, kind="categorical").codes, kind="stable")
+    # Rows are assigned last to first, so each code ends up with its first row.
     first = np.zeros(column.n_values + 1, np.int64)
     first[column.codes[order[::-1]]] = order[::-1]
     missing = np.arange(column.n_values + 1) == column.n_values

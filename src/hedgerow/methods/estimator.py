@@ -32,6 +32,7 @@ def renamed(**names: str) -> Callable[[C], C]:
     """
 
     def wrap(cls: C) -> C:
+        # The signature stays that of `init`, so parameters and documentation show new names only.
         init: Any = cls.__init__
 
         @functools.wraps(init)
@@ -91,6 +92,7 @@ class Estimator:
                 nested.setdefault(first, {})[inner] = value
             else:
                 setattr(self, name, value)
+        # Last, because the same call may replace the parameter that these belong to.
         for name, inner_parameters in nested.items():
             getattr(self, name).set_params(**inner_parameters)
         return self
@@ -146,11 +148,13 @@ class Estimator:
     @property
     def _output(self) -> str:
         """Return the kind of frame chosen for this object, else in scikit-learn's configuration."""
+        # Where nobody has imported scikit-learn, nobody has configured it.
         sklearn = sys.modules.get("sklearn")
         everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]
         return self._own_output or everywhere
 
     def __sklearn_tags__(self) -> Any:
+        # Only scikit-learn calls this, so it is imported already.
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(

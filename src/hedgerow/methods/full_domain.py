@@ -1,4 +1,4 @@
-"""Full-domain generalisation: hierarchies to a lattice, Datafly's greedy walk and Incognito's complete search."""
+"""Full-domain generalisation: Datafly's greedy walk and Incognito's complete search of a lattice."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuaran
     def test(size: IntArray, hist: IntArray) -> BoolArray:
         good = np.ones(len(size), dtype=bool)
         for column, place in sensitive if guarantees else ():
+            # With the totals of the table, which t-closeness and disclosure compare classes to.
             counts = Counts.dense(hist[:, place], column.counts.totals)
             column = replace(column, counts=counts)
             for guarantee in guarantees:
@@ -140,7 +141,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
         released: list[str | None] = [hierarchy.paths[v][level] for v in values]
         # The part of the domain that a label covers: 0 for one value, 1 for all of them.
         share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]
-        if column.has_missing:
+        if column.has_missing:  # no leaf of the hierarchy: missing until the top covers everything
             top = level == hierarchy.n_levels - 1 and hierarchy.n_levels > 1
             released.append(next(iter(weight)) if top else None)
             share.append(1.0 if top else 0.0)
@@ -155,7 +156,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
 def _counts(
     table: Table, schema: Schema, names: Sequence[str], groups: Groups
 ) -> tuple[IntArray, list[CountedColumn]]:
-    """Return the counts of the sensitive values by group, side by side, and which columns are whose."""
+    """Count sensitive values by group, and return the table of counts with the places of each column."""
     sensitive, start, n = [], 0, groups.n_groups
     parts = [np.zeros((n, 0), np.int64)]
     for name in names:
@@ -260,6 +261,7 @@ class _FullDomain(Method):
 
     def _limit(self, table: Table) -> int:
         """Return the most rows that may be suppressed."""
+        # 0.29 * 100 is a little less than 29 in doubles: rounding must not cost a row.
         return math.floor(self.suppression * table.n_rows + 1e-9)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
@@ -418,7 +420,7 @@ class Incognito(_FullDomain):
 
     @property
     def title(self) -> str:
-        """Return its name with its objective."""
+        """Return the name of the class with the objective."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:

@@ -1,4 +1,4 @@
-"""Released cells of groups: ranges, means, concatenations, ancestors."""
+"""The released cells of groups: ranges, means, concatenations, ancestors in a hierarchy."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class GroupedCodes:
-    """Codes of a column that stand group by group.
+    """The codes of a column, group by group.
 
     Parameters
     ----------
@@ -61,24 +61,25 @@ class GroupedCodes:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return the records of every group."""
+        """Return the number of records of every group."""
         return np.diff(np.append(self.starts, len(self.codes)))
 
     @cached_property
     def present(self) -> IntArray:
-        """Return the records of every group that have a value."""
+        """Return how many records of every group have a value."""
         if not self.column.has_missing:
             return self.sizes
         return np.add.reduceat(self.codes != self.column.n_values, self.starts, dtype=np.int64)
 
     @cached_property
     def first(self) -> IntArray:
-        """Return the least code of every group, which is the missing one where no value is."""
+        """Return the least code of every group: the missing one in groups without a value."""
         return np.minimum.reduceat(self.codes, self.starts).astype(np.int64)
 
     @cached_property
     def last(self) -> IntArray:
-        """Return the largest code of every group but the missing one; -1 where no value is."""
+        """Return the largest code of every group but the missing one; -1 in groups without a value."""
+        # Missing has the largest code of all: as 0 it is never larger than a value.
         codes = self.codes
         if self.column.has_missing:
             codes = codes * (codes != self.column.n_values)
@@ -89,7 +90,7 @@ class GroupedCodes:
 def recode(
     grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
 ) -> tuple[list[Cell], IntArray]:
-    """Return the distinct cells of a column, and which of them each group gets.
+    """Return the distinct cells of a column, and the number of the cell of each group.
 
     Parameters
     ----------
@@ -113,10 +114,10 @@ def recode(
 
 
 def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
-    """Return ranges from the least to the largest value of each group."""
+    """Return the ranges from the least to the largest value of each group, as `recode` does."""
     values, unit = grouped.values, grouped.column.unit
     absent = grouped.present < grouped.sizes
-    # groups of equal ends and gaps have one cell: few of these, whatever the number of groups
+    # Groups of equal ends and gaps have one cell: few of these, whatever the number of groups.
     distinct = group([grouped.first, grouped.last + 1, absent])
     cells = []
     for at in distinct.first.tolist():
@@ -130,13 +131,13 @@ def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
 
 
 def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], IntArray]:
-    """Return the distinct cells, and which one each group has."""
+    """Return the distinct cells, and the number of the cell of each group."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
 def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> tuple[list[Cell], IntArray]:
-    """Return the distinct half-open cells between public points, and each group's.
+    """Return the half-open ranges between public points, as `recode` does.
 
     Parameters
     ----------
@@ -155,6 +156,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
             cells.append(Cell(TOP, anything=True))
             continue
         label = between(lo, hi, unit) + (f"{JOIN}{MISSING}" if gap else "")
+        # The cell of a plan holds both its ends, so it ends just below the open one.
         below = None if hi is None else hi - 1 if unit else float(np.nextafter(hi, -np.inf))
         cells.append(Cell(label, lo, below, missing=bool(gap)))
     return _merged(cells)
@@ -163,7 +165,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
 def rounded(
     grouped: GroupedCodes, style: str, step: float, enough: BoolArray
 ) -> tuple[list[Cell], IntArray]:
-    """Return means or medians at multiples of a public step, half to even, and each group's.
+    """Return means or medians rounded to a public step, half to even, as `recode` does.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def rounded(
 
 
 def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
-    """Return means in whole steps, half to even, by integer arithmetic; None for other values.
+    """Return means in whole steps, half to even, by integer arithmetic; None where it is not exact.
 
     Values of up to four decimals become whole numbers whose sums doubles hold exactly.
     """
@@ -240,6 +242,7 @@ def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
 def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: float) -> FloatArray:
     """Round numbers of steps, half to even; by fractions where doubles leave it open."""
     whole = np.rint(steps)
+    # Fractions are slow, and few groups lie so near the middle of two steps.
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
     if not close.any():
         return whole
@@ -259,14 +262,14 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
 
 
 def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
-    """Return mean or median of each group's known values, summed in ascending order."""
+    """Return the mean or median of the values of each group, summed in ascending order."""
     values, starts, present = grouped.column.values, grouped.starts, grouped.present
     order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
-    # missing values come last in their group and count 0
+    # Missing values come last in their group and count 0.
     ordered = np.append(values, 0.0)[grouped.codes[order]]
     least, most = ordered[starts], ordered[starts + np.maximum(present - 1, 0)]
     if style == "mean":
-        # a power of two keeps sums of huge numbers finite and changes no digit
+        # A power of two keeps sums of huge numbers finite and changes no digit.
         down = 2.0**-64 if max(abs(values[0]), abs(values[-1])) > 1e280 else 1.0
         centre = np.add.reduceat(ordered * down, starts) / np.maximum(present, 1) / down
     else:
@@ -311,7 +314,8 @@ def _one_two_five(most: float) -> float:
 def _sets(
     grouped: GroupedCodes, label: Callable[[list[int]], Cell]
 ) -> tuple[list[Cell], IntArray]:
-    """Return cells that depend only on which categories a group has, the missing one among them."""
+    """Return cells that depend only on the set of codes in a group, as `recode` does."""
+    # Each different set is labelled once: there are fewer sets than groups.
     index, members, ends = distinct_sets(
         grouped.codes, grouped.starts, grouped.column.n_values + 1
     )
@@ -320,7 +324,7 @@ def _sets(
 
 
 def _categories(column: Column, codes: list[int], text: str) -> Cell:
-    """Return a cell of categories; missing where no code but the missing one is there."""
+    """Return a cell of categories; a missing one for the missing code alone."""
     present = codes[:-1] if codes[-1] == column.n_values else codes
     if not present:
         return Cell(None, missing=True)
@@ -345,6 +349,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
     def label(codes: list[int]) -> Cell:
         if codes == [missing]:
             return Cell(None, missing=True)
+        # No node of a hierarchy but the top covers a missing value.
         common = (
             TOP if codes[-1] == missing else hierarchy.common([column.values[c] for c in codes])
         )
@@ -357,7 +362,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
 
 
 def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
-    """Return concatenations with counts, ``a:4+b:1``."""
+    """Return concatenations with counts, such as ``a:4+b:1``, as `recode` does."""
     column, starts = grouped.column, grouped.starts
     labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)
     counts = Counts.from_codes(Groups(labels, starts), grouped.codes, column.n_values + 1)

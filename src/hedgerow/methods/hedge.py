@@ -106,7 +106,7 @@ _CELL = 10_000
 
 @dataclass(eq=False, repr=False)
 class Hedge(PartitionMethod):
-    """Put like people into groups, and release the groups' means and shares.
+    """Put similar people into groups, and release the groups' means and shares.
 
     Nobody shares the released quasi-identifiers with fewer than k - 1 others, and no group gives
     away more than `max_disclosure` of a sensitive column. Models learn from the release nearly as
@@ -241,6 +241,7 @@ class Hedge(PartitionMethod):
             return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
         # Cells have k records, so joining need not look at k; unless people have several records.
+        # Cells have k records already; of people who have several records joining looks at k too.
         self._joined = joined(
             grown.end[leaf] - grown.start[leaf],
             likeness.means(grown.stats[leaf]),

@@ -274,6 +274,7 @@ class Microaggregation(Masking):
                     f"column {name!r} has {len(there)} values that are not missing, k is {k}"
                 )
             values, ranked = stable_sort(before[there, c])
+            # The last run takes the remainder, so that none is shorter than k.
             groups = np.minimum(np.arange(len(ranked)) // k, len(ranked) // k - 1)
             means = np.bincount(groups, values) / np.bincount(groups)
             after[there[ranked], c] = means[groups]
@@ -319,6 +320,7 @@ def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons
         for i, g in enumerate(small):
             nearest(tree, centres[g], 2, near, gaps)
             other[i] = near[near != g][0]
+        # Nearest groups may point at each other or on to a third: all of a chain become one.
         pairs = coo_array((np.ones(len(small)), (small, other)), (n, n))
         groups = connected_components(pairs, directed=False)[1][groups].astype(np.int64)
 

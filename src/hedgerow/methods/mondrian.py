@@ -26,7 +26,7 @@ from .partition import PartitionMethod, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 _MEDIAN = 350
-"""Bytes that k records take where groups are cut at medians."""
+"""Measured bytes of a group of k records where groups are cut at medians."""
 
 
 @dataclass(eq=False, repr=False)
@@ -99,7 +99,7 @@ class Mondrian(PartitionMethod):
         return f"{type(self).__name__} ({self.objective})"
 
     def _group_bytes(self) -> int:
-        """Return the bytes that k records take: medians need no sums, other objectives do."""
+        """Return the bytes of a group of k records: medians need no sums, other objectives do."""
         return _MEDIAN if self.objective == "median" else super()._group_bytes()
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:

@@ -289,7 +289,7 @@ class PartitionMethod(Method):
             )
         if schema.grid and self.numeric != "range" and not self.ranges_with_grids:
             raise UnsupportedError(
-                f"a grid tells ranges, not each group's {self.numeric}", hint='set numeric="range"'
+                f"a grid gives ranges, not each group's {self.numeric}", hint='set numeric="range"'
             )
         check_whole("max_bins", self.max_bins, 2, 65_000)
         self._check_criteria()
@@ -389,6 +389,7 @@ class PartitionMethod(Method):
             if not len(parents):
                 break
             tree = tree.pruned(np.unique(parents))
+        # Both trees, so that `refused` can say what was cut without growing again.
         self._cut = tree, grown_tree
         return tree
 
@@ -439,7 +440,7 @@ class PartitionMethod(Method):
         group_of_leaf: IntArray | None = None,
         persons: Persons | None = None,
     ) -> Plan:
-        """Return the plan of a partition whose leaves are groups, or joined to the groups of a number each.
+        """Return the plan of a partition; `group_of_leaf` has the group of each leaf if leaves were joined.
 
         Quasi-identifiers that are not in `quasi` are suppressed. Groups with equal cells are one
         group for a reader, so they are joined and recoded again.
@@ -476,13 +477,14 @@ class PartitionMethod(Method):
             current = np.arange(n_leaves) if group_of_leaf is None else group_of_leaf
             distinct = _distinct_groups(recoding, current)
             if distinct.max() < current.max():
+                # Joined groups have other cells, which may read like those of a third group.
                 return self._plan(table, schema, quasi, grown, promises, distinct, persons)
         together = [Together(schema.household)] if schema.together and schema.household else []
         return self._planned(table, schema, recoding, [*promises, *together])
 
 
 def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
-    """Return the group of every leaf after leaves with equal labels are joined, in order of first leaf."""
+    """Return the group of every leaf once groups with equal labels are one, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         place: dict[Any, int] = {}

@@ -54,9 +54,9 @@ _RECORD = 32
 class RandomizedResponse(Method):
     """Keep each value by chance, else replace it, with chances that readers can correct for.
 
-    No single record is to be believed. Readers estimate counts from the published chances
-    (`hedgerow.release.reconstruct`). Whoever finds somebody's own record infers the sensitive value with a
-    probability of at most 1/l.
+    A single record need not be true. Readers estimate counts with the published chances
+    (`hedgerow.release.reconstruct`). Somebody who finds a person's own record infers the sensitive
+    value with a probability of at most 1/l.
 
     Every quasi-identifier (and, on request, the sensitive attribute) keeps its value with
     probability p and moves to every other value with equal chances. The p minimise the expected
@@ -194,6 +194,7 @@ class RandomizedResponse(Method):
             relaxed = halfway(Risk(relaxed, self.target, self.bound))
         best = optimize(Risk(relaxed, self.target, self.bound))
         if best is None or best.worst > 1:
+            # Names the groups whose floor is above the cap; silent where only rounding is between.
             check_feasible(Risk(relaxed, self.target, self.bound), quasi)
             raise InfeasibleError(
                 "the cap lies so close to its floor that nothing would be left of the table",
@@ -221,16 +222,25 @@ class RandomizedResponse(Method):
 
     def release_table(self, table: Table) -> Transformed:
         """Apply the plan under this object's key: the same key and table, the same draws."""
-        plan = self.plan_.recoding
-        assert isinstance(plan, Randomize)
+        # `transform` brings the quasi-identifiers alone, so sensitive columns may not be there.
+        plan = self._randomize
         columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
         present = replace(self.plan_, recoding=replace(plan, columns=columns))
         return transform(present, table, self._own_key)
 
-    def transform(self, X: Any) -> Any:
-        """Randomize quasi-identifiers; UnsupportedError where only sensitive columns are drawn.
+    @property
+    def _randomize(self) -> Randomize:
+        recoding = self.plan_.recoding
+        assert isinstance(recoding, Randomize)
+        return recoding
 
-        Otherwise as for every method: see `Method.transform`.
+    def transform(self, X: Any) -> Any:
+        """Randomize quasi-identifiers as `Method.transform` does.
+
+        Raises
+        ------
+        UnsupportedError
+            Only sensitive columns are randomized.
         """
         if self.target == "sensitive":
             raise UnsupportedError(
@@ -241,10 +251,8 @@ class RandomizedResponse(Method):
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
         """Check the risk on the full original table, and the draws against their probabilities."""
-        plan = self.plan_.recoding
-        assert isinstance(plan, Randomize)
         above = self.unprotected_ if self.relax or self.exempt else None
-        return verify(plan, self._risk, original, released, above)
+        return verify(self._randomize, self._risk, original, released, above)
 
     def release_files(self, release: Any) -> Files:
         """Return ``public.json`` with the distortion parameters."""
@@ -252,8 +260,8 @@ class RandomizedResponse(Method):
         return Files(public={"public.json": public + "\n"})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return how to read a randomized table, and its distortion parameters."""
-        return _notes(self.plan_)
+        """Return notes on how to read a randomized table, with its distortion parameters."""
+        return _notes(self._randomize, self.plan_.parameters)
 
     def _report(
         self,
@@ -296,7 +304,7 @@ class RandomizedResponse(Method):
 
 
 def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:
-    """Return a column as released: a sensitive number in bins is a category from then on."""
+    """Return a column as it is released: a sensitive number that was cut into bins is a category."""
     bins = {c.name for c in randomized if any(isinstance(x, str) for x in c.categories)}
     if column.role == "sensitive" and column.name in bins:
         return replace(column, kind="categorical", unit="")
@@ -310,6 +318,7 @@ def _share_above(
     sensitive: Sequence[Coded],
 ) -> float:
     """Return the share of records whose own cell lies above its requested cap in any view."""
+    # Record by record, since a record may be above the cap in several views and counts once.
     over = [
         risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
     ]
@@ -326,13 +335,13 @@ def _share_above(
 
 
 _ALARM = 1e-12
-"""The chance, on either side, at which a column that was drawn rightly fails its check."""
+"""The chance, on either side, that a column which was drawn correctly fails its check."""
 
 
 def verify(
     plan: Randomize, risk: Risk, original: Table, released: Table, above: float | None
 ) -> list[Check]:
-    """Check a release: the capped risk, values in the domain, shares kept.
+    """Check a release: its largest risk, values outside the domain, and shares of unchanged values.
 
     Parameters
     ----------
@@ -342,13 +351,14 @@ def verify(
     original, released : Table
         Before and after, row by row.
     above : float or None
-        The share of records that may stay above the cap, where that was asked for.
+        The share of records that may stay above the cap, if `relax` or `exempt` allow any.
     """
     over = risk.worst(np.array([c.t for c in plan.columns]))
     exception = (
         "" if above is None else f"{percent(above)} of the records stay above it, as asked for"
     )
     outside, improbable = [], []
+    # A cluster counts pairs of categories where its rows are, and no row comes here.
     counts = None if released.drawn_counts is None else released.drawn_counts()
     for column in plan.columns:
         if counts is None:
@@ -378,9 +388,10 @@ def verify(
 
 
 def _compared(column: Randomized, original: Table, released: Table) -> tuple[int, bool]:
-    """Return how many rows kept their category, and whether any lies outside the domain."""
+    """Return how many rows have the same category in both tables, and whether any is outside the domain."""
     before, (lookup, codes) = original_codes(original, column), _released(released, column)
     unchanged, is_outside = 0, False
+    # By windows: the codes may lie in files, and a whole column of categories need not fit.
     for rows in windows(len(before)):
         after = lookup[codes[rows]]
         unchanged += int(np.count_nonzero(before[rows] == after))
@@ -421,9 +432,7 @@ NOT_PROMISED = (
 )
 
 
-def _notes(plan: Plan) -> RecipientNotes:
-    recoding = plan.recoding
-    assert isinstance(recoding, Randomize)
+def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes:
     lines = [
         "",
         "## Distortion parameters",
@@ -466,10 +475,10 @@ def _notes(plan: Plan) -> RecipientNotes:
         "",
         "Counting released records as they are is biased: do not.",
     ]
-    loose = any(plan.parameters.get(name) for name in ("relax", "exempt", "caps"))
+    loose = any(parameters.get(name) for name in ("relax", "exempt", "caps"))
     cap = (
         f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, "
-        f"l = {plan.parameters['l']}, for every record"
+        f"l = {parameters['l']}, for every record"
         + (" except as caps, exemptions or relaxations say in `public.json`" if loose else "")
     )
     same = [c for c in recoding.columns if c.in_name_only or c.d < 2]

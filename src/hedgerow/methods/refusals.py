@@ -1,4 +1,4 @@
-"""The finer groups that a method refused to make of each released group, from quasi-identifiers alone."""
+"""The finer groups that a method refused to make, derived from quasi-identifiers alone."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _MOST = 32
 
 @dataclass(frozen=True)
 class Refused:
-    """A released group, and what its method refused to make of it.
+    """A released group, and the finer groups that its method refused.
 
     Parameters
     ----------
     rows : int64 array of shape (n,)
-        Its records.
+        The records of the group.
     parts : bool array of shape (p, n)
-        Who is on the left side of each refused split; or, where the group was joined, the cells.
+        The left side of each refused split, or each cell of a group that was joined.
     is_joined : bool
-        Whether the group was joined from cells, one of which at least broke a promise. Else every
-        split was refused, because one of its sides broke a promise.
+        Whether the group was joined from cells, at least one of which broke a promise. Otherwise
+        every split was refused, because one of its sides broke a promise.
     needs_gain : bool
         Whether the method tries only splits that change the means or shares.
     """
@@ -44,7 +44,7 @@ class Refused:
 def refused_splits(
     tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None
 ) -> list[Refused]:
-    """Return the leaves whose every admissible split was refused, with these splits.
+    """Return the leaves all of whose splits were refused, with these splits.
 
     Parameters
     ----------
@@ -70,6 +70,7 @@ def refused_splits(
         ]
         sides = np.array(splits, np.bool_).reshape(-1, len(rows))
         n_left = sides.sum(axis=1)
+        # Different columns may split a group alike: such splits say the same.
         sides = np.unique(sides[(n_left >= k) & (len(rows) - n_left >= k)], axis=0)
         if len(sides):
             # A bound on time: the measured intruder looks at some of the splits, and infers less by it.
@@ -83,7 +84,7 @@ def _rows(grown: Grown, node: int) -> IntArray:
 
 
 def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[BoolArray]:
-    """Yield the left sides that the grower tries, but orders of many categories by their means."""
+    """Yield the left sides that the grower tries; not those of many categories, ordered by means."""
     present = np.unique(codes)
     if ordered:
         values = present[present < missing]
@@ -98,17 +99,18 @@ def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iter
 
 
 def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
-    """Return the leaves that were cut from a tree grown on quasi-identifiers alone, with its split."""
+    """Return the leaves whose own split was cut from a tree grown on quasi-identifiers alone."""
     refused, full = [], grown.grown
     for node in tree.numbers[tree.grown.column == LEAF] - 1:
         if full.column[node] != LEAF:
             rows = _rows(full, int(node))
+            # In pre-order the node after a split one is its left side.
             refused.append(Refused(rows, np.isin(rows, _rows(full, int(node) + 1))[None]))
     return refused
 
 
 def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[Refused]:
-    """Return the groups that were joined from cells, with these.
+    """Return the groups that were joined from cells, with their cells.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -
         empty = (now == absent).all(axis=1)
         if size[group[empty]].min(initial=k) >= k:  # `initial`: no record may be suppressed whole
             return
-        size[group[empty]] = len(now) + 1
+        size[group[empty]] = len(now) + 1  # the suppressed records themselves are never the smallest
         now[group == np.argmin(size)] = absent
 
 
@@ -174,6 +174,7 @@ def _spare(now: IntArray, absent: IntArray, k: int) -> None:
     empty = (now == absent).all(axis=1)
     group, size = _groups(now)
     order = np.argsort(group, kind="stable")
+    # The first k records of a group stay, so that it keeps k; those beyond can be spared.
     place = np.empty(len(group), np.int64)
     starts = np.cumsum(size) - size
     place[order] = np.arange(len(group)) - starts[group[order]]
