@@ -189,7 +189,9 @@ def verify_model(
             raise SchemaError(
                 "the release lacks predictors of the model: " + ", ".join(map(repr, missing))
             )
-        return _Rebuilder(data, table, y).compare()
+        difference, models = _difference(data, table, y), data["models"]
+        n_trees, n_splits = sum(len(m["trees"]) for m in models), sum(m["n_splits"] for m in models)
+        return Verification(not difference, len(models), n_trees, n_splits, difference)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, HedgerowError):
             raise
@@ -204,101 +206,92 @@ def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
     return as_spelled(table, dict.fromkeys(texts, "categorical"), texts)
 
 
-class _Rebuilder:
-    """A released table, encoded as the model file says."""
+class _Fault(Exception):
+    """A released column that no tree can have been built from."""
 
-    def __init__(self, data: Mapping[str, Any], table: Table, y: Any) -> None:
-        self.models, self.n_records = data["models"], int(data["n_records"])
-        self.classes = data["response"].get("classes")
-        # A fault is a difference, and no error: a changed table is what a verifier is asked about.
-        self.fault, self.n_rows = "", table.n_rows
-        if not self.models or not all(model["trees"] for model in self.models):
-            raise PlanError(
-                "the model publishes no tree, so there is nothing to verify",
-                hint="ask whoever published it for the model.json of this release",
-            )
-        self.columns = [self._predictor(p, table) for p in data["predictors"]]
-        self.response_table, self.response_name = table, data["response"]["name"]
-        if y is not None:
-            self.response_name = "y"
-            self.response_table = Table(pa.table({"y": pa.array(list(y), from_pandas=True)}))
-        elif self.response_name not in table.names:
-            raise SchemaError(f"the release lacks the response {self.response_name!r}")
 
-    def _predictor(self, p: Mapping[str, Any], table: Table) -> Predictor:
-        name = p["name"]
-        if p["kind"] in ("numeric", "date"):
-            column = table.column(name, kind=p["kind"], unit=p.get("unit"))
-            if column.has_missing or column.infinite:
-                self.fault = self.fault or f"column {name!r} has missing or infinite numbers"
-            return Predictor(name, column.codes.astype(np.int32), column.doubles)
-        column = table.column(name, kind="categorical")
-        rank = {label: i for i, label in enumerate(p["labels"])}
-        texts = [*column.values, MISSING]
-        unknown = [t for t in texts[: column.n_values + column.has_missing] if t not in rank]
-        if unknown:
-            self.fault = self.fault or (
-                f"column {name!r} has {len(unknown)} values that the model does not know"
-            )
-        # An unknown value gets any rank: its fault is reported before anything is rebuilt.
-        lookup = np.array([rank.get(t, 0) for t in texts], np.int32)
-        return Predictor(
-            name,
-            lookup[column.codes],
-            labels=tuple(p["labels"]),
-            alone=tuple(p["alone"]),
-            wide=bool(p["one_against_rest"]),
+def _difference(data: Mapping[str, Any], table: Table, y: Any) -> str:
+    """Return where a released table first differs from the model, in words; empty when nowhere."""
+    if not data["models"] or not all(model["trees"] for model in data["models"]):
+        raise PlanError(
+            "the model publishes no tree, so there is nothing to verify",
+            hint="ask whoever published it for the model.json of this release",
         )
+    answers, name = table, data["response"]["name"]
+    if y is not None:
+        answers, name = Table(pa.table({"y": pa.array(list(y), from_pandas=True)})), "y"
+    elif name not in table.names:
+        raise SchemaError(f"the release lacks the response {name!r}")
+    try:
+        columns = [_predictor(p, table) for p in data["predictors"]]
+    except _Fault as fault:  # a changed table is what a verifier is asked about, and no error
+        return str(fault)
+    published = int(data["n_records"])
+    # First what explains differences of nodes.
+    for what, n in (("release", table.n_rows), ("response", answers.n_rows)):
+        if n != published:
+            return f"the {what} has {n:,} records, {published:,} published"
+    for m, model in enumerate(data["models"], 1):
+        rebuilt = _rebuild(model, columns, answers, name, data["response"].get("classes"))
+        trees = [tree_to_json(tree, columns) for tree in rebuilt]
+        difference = first_difference(model["trees"], trees)
+        if difference:
+            return f"model {m}, {difference}"
+    return ""
 
-    def _response(self, classes: bool) -> PredictedColumn:
-        name = self.response_name
-        column = self.response_table.column(name, kind="categorical" if classes else "numeric")
+
+def _predictor(p: Mapping[str, Any], table: Table) -> Predictor:
+    name = p["name"]
+    if p["kind"] in ("numeric", "date"):
+        column = table.column(name, kind=p["kind"], unit=p.get("unit"))
+        if column.has_missing or column.infinite:
+            raise _Fault(f"column {name!r} has missing or infinite numbers")
+        return Predictor(name, column.codes.astype(np.int32), column.doubles)
+    column = table.column(name, kind="categorical")
+    rank = {label: i for i, label in enumerate(p["labels"])}
+    texts = [*column.values, *([MISSING] if column.has_missing else [])]
+    unknown = [t for t in texts if t not in rank]
+    if unknown:
+        raise _Fault(f"column {name!r} has {len(unknown)} values that the model does not know")
+    return Predictor(
+        name,
+        np.array([rank[t] for t in texts], np.int32)[column.codes],
+        labels=tuple(p["labels"]),
+        alone=tuple(p["alone"]),
+        wide=bool(p["one_against_rest"]),
+    )
+
+
+def _rebuild(
+    model: Mapping[str, Any],
+    columns: Sequence[Predictor],
+    table: Table,
+    name: str,
+    labels: Sequence[str] | None,
+) -> Sequence[BuiltTree]:
+    """Build the trees of a model again, with the response that a column of the table holds."""
+
+    def response(classes: bool) -> PredictedColumn:
+        column = table.column(name, kind="categorical" if classes else "numeric")
         if column.has_missing:
             raise SchemaError(f"the response {name!r} has missing values")
         if not classes:
             return PredictedColumn.from_numbers(column.doubles[column.codes])
         values = np.asarray(column.values, dtype=str)[column.codes]
-        return PredictedColumn.from_classes(values, self.classes)
+        return PredictedColumn.from_classes(values, labels)
 
-    def compare(self) -> Verification:
-        """Rebuild every model; stop at the first node that differs."""
-        difference = self._difference()
-        return Verification(
-            not difference,
-            len(self.models),
-            sum(len(m["trees"]) for m in self.models),
-            sum(m["n_splits"] for m in self.models),
-            difference,
-        )
-
-    def _difference(self) -> str:
-        if self.fault:
-            return self.fault
-        published = self.n_records
-        # First what explains differences of nodes.
-        for what, n in (("release", self.n_rows), ("response", self.response_table.n_rows)):
-            if n != published:
-                return f"the {what} has {n:,} records, {published:,} published"
-        for m, model in enumerate(self.models, 1):
-            trees = [tree_to_json(t, self.columns) for t in self._rebuild(model)]
-            difference = first_difference(model["trees"], trees)
-            if difference:
-                return f"model {m}, {difference}"
-        return ""
-
-    def _rebuild(self, model: Mapping[str, Any]) -> Sequence[BuiltTree]:
-        if model["builder"] == "scikit-learn":
-            response = self._response(model["kind"] == "decision_tree_classifier")
-            return [rebuild_from(model, self.columns, response)]
-        if model["builder"] not in ("hedgerow", "rpart"):
-            raise PlanError(f"the model names an unknown builder {model['builder']!r}")
-        settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
-        # Here n_splits counts the splits of all trees; only a single tree is set by it.
-        if model["kind"] != "tree":
-            settings.pop("n_splits")
-        target = own_target(from_json(settings))
-        target.fit(self.columns, self._response(target.classes))
-        return target.trees
+    if model["builder"] == "scikit-learn":
+        answers = response(model["kind"] == "decision_tree_classifier")
+        return [rebuild_from(model, columns, answers)]
+    if model["builder"] not in ("hedgerow", "rpart"):
+        raise PlanError(f"the model names an unknown builder {model['builder']!r}")
+    settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
+    # Here n_splits counts the splits of all trees; only a single tree is set by it.
+    if model["kind"] != "tree":
+        settings.pop("n_splits")
+    target = own_target(from_json(settings))
+    target.fit(columns, response(target.classes))
+    return target.trees
 
 
 def first_difference(
