@@ -242,7 +242,7 @@ class _Groups:
 
     @property
     def is_member(self) -> BoolArray:
-        """Who is in the release."""
+        """Flags of the people who are in the release."""
         return self.groups < self.counts.shape[0] - 1
 
     def remaining(self, people: IntArray) -> _Remaining:
