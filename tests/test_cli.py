@@ -92,7 +92,7 @@ def test_a_first_release_from_the_command_line(
     loud, said = err.splitlines()
     assert "age ranges end on a value that fewer than 5 records have" in said
     assert "no cap was promised" in loud
-    assert out.startswith("Meets what was asked, and gives away or lost what nothing bounds.\n- not bounded: ")
+    assert out.startswith("Meets what was asked, but not everything is bounded.\n- not bounded: ")
 
 
 def test_json_and_apply(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def verdict(
     elif not judged:
         says = "No threshold was chosen. Nothing says whether what was measured is enough."
     elif loud:
-        says = "Meets what was asked, and gives away or lost what nothing bounds."
+        says = "Meets what was asked, but not everything is bounded."
     else:
         says = "Meets what was asked."
     texts = [

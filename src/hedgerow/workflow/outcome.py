@@ -46,8 +46,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
             "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
             f"{figure(disclosure['mean_over_groups'])} on average over groups, "
             f"{figure(disclosure['mean_over_records'])} over records{meant}, "
-            f"{figure(disclosure['worst'])} in the worst "
-            "group."
+            f"{figure(disclosure['worst'])} in the worst group."
         )
     return lines + _inferred(release, measured)
 
@@ -64,10 +63,7 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
         return []
     inference = measured.risk.get("inference") if measured else None
     if inference is None:
-        return [
-            "What learners infer about members and strangers, and the member advantage: "
-            "not measured (--attacks)."
-        ]
+        return ["Not measured: what learners infer about members and strangers (--attacks)."]
     head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
     return [
         line
