@@ -69,14 +69,9 @@ class Guarantee:
     """The name in a plan."""
 
     @property
-    def lowest_is_worst(self) -> bool:
-        """Return whether a group must reach the limit (True) or must not exceed it."""
-        return False
-
-    @property
     def side(self) -> str:
-        """Return the words before the limit: on which side of it every group must stay."""
-        return "at least" if self.lowest_is_worst else "at most"
+        """Return on which side of the limit every group must stay: "at least", "at most" or "below"."""
+        return "at most"
 
     def promise(self) -> dict[str, Any]:
         """Return the guarantee as plan data, which `from_promise` reads."""
@@ -164,9 +159,9 @@ class KAnonymity(Guarantee):
                 raise ParameterError(f"the {part} of k is not the name of a column")
 
     @property
-    def lowest_is_worst(self) -> bool:
-        """Return True: a group must reach k."""
-        return True
+    def side(self) -> str:
+        """Return "at least": a group must reach k."""
+        return "at least"
 
     def holds_in(self, classes: Classes) -> BoolArray:
         """Return which classes have k people."""
@@ -281,7 +276,7 @@ class ColumnGuarantee(Guarantee):
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
         """Return which groups keep the promise, rounding forgiven."""
         reached = self.reached(column)
-        if self.lowest_is_worst:
+        if self.side == "at least":
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
 
@@ -295,6 +290,7 @@ class ColumnGuarantee(Guarantee):
     def check(self, classes: Classes) -> Check:
         """Return the group and column that come nearest to breaking the promise, or break it."""
         worst, where, broken = self.limit, "", 0
+        worst_of = np.min if self.side == "at least" else np.max
         names = self.columns or tuple(classes.sensitive)
         lacking = [name for name in names if name not in classes.sensitive]
         if lacking:
@@ -305,9 +301,9 @@ class ColumnGuarantee(Guarantee):
             if not len(reached):
                 continue
             broken += int(np.count_nonzero(~good))
-            here = float(reached.min() if self.lowest_is_worst else reached.max())
-            if not where or (here < worst if self.lowest_is_worst else here > worst):
-                worst, where = here, name
+            in_column = float(worst_of(reached))
+            if not where or worst_of([worst, in_column]) != worst:
+                worst, where = in_column, name
         detail = f"{self.worst_words} {where!r}" if where else ""
         if broken:
             detail = f"{broken:,} groups {self.broken_words}"
@@ -430,14 +426,9 @@ class LDiversity(ColumnGuarantee):
         return self.l if self.c is None else self.c
 
     @property
-    def lowest_is_worst(self) -> bool:
-        """Return whether a group must reach the limit (True) or must not exceed it."""
-        return self.diversity != "recursive"
-
-    @property
     def side(self) -> str:
-        """Return the words before the limit, which recursive diversity must stay below."""
-        return super().side if self.lowest_is_worst else "below"
+        """Return "at least", of recursive diversity "below"."""
+        return "below" if self.diversity == "recursive" else "at least"
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """Return the l of every group; for "recursive" the c it needs, infinite below l values."""
