@@ -371,16 +371,11 @@ def _signs(label: str, kind: str) -> set[str]:
         parts = list(_tokens(label))
     except ValueError:
         return {"general"}
-    counts = any(weight for _, quoted, _, bare in parts for weight in (quoted, bare))
-    parts_signs = {"joined"} if len(parts) > 1 and not counts else set()
-    for quoted, quoted_weight, bare, bare_weight in parts:
-        if quoted_weight or bare_weight:
-            parts_signs.add("weighted")
-        if quoted is not None:
-            parts_signs.add("quoted")
-        elif bare == MISSING:
-            parts_signs.add("missing")
-    return parts_signs or {"general"}
+    weighted = any(weight for _, of_quoted, _, of_bare in parts for weight in (of_quoted, of_bare))
+    occurring = {"weighted"} if weighted else {"joined"} if len(parts) > 1 else set()
+    occurring |= {"quoted" for quoted, *_ in parts if quoted is not None}
+    occurring |= {"missing" for _, _, bare, _ in parts if bare == MISSING}
+    return occurring or {"general"}
 
 
 def _extent(text: str, kind: str) -> str:

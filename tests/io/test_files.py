@@ -373,7 +373,7 @@ def test_a_name_is_no_pattern(tmp_path, name, beside, ending):
 def test_paths_that_lead_nowhere(tmp_path, engine):
     link = tmp_path / "people.parquet"
     link.symlink_to(tmp_path / "gone.parquet")
-    with pytest.raises(InputError, match=r"people\.parquet is a link to what is not there"):
+    with pytest.raises(InputError, match=r"people\.parquet is a link to a file that does not exist"):
         computing(engine).open(link)
     with pytest.raises(InputError, match="there is no file"):
         computing(engine).open("a" * 5000 + ".parquet")

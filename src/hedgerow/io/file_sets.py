@@ -101,7 +101,7 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
             f"the folder {folder} lacks {n_missing:,} part{'s' * (n_missing > 1)} of its table: "
             + ", ".join(PART_FILE.format(i) for i in first)
             + (", ..." if n_missing > 3 else ""),
-            hint=f"bring it back; where these files are all there is, say so by the pattern {folder}/*.parquet",
+            hint=f"restore it; if these files are the whole table, name them by the pattern {folder}/*.parquet",
         )
 
 
@@ -169,7 +169,7 @@ def check_there(path: Path) -> None:
     if os.path.exists(path):
         return
     if os.path.islink(path):
-        raise InputError(f"{path} is a link to what is not there")
+        raise InputError(f"{path} is a link to a file that does not exist")
     raise InputError(f"there is no file {path}{did_you_mean(path.name, _tables(path.parent))}")
 
 

@@ -33,7 +33,7 @@ class Source(Protocol):
     """A frame converted to Arrow, which can be converted back to the same kind of frame."""
 
     arrow: pa.Table
-    categories: Mapping[str, Sequence[str]]
+    categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return the same kind of frame with columns replaced, added and dropped.
@@ -44,13 +44,12 @@ class Source(Protocol):
         ...
 
 
-class ArrowSource:
+class ArrowSource(Source):
     """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
 
     def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
         self.arrow = without_views(arrow)
         self.file = file
-        self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return a pyarrow table."""
@@ -102,7 +101,7 @@ def _lists(column: pa.ChunkedArray, kind: Callable[[pa.Field], pa.DataType]) -> 
     return pa.chunked_array([pa.array(column.to_pylist(), kind(column.type.value_field))])
 
 
-class PandasSource:
+class PandasSource(Source):
     """A pandas frame with any index."""
 
     def __init__(self, frame: Any) -> None:
@@ -122,7 +121,7 @@ class PandasSource:
                 exact = pa.types.is_dictionary(columns[-1].type)
                 texts = as_text(columns[-1].chunk(0).dictionary).to_pylist() if exact else []
                 categories[name] = texts or [str(category) for category in column.cat.categories]
-        self.categories: Mapping[str, Sequence[str]] = categories
+        self.categories = categories
         # Doubled names are reported by the table; Arrow allows them.
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
@@ -141,7 +140,7 @@ class PandasSource:
         return frame if rows is None else _bare_pandas(frame.iloc[rows])
 
 
-class NumpySource:
+class NumpySource(Source):
     """A two-dimensional array; columns x0, x1 ..."""
 
     def __init__(self, array: Any, prefix: str) -> None:
@@ -153,7 +152,6 @@ class NumpySource:
                 hint="give a two-dimensional array: rows by columns",
             )
         self.array = array
-        self.categories: Mapping[str, Sequence[str]] = {}
         names = [f"{prefix}{i}" for i in range(array.shape[1])]
         columns = [_from_objects(array[:, i]) for i in range(array.shape[1])]
         self.arrow = pa.Table.from_arrays(columns, names=names)
@@ -174,7 +172,7 @@ class NumpySource:
         return out if rows is None else out[rows]
 
 
-class FrameSource:
+class FrameSource(Source):
     """A frame of any other library: Polars, DuckDB, Modin, Dask ... (read through narwhals)."""
 
     def __init__(self, frame: Any, prefix: str) -> None:
@@ -197,7 +195,6 @@ class FrameSource:
             if kind == narwhals.Object
         ]
         self.arrow = self.frame.with_columns(*texts).to_arrow()
-        self.categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return the same kind of frame; a query becomes one on the new values (a table on Spark)."""

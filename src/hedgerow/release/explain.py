@@ -97,17 +97,14 @@ def _mask(recoding: Mask) -> str:
         if not isinstance(value, Mapping)
     ]
     for c in recoding.columns:
-        parts = [
-            f"{percent(share)} {word}"
-            for word, share in (
-                ("missing", c.missing),
-                ("unchanged", c.unchanged),
-                ("suppressed", c.suppressed),
-                ("outside the original extent", c.outside),
-                ("clipped", c.clipped),
-            )
-            if share
-        ]
+        shares = {
+            "missing": c.missing,
+            "unchanged": c.unchanged,
+            "suppressed": c.suppressed,
+            "outside the original extent": c.outside,
+            "clipped": c.clipped,
+        }
+        parts = [f"{percent(share)} {word}" for word, share in shares.items() if share]
         lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
     return "\n".join(lines)
 

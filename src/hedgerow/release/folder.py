@@ -62,9 +62,9 @@ def parts_in(folder: Path) -> list[Path]:
     names = [PART_FILE.format(i) for i in range(len(inside))]
     unexpected = sorted(inside.symmetric_difference(names))
     if unexpected or not names:
-        fault = f"lacks or should not hold {', '.join(unexpected[:3])}" if unexpected else "is empty"
+        listed = f"{', '.join(unexpected[:3])} missing or of another origin" if unexpected else "no files"
         raise InputError(
-            f"the folder {folder} {fault}: it is no table in parts",
+            f"the folder {folder} is not a table in parts ({listed})",
             hint=f"its files are called {names[0] if names else PART_FILE.format(0)} and so on",
         )
     return [folder / name for name in names]

@@ -90,7 +90,7 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
     """
     if audit.get("profile") is None:
         raise ParameterError(
-            "evidence is what a profile found", hint="audit with profile= (--profile)"
+            "evidence needs an audit with a profile", hint="audit with profile= (--profile)"
         )
     data = {
         "hedgerow_evidence": EVIDENCE_VERSION,
@@ -155,7 +155,7 @@ class RowMap:
             assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)
             return cls(rows, str(data["fingerprint"]))
         except (OSError, ValueError, LookupError, TypeError, AssertionError, ArithmeticError, RecursionError):
-            raise InputError(f"{path} is no mapping of this version") from None
+            raise InputError(f"{path} is not a mapping that this version can read") from None
 
     def text(self) -> str:
         """Return the file that `load` reads."""
