@@ -307,6 +307,7 @@ class Hierarchy:
         groups = -(-n // fanout)
         edges = [(i, i + 1) for i in range(n)]
         while groups > 1:
+            # by count, so that no group has few people beside one of many
             edges = _merge(edges, weights, groups)
             labels = [""] * n
             for start, end in edges:

@@ -113,5 +113,6 @@ def cautions(collected: list[str] | None = None) -> AbstractContextManager[list[
 
 def with_context(work: Callable[[I], T]) -> Callable[[I], T]:
     """Wrap work for other threads, so that its cautions and progress are collected here."""
+    # threads begin with an empty context, and a context runs in one thread at a time
     context = copy_context()
     return lambda item: context.copy().run(work, item)

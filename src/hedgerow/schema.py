@@ -343,6 +343,7 @@ class Schema:
                 "the schema contradicts itself: " + "; ".join(faults),
                 hint="give each column one role",
             )
+        # a frozen dataclass sets its fields by no other way
         for attribute, value in clean.items():
             object.__setattr__(self, attribute, value)
 
@@ -418,6 +419,7 @@ class Schema:
             return "quasi"
         if name in self.sensitive:
             return "sensitive"
+        # a column of persons or households identifies people, unless it is declared harmless
         named = name in (self.unit, self.household)
         if name in self.identifiers or (named and name not in self.other):
             return "identifier"
@@ -555,6 +557,7 @@ class Schema:
     @takes(source=PATH)
     def from_toml(cls, source: str | Path) -> Schema:
         """Read a schema from a TOML file (a path) or from TOML text."""
+        # a path has no line breaks, and no assignment or section
         text_given = isinstance(source, str) and ("\n" in source or re.search(r"\s=\s|^\[", source))
         path = None if text_given else Path(source)
         text = str(source) if path is None else read_text(path, "the schema", SchemaError)

@@ -151,6 +151,7 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
         def checked(*args: Any, **kwargs: Any) -> Any:
             for name, value in signature.bind(*args, **kwargs).arguments.items():
                 kind = kinds.get(name)
+                # a default need not be of the kind: None stands for many things
                 if kind is not None and value is not signature.parameters[name].default:
                     check(name, value, kind)
             return function(*args, **kwargs)

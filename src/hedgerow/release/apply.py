@@ -124,6 +124,7 @@ def apply_plan(
         the plan.
     """
     check_one_of("unseen", unseen, UNSEEN)
+    # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
     kinds = {column.name: column.kind for column in plan.columns}
     table = opened(
@@ -132,6 +133,7 @@ def apply_plan(
         f"a plan of {plan.method}",
         name=engine,
         memory=memory,
+        # read as the people were whom the plan was fitted on
         schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
         resume=resume,
     )

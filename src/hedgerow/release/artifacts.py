@@ -79,6 +79,7 @@ def write_records(
     files = release.method.release_files(release)
     extra = {**files.public, **files.private}
     figures = None if measured is None else measured.to_dict()
+    # it holds the hash of the table, which is on the disk by now
     numbers = record(plan, release.summary(), file, release.pseudonyms, figures)
     if measured is not None:
         measured.report(

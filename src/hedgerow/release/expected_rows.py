@@ -230,6 +230,7 @@ class Derivation:
         """Recode a part again; `randomized` are its released columns that chance made."""
         recoding, types, relations = self._plan
         expected = self.expected
+        # an executor of a cluster has other rows, and makes its recipes from these
         if part is not self._original:
             expected = Expected.from_plan(recoding, part, types, relations, self._more, self._same)
 
@@ -274,6 +275,7 @@ class Expected:
             else value_class((types if relation == RANDOM else original.types).field(name).type)
             for name, relation in relations.items()
         }
+        # a fresh key: nobody can make other rows that have the same sum
         rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
         return cls(rows, recipes, main)
 

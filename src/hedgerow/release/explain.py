@@ -138,6 +138,7 @@ def _partition(tree: Partition) -> str:
     if tree.groups:
         lines[-1] = f"{tree.n_groups:,} groups, joined from {lines[-1]}"
     leaves, levels = _leaves_below(tree), _levels(tree)
+    # leaves have numbers in the order of their nodes
     number = list(accumulate((split < 0 for split in tree.split), initial=0))
     depth = deepest = max(levels)
     if tree.n_leaves > _SHOWN:
@@ -157,6 +158,7 @@ def _partition(tree: Partition) -> str:
             if words:
                 lines.append(f"{indent}{words}")
             on_left, on_right = _conditions(tree, node)
+            # the last one on the stack is written first
             stack += [(tree.right[node], on_right), (node + 1, on_left)]
     return "\n".join(lines)
 

@@ -130,6 +130,7 @@ def explode(
     for name, parts in parts_of.items():
         count = parts.count[parts.code[rows]]
         repeated = np.repeat(np.arange(len(rows)), count)
+        # the place of each new row among those of its record
         nth = np.arange(len(repeated)) - np.repeat(np.cumsum(count) - count, count)
         rows = rows[repeated]
         chosen = {other: at[repeated] for other, at in chosen.items()}
@@ -191,6 +192,7 @@ def _split(
         elif cell is not None and ("+" in cell or cell.startswith('"')):
             try:
                 pairs = split_concatenation(cell)
+                # a text such as C++ is no concatenation
                 if any(value == "" and '""' not in cell for value, _ in pairs):
                     raise ValueError
             except ValueError:

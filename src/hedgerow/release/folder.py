@@ -275,6 +275,7 @@ def _rename(hidden: Path, folder: Path, force: bool, marks: frozenset[str]) -> N
         return
     # the folder may have changed during the long work
     check_target(folder, force, marks)
+    # a folder cannot be replaced in one step, so the earlier one is kept until the new one has its name
     with private_folder(folder, OLD) as aside:
         os.rename(folder, aside / "old")
         try:

@@ -90,6 +90,7 @@ def _protected(
                 f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
             )
         with listening(step, "fitting"):
+            # the caller's method stays unfitted
             fitted: Method = method.copy().fit_table(
                 table.with_local_codes(method.joint_columns(schema), memory), schema
             )

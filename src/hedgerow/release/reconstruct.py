@@ -122,6 +122,7 @@ def reconstruct(
                 "that its distortion parameters do not list",
                 hint="the table and public.json belong together",
             )
+        # one number for each combination of categories
         codes *= column.d
         codes += part
     counts = np.bincount(codes, minlength=cells).astype(float)
@@ -412,6 +413,7 @@ def _column(
         return column, released_codes(table, column)
     values = table.column(name)
     codes, labels = values.codes, list(values.values)
+    # every value would be an axis of its own otherwise, most of them of a record or two
     if values.is_number and (values.n_values > 64 or values.unit):
         cut = quantile_bins(values.value_counts, _BINS)
         codes = cut.codes(values.codes)

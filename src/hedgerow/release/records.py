@@ -150,6 +150,7 @@ class RowMap:
         try:
             data = json.loads(path.read_text())
             assert data["hedgerow_mapping"] == MAPPING_VERSION
+            # unlike int, it refuses fractions
             rows = np.array([index(row) for row in data["rows"]], np.int64)
             # the file may have been edited, and is used as positions
             assert not len(rows) or 0 <= rows.min() <= rows.max() < len(rows)

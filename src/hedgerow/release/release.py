@@ -439,6 +439,7 @@ class Release:
 
         def fill(inside: Path) -> None:
             published = self._fill(inside, escape, measured, mapping, step)
+            # inside, so that a folder to hand out which fails leaves no release behind
             if outer_folder is not None:
                 write_folder(
                     outer_folder,

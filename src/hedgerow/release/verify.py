@@ -83,6 +83,7 @@ def verify(
         _equal("rows", original.n_rows, released.n_rows if once else "some rows twice", words),
         _columns(remaining, released.names),
     ]
+    # rows and columns must match before cells can be compared
     if not all(check.holds for check in checks):
         return Verified(checks)
     relations = dict.fromkeys(remaining, UNCHANGED) | {
@@ -94,6 +95,7 @@ def verify(
         for column in plan.columns
         if column.name in replaced and secret is not None
     ]
+    # types that files do not tell apart are no change
     before, after = (plain_types(table.types) for table in (original, released))
     same = {name: before[name] for name in remaining if relations[name] == UNCHANGED}
     checks.append(_types(same, after))

@@ -195,6 +195,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
         keys = keys[np.diff(keys, prepend=-1) > 0]
         shared = np.bincount(keys // values, minlength=n) == 1
         rare = np.bincount(keys % values, minlength=values) < k
+        # a value of many households points to none of them
         telling = (several & shared)[keys // values] & rare[keys % values]
         if n_homes := int(telling.sum()):
             yield (
@@ -438,6 +439,7 @@ def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]
         return np.bincount(leaf, minlength=recoding.n_leaves)
 
     names = [c.name for c in recoding.columns]
+    # rows are counted where they are, on a cluster by its executors
     rows = sum(engine(original.engine).over_parts(original, count, names))
     return {
         recoding.columns[j].name: np.bincount(
@@ -464,6 +466,7 @@ def _lost(
         width = Cover.from_cells(cells, coded.values).widths()
     if rows is not None:
         return float(width @ rows) / max(released.n_rows, 1)
+    # a suppressed cell loses everything
     by_label = {TOP: 1.0} | {cell.label: w for cell, w in zip(cells, width, strict=True)}
     labels, counts = released.cell_counts(column.name)
     total = sum(by_label.get(label, 0.0) * n for label, n in zip(labels, counts, strict=True))

@@ -126,6 +126,7 @@ class PartitionRecipe:
         self._group = np.asarray(tree.groups, np.int64)
         if not len(self._group):
             self._group = np.arange(tree.n_leaves)
+        # means and shares can be checked only when every row has come by
         self._leaf = np.zeros(original.n_rows if self.centred else 0, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
@@ -141,6 +142,7 @@ class PartitionRecipe:
             used, which = np.unique(subset[here], return_inverse=True)
             ends, place = [len(members)], column.source.place
             for s in used:
+                # a category that the original lacks leads no row
                 members += [place[name] for name in tree.subsets[s] if name in place]
                 ends.append(len(members))
             first[here], last[here] = np.array(ends)[which], np.array(ends)[which + 1]
@@ -164,6 +166,7 @@ class PartitionRecipe:
 
     def recode(self, part: Window) -> Made:
         """Return the cells of the leaf that each row comes to, held against the row's values."""
+        # codes of categories are exact as doubles too
         values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
         descend(values, self._nodes, leaf)
