@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
@@ -19,9 +19,6 @@ from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, takes
-
-if TYPE_CHECKING:
-    pass
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
