@@ -35,10 +35,9 @@ class Holder:
 
     def original(self, source: Any, schema: Schema) -> Table:
         """Open the original table."""
-        if isinstance(source, Table):
-            return read(source, schema=schema)
-        table = engine(self.name).open(source, schema=schema, memory=self.memory)
-        return read(table, schema=schema)
+        if not isinstance(source, Table):
+            source = engine(self.name).open(source, schema=schema, memory=self.memory)
+        return read(source, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
         """Open the released table and take the guards against spreadsheet formulas off its cells."""
@@ -57,6 +56,7 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
     if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
         source = released_file(Path(source))  # a release folder, and no folder of parts
     chosen_engine = chosen(source, AUDITED, "an audit", name=name, memory=memory)
+    # memory= limits what streams; the engine in memory refuses it unless it was chosen by itself
     is_fixed = name != "auto" or engine(chosen_engine).capabilities.streams  # else it decided
     return Holder(chosen_engine, memory if is_fixed else None)
 

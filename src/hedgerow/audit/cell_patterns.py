@@ -85,6 +85,7 @@ def _brackets(text: str) -> Ends | None:
         return None
     low, high = _end(match[2], -inf), _end(match[3], inf)
     return (
+        # an end that is left out becomes the double next to it
         nextafter(low, inf) if match[1] in _OPEN_LEFT and isfinite(low) else low,
         nextafter(high, -inf) if match[4] in _OPEN_RIGHT and isfinite(high) else high,
     )

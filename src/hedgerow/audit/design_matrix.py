@@ -106,6 +106,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
         if column.is_number:
             parts.append(_numbers(column, column.middle[cells], column.absent[cells]))
         else:
+            # computed per distinct cell, of which there are few, and then taken by rows
             parts.append((column.shares @ indicators(column.original)).toarray()[cells])
     return np.hstack(parts)
 

@@ -280,6 +280,7 @@ class Trial:
 def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     """Return the disclosure of all sensitive columns, and their mean `Explained.floor_ratio`."""
     names = ("worst", "mean_over_groups", "mean_over_records", "explained")
+    # where values were altered, classes of equal cells are nobody's
     if pair.risk_model == "linkage" or not pair.sensitive:
         return dict.fromkeys(names), None
     columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()

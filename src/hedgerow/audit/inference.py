@@ -503,6 +503,7 @@ def in_shares(
 def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
     """Return a function from errors to shares explained: of all people, then of each bootstrap sample."""
     n = len(base)
+    # one set of samples for all learners: differences between them are paired
     draws = np.random.default_rng(random_state).multinomial(
         n, np.full(n, 1 / max(n, 1)), size=REPEATS if n else 0
     )

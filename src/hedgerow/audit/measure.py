@@ -623,6 +623,7 @@ def audit(
     notes: tuple[str, ...] = ()
     if (there := remote_engine(None, engine)) is not None:
         refuse_whole(needing_rows, sample)
+        # opened on the cluster only now, after what cannot be done there was refused
         original, released, plan, notes = put_there(
             there, original, released, schema, plan, memory
         )
@@ -787,6 +788,7 @@ def _audit(task: Task[Any]) -> Audit:
     values = figures_of(task)
     scatters = _scatters(values["risk.release"])
     if values["risk.original"] is not None:
+        # the report draws the groups of the release alone
         _scatters(values["risk.original"])
     extremes = values["table.extremes"]
     return Audit(

@@ -111,6 +111,7 @@ def left_out(
             continue
         progress(f"strangers: releasing without part {f + 1} of {folds}")
         stay = np.flatnonzero(fold != f)
+        # in the order of the original, as if these people alone had been released
         stay = stay[np.argsort(pair.rows[stay])]
         part = refit(Table(pair.original.arrow.take(pair.rows[stay])))
         people = part.people_of(Table(pair.original.arrow.take(pair.rows[others])))

@@ -190,6 +190,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Col
                 f"{column.kind}, the kind of the original"
             ) from None
         released = displayed(_all_cells(column, subject))  # ranges, each at its middle
+    # joined or generalised categories, which the original does not have
     if not column.is_number and not set(released.values) <= set(column.values):
         released = _categories(column, _all_cells(column, subject))
     return of_rows(released, rows)
@@ -402,6 +403,7 @@ def _tables(
         sensitive,
         strangers=None if others is None else people(theirs),
         notes=notes,
+        # plain cells, as of synthetic data, form no groups by design: attacks alone judge them
         risk_model="classes" if groups or any(cells[n].general for n in schema.quasi) else "attacks",
         groups=groups,
         by_group=None if groups is None else subject.numbered,
@@ -437,6 +439,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
     else:
         first_values = set(one.values)
         values = [*one.values, *(v for v in two.values if v not in first_values)]
+        # ordinal values keep their order, and those of the control alone come last
         if one.kind == "categorical":
             values.sort()
         place = {v: i for i, v in enumerate(values)}

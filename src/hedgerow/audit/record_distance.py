@@ -47,6 +47,7 @@ class Reach:
         self._codes = np.empty((len(released), len(rows)), np.int32)
         for j, column in enumerate(released):
             self._codes[j] = column.codes[rows]
+        # cells of all columns stand in one array, as the kernels want them
         self._starts = np.cumsum([0, *(c.n_cells for c in released)])[:-1].astype(np.int64)
         self._tables = [_Ends(c) if c.is_number else _Sets(c) for c in released]
         # filled when first needed: not every attack asks for rows by cell

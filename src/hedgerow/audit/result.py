@@ -146,12 +146,14 @@ class Audit:
 
     def _not_measured(self) -> list[str]:
         """Return the questions that this audit leaves open."""
-        done = {COMPOSITION} if self.risk.get("composition") else set()
-        done |= {OTHERS} if self.risk.get("other") else set()
         capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
-        done |= {METHOD} if self.risk.get("knows_method") or not capped else set()
-        done |= {MEMBERSHIP for attack in self.attacks if attack["attack"] == "membership"}
-        return [line for line in NOT_MEASURED if line not in done]
+        answered = {
+            COMPOSITION: self.risk.get("composition"),
+            OTHERS: self.risk.get("other"),
+            METHOD: self.risk.get("knows_method") or not capped,
+            MEMBERSHIP: any(attack["attack"] == "membership" for attack in self.attacks),
+        }
+        return [line for line in NOT_MEASURED if not answered.get(line)]
 
     def to_json(self) -> str:
         """Return the audit as JSON text; infinite numbers are written as null."""

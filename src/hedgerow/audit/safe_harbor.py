@@ -395,11 +395,13 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
         if len(mine) < MOST * len(numbers):
             continue
         shortened = 2 * len(full) < len(mine)
+        # 02139 as a number has four digits: a column of such numbers may be ZIP codes, unless they are years
         if shortened and (full or form.what != "ZIP codes" or _years(mine)):
             continue
         keep = sum(map(form.rule, mine))
         if keep < _KEPT * len(mine):
             continue
+        # how often other numbers of the same span keep the rule by chance
         span = np.linspace(min(mine), max(mine), _STEPS).round()
         usual = sum(form.rule(int(n)) for n in span) / _STEPS
         is_sure = not shortened and float(bdtrc(keep - 1, len(mine), usual)) < _CHANCE

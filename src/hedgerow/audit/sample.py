@@ -85,6 +85,7 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
         Columns of the original that are needed beside the measured ones.
     """
     key, groups = Key.of(random_state=random_state), None
+    # altered records are mostly alone, so whole groups would be single records anyway
     if pair.risk_model == "linkage" and pair.classes.sizes.min(initial=1) == 1:
         rows = np.sort(_by_content(pair, key)[:n])
     else:

@@ -85,6 +85,7 @@ def score(
     reading = Schema(missing=missing, decimal=decimal, encoding=encoding)
     if isinstance(masked, Release) or plan_of(masked) is not None:
         release = subject(masked, None, plan_of(masked))
+        # without options the original is read as the release's own table was
         if reading == Schema():
             reading = release.schema.reading()
         first = read(original, schema=reading)

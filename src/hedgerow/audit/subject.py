@@ -212,6 +212,7 @@ def subject(
     # altered cells need not cover their originals
     verified = plan is not None and plan.recoding.risk_model == "linkage"
     table = holds.released(released, schema)
+    # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)
     return Subject(table, schema, plan, second, rows, verified, notes=() if note is None else (note,))
 

@@ -337,6 +337,7 @@ class Pair(TablePair):
         """Rows in an order that depends on their values alone, not on that of the columns."""
         parts = self.quasi, self.sensitive, self.released_sensitive
         keys = [column.codes for part in parts for column in by_name(part)]
+        # released cells decide between people whose true values are equal
         keys += [column.codes for column in by_name(self.released_quasi)]
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 

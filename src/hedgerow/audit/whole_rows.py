@@ -19,6 +19,7 @@ def shared(
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):
             continue
+        # numbers of one table may be text in the other: then texts are compared
         kind = one.kind(name) if one.kind(name) == two.kind(name) else "categorical"
         mine = one.column(name, kind=kind)
         pairs.append((mine, two.column(name, kind=kind, unit=mine.unit or None)))
