@@ -60,7 +60,7 @@ from .column_comparison import histograms
 from .inference import infer
 from .non_members import FOLDS, Outside, Refit, check_control, left_out, refitting, with_strangers
 from .pairing import pair_up, read_unpaired
-from .profile_result import FAILS, MEETS, TOLD, Judged, check_met, judged, needs_attacks, unmet
+from .profile_result import FAILS, MEASURED, MEETS, Judged, check_met, judged, needs_attacks, unmet
 from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, sample_of
@@ -892,7 +892,7 @@ class ProfileCheck:
         result = self.measure(release)
         states = Counter(row["state"] for row in result["criteria"])
         notes = [
-            f"{n} {'without a threshold' if state == TOLD else state}"
+            f"{n} {'without a threshold' if state == MEASURED else state}"
             for state, n in states.items()
             if state not in (MEETS, FAILS)
         ]

@@ -13,7 +13,7 @@ from ..profiles import Criterion, Profile
 from .safe_harbor import Identifiers, identifiers_found
 
 # what is found of a criterion: "measured" where the profile names no threshold
-MEETS, FAILS, TOLD, UNKNOWN = "meets", "does not meet", "measured", "not measured"
+MEETS, FAILS, MEASURED, UNKNOWN = "meets", "does not meet", "measured", "not measured"
 # a figure, or None, and what must be known of it
 Finding = tuple[float | None, str]
 # the attacks that answer a question
@@ -106,7 +106,7 @@ def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[
     state = FAILS if FAILS in states else UNKNOWN if UNKNOWN in states else MEETS
     return {
         **{name: getattr(profile, name) for name in ("name", "title", "source", "date", "note")},
-        "state": TOLD if states == {TOLD} else state,
+        "state": MEASURED if states == {MEASURED} else state,
         "households": households(audit),
         "criteria": rows,
     }
@@ -116,7 +116,7 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
     if figure is None:
         state = UNKNOWN
     elif not criterion.threshold:
-        state = TOLD
+        state = MEASURED
     else:
         state = MEETS if criterion.is_met(figure) else FAILS
     stated = ("name", "clause", "asks", "statistic", "threshold")
