@@ -96,10 +96,10 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
         return f"{table['rows']:,} released rows, compared with no original"
-    strangers = f"{table['strangers']:,} people" if table["strangers"] else "nobody known"
+    strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
     return (
         f"{table['rows']:,} released rows, not paired with the {table['original_rows']:,} of the "
-        f"original; {strangers} took no part"
+        f"original; {strangers}"
     )
 
 
