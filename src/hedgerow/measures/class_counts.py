@@ -62,6 +62,7 @@ class Groups:
         """
         starts = np.cumsum(self.sizes) - self.sizes
         rows = np.empty(self.n_rows, np.uint32)
+        # `place` moves each start on as it fills the class.
         place(self.labels, starts.copy(), rows)
         return rows, starts
 
@@ -83,6 +84,7 @@ def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, sli
     """
     ends, first = np.append(starts[1:], n_rows), 0
     while first < len(starts):
+        # A class of more records than `size` is a range by itself.
         last = max(int(np.searchsorted(ends, starts[first] + size, "right")), first + 1)
         yield slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
         first = last

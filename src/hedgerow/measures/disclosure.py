@@ -57,6 +57,7 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
         value, which not everybody of the table has), the last two with ``_records``.
     """
     disclosures, distinct = column.per_class(column_disclosure, distinct_values)
+    # Where everybody has the same value, a group of it reveals nothing.
     varies = np.count_nonzero(column.totals) > 1
     return {"groups": len(sizes), "worst": float(disclosures.max(initial=0.0))} | {
         name + what: int(each[which].sum())
@@ -98,6 +99,7 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
     >>> number_disclosure(counts, values).round(3).tolist()
     [1.0, 0.692]
     """
+    # From the mean: squares of large numbers that hardly differ would lose all their digits.
     from_mean = deviations(values, counts.totals)
     return number_disclosures(counts.counts, from_mean[counts.values], counts.starts)
 
@@ -163,6 +165,7 @@ class Disclosed:
         if not columns:
             return None
         return cls(
+            # Correctly rounded, so the order of the columns does not matter.
             math.fsum(d.mean_over_groups for d in columns) / len(columns),
             math.fsum(d.mean_over_records for d in columns) / len(columns),
             max(d.worst for d in columns),

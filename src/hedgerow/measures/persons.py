@@ -215,6 +215,7 @@ class Persons:
 
     def in_whole_table(self) -> int:
         """Return what k counts in the whole table."""
+        # No column makes one class of everybody.
         return int(self.sizes(group([], len(self.codes)))[0])
 
     def subset(self, rows: npt.NDArray[np.int64] | None) -> Persons:

@@ -396,5 +396,5 @@ def test_a_smaller_tree_than_asked_is_told_with_what_the_next_one_reaches():
     ) as told:
         method = TreePatternPreserving(TreeSettings(n_splits=30), k=20).fit(X, y)
     after = method.trade_off_[method.n_steps_]
-    assert f"{method.n_steps_ + 2} leaves reach K = {after['k']} alone" in str(told[0].message)
+    assert f"{method.n_steps_ + 2} leaves reach only K = {after['k']}" in str(told[0].message)
     assert method.k_ >= 20 > after["k"]

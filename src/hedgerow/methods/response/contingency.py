@@ -60,6 +60,7 @@ def coded(
     if column.is_number:
         cut = _cut(column, bins)
         codes, cuts = cut.codes(column.codes), tuple(cut.thresholds.tolist())
+        # Bins of one value each are released as the numbers that they are.
         if np.array_equal(cut.lo, cut.hi) and not column.unit:
             labels = tuple(cut.lo.tolist())
         else:

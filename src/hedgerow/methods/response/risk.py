@@ -170,6 +170,7 @@ class Risk:
         for number, view in enumerate(self.contingency.views):
             at = cells.view == number
             cap[at] = view.cap[cells.row[at], cells.value[at]]
+        # In logarithms the constraints of small and of large caps weigh alike.
         return np.log(value / cap), gradient / value[:, None]
 
     def _paper_at(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:

@@ -172,7 +172,7 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
     if not column.is_number:
         if single:
             raise ParameterError(
-                f"column {name!r} holds categories, and scikit-learn's trees see numbers alone",
+                f"column {name!r} holds categories; scikit-learn's trees take only numbers",
                 hint="give X as the estimator saw it (one-hot encoded, say)",
             )
         labels = (*column.values, *((MISSING,) if column.has_missing else ()))
@@ -253,8 +253,8 @@ def encode_response(
         # So many classes are numbers, and a tree of shares would tell next to nothing.
         if table.kind(name) == "numeric" and column.n_values > 1000:
             raise ParameterError(
-                f"the response {name!r} has {column.n_values} different numbers, and a "
-                "classification tree was asked",
+                f"the response {name!r} has {column.n_values:,} different numbers, too many to be "
+                "the classes of a tree",
                 hint='use criterion "variance"',
             )
         return PredictedColumn(column.codes.astype(np.int64), tuple(column.values))

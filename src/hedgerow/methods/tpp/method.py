@@ -95,7 +95,7 @@ class TreePatternPreserving(Method):
     Warns
     -----
     UserWarning
-        A tree is published smaller than it was asked for.
+        A tree is published smaller than its settings say.
 
     References
     ----------

@@ -200,7 +200,7 @@ class Sanitizer:
                 "of them out, or use TreeSettings",
             )
         raise InfeasibleError(
-            f"even the first split reaches only {first.reached}, and {requested} was asked",
+            f"even the first split reaches only {first.reached}; {requested} is required",
             hint="lower k or l, raise min_leaf, or publish fewer trees",
         )
 
@@ -311,7 +311,7 @@ def shrunk(
             why = (
                 "cannot be rebuilt from a sanitized table"
                 if keeps(larger, k, l)
-                else f"reach {larger.reached} alone"
+                else f"reach only {larger.reached}"
             )
             why = f"{target.size_in_words(larger.step)} {why}"
         yield (

@@ -138,6 +138,7 @@ class ForestSettings(ModelSettings):
 
     def __post_init__(self) -> None:
         check_whole("n_trees", self.n_trees, 1, MOST_TREES)
+        # True is an int in Python, and no seed that somebody meant.
         if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UnsupportedError(
                 "a forest without a seed is outside the guarantee: its rows and ties are random",
