@@ -96,6 +96,13 @@ def test_declared_categories_come_first_then_the_rest_sorted():
     assert found.has_missing
 
 
+def test_256_categories_in_a_declared_order():
+    names = [f"{i:03}" for i in range(256)]
+    found = column(names, categories=names[::-1])
+    assert found.values == names[::-1]
+    assert decode(found) == names
+
+
 def test_numbers_as_categories_are_sorted_by_size():
     assert column([10, 9, 2, 10], "categorical").values == ["2", "9", "10"]
     assert column([2.0, 0.5], "ordinal").values == ["0.5", "2"]

@@ -351,7 +351,7 @@ def test_a_mean_that_is_not_its_groups_is_seen() -> None:
         ):
             recipe: Any = plainly(made_by, original)
             rows = slice(0, original.n_rows)
-            recipe.recode(Window(rows, {n: original.take(n, rows) for n in recipe.asked}))
+            recipe.recode(Window(rows, {n: original.take(n, rows) for n in recipe.columns_read}))
             assert list(recipe.untrue()) == faults
 
 

@@ -312,7 +312,8 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
     order = np.argsort(ranks, kind="stable")
     table = np.empty(len(order) + 1, column.codes.dtype)
     table[order] = np.arange(len(order))
-    table[-1] = len(order)
+    # Without missing cells the codes may be as many as their type holds: no room for one more.
+    table[-1] = len(order) if column.has_missing else 0
     return replace(
         column,
         kind=kind,

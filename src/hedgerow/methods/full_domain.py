@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from ..columns.column import Column
+from ..columns.column import Column, ordered
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, SchemaError
 from ..hierarchy import TOP, Hierarchy
@@ -89,8 +89,8 @@ def build(
     for name in schema.quasi:
         is_number = table.declared_kind(schema, name) == "numeric"
         column = table.column(name, kind="categorical", categories=schema.categories.get(name))
-        if is_number:
-            column = _by_size(column)
+        if is_number:  # texts of numbers, sorted by their exact values
+            column = ordered(column, "categorical", sorted(column.values, key=Decimal))
         hierarchy, values = hierarchies.get(name), column.values
         if hierarchy is None:
             values = list(map(_label, values))
@@ -113,16 +113,6 @@ def build(
     units = None if persons is None else persons.by_class(groups)
     test = accept(sensitive, guarantees)
     return Lattice(axes, codes, groups.sizes, hist, k, test, limit, loss, monotone, units)
-
-
-def _by_size(column: Column) -> Column:
-    """Return a column of numbers as texts, sorted by the exact values of the numbers."""
-    order = sorted(range(column.n_values), key=lambda i: Decimal(column.values[i]))
-    place = np.empty(column.n_values + 1, dtype=column.codes.dtype)
-    place[order] = np.arange(column.n_values)
-    place[-1] = column.n_values if column.has_missing else 0
-    values = [column.values[i] for i in order]
-    return replace(column, codes=place[column.codes], values=values)
 
 
 def _label(value: str) -> str:

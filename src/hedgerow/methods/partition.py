@@ -103,19 +103,15 @@ class LeafGroups:
         part, rows, starts = self.rows.column(column, self.starts, self.group_of_leaf, whole)
         return GroupedCodes(part, part.codes[rows], starts)
 
-    def people_with_value(self, column: Column) -> IntArray:
-        """Count the people of every group who have a value in a column."""
-        if not isinstance(self.rows, np.ndarray):
-            counts: IntArray = self.rows.known(column, self.starts, self.group_of_leaf)
-            return counts
-        sizes = np.diff(np.append(self.starts, len(self.rows)))
-        there = column.codes[self.rows] != column.n_values
-        number = np.repeat(np.arange(len(sizes)), sizes)[there]
+    def people_with_value(self, grouped: GroupedCodes) -> IntArray:
+        """Count the people of every group who have a value, or its records where each is a person."""
         if self.persons is None:
-            return np.bincount(number, minlength=len(sizes)).astype(np.int64)
+            return grouped.present
+        there = grouped.codes != grouped.column.n_values
+        number = np.repeat(np.arange(len(self.starts)), grouped.sizes)[there]
         groups = group([number])  # without the groups in which nobody has a value
         people = self.persons.subset(self.rows[there]).sizes(groups)
-        return np.bincount(number[groups.first], people, len(sizes)).astype(np.int64)
+        return np.bincount(number[groups.first], people, len(self.starts)).astype(np.int64)
 
     def between(self, j: int) -> tuple[FloatArray, FloatArray]:
         """Return the thresholds on column j between which every group lies; infinite where open."""
@@ -419,8 +415,9 @@ class PartitionMethod(Method):
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
-            enough = groups.people_with_value(column) >= self.k
-            cells, index = rounded(groups.codes(column, True), style, step, enough)
+            grouped = groups.codes(column, True)
+            enough = groups.people_with_value(grouped) >= self.k
+            cells, index = rounded(grouped, style, step, enough)
         elif quasi.cuts[j].public:
             style = "range"
             cells, index = between_points(groups.codes(column, False), *groups.between(j))

@@ -226,15 +226,6 @@ class SparkLeaves:
             codes, begins = counts.values, counts.starts[:-1]
         return column.with_rows(codes.astype(column.lookup.dtype)), np.arange(len(codes)), begins
 
-    def known(self, column: Column, starts: Ints, number: Ints | None) -> Ints:
-        """Return the rows of every group that have a value in a column."""
-        assert isinstance(column, CountedColumn)
-        at = self._groups(starts, number)
-        counts = self._counts([column], column, True)
-        there = counts.values != column.n_values
-        leaf, rows = counts.groups[there], counts.counts[there]
-        return np.bincount(at[leaf], rows, int(at.max()) + 1).astype(np.int64)
-
     def _groups(self, starts: Ints, number: Ints | None) -> Ints:
         leaf = self.leaf_of(starts)
         return leaf if number is None else number[leaf]
