@@ -84,7 +84,7 @@ def test_records_may_live_in_a_file_and_come_in_batches(tmp_path: Path) -> None:
     for a in range(0, 900, 250):
         part = made[a : a + 250]
         codes, mine = list(given.codes[a : a + 250].T), [c.codes for c in part.columns]
-        rows.put(a, codes, made.responses, mine)
+        rows.write(a, codes, made.responses, mine)
     grown = grow(rows, made.responses, layout, asked)
     order = np.arange(900)
     assert signature(grown, given, order) == signature(expected, given, order)

@@ -31,9 +31,8 @@ AHEAD = (
     (siphash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
     (siphash.sum_rows, "u8[::1], u8[::1], u8, u8"),
     (measures._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8, i8[::1], f8[::1]"),
-    (measures._entropies, "i8[::1], i8[::1], i8[::1]"),
-    (measures._largest_counts, "i8[::1], i8[::1]"),
-    (measures._number_disclosures, "i8[::1], f8[::1], i8[::1]"),
+    (measures.entropies, "i8[::1], i8[::1], i8[::1]"),
+    (measures.number_disclosures, "i8[::1], f8[::1], i8[::1]"),
 )
 """Compiled functions and the types they are called with, in the order in which they are needed."""
 

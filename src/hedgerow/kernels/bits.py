@@ -79,44 +79,28 @@ def one_and_three(context: Any, numbers: Any, at: Any) -> Any:
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         half = ir.VectorType(ir.IntType(32), 4)
-        given = builder.load(_place(context, builder, numbers, arguments, half), align=4)
+        four = builder.load(_place(context, builder, numbers, arguments, half), align=4)
         one, first = ir.Constant(ir.IntType(32), 1), ir.Constant(ir.IntType(32), 0)
-        return builder.sext(builder.insert_element(given, one, first), _FOUR)
+        return builder.sext(builder.insert_element(four, one, first), _FOUR)
 
     return _LANES(numbers, types.uint64), code
 
 
-@intrinsic
-def add_lanes(context: Any, into: Any, at: Any, lanes: Any) -> Any:
-    """Add four 64-bit integers to those of `into` from `at` on: one load, add and store."""
+def _updating(operation: str, text: str) -> Any:
+    """Return an intrinsic that loads four integers, changes them by others, and stores them."""
 
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there = _place(context, builder, into, arguments, _FOUR)
-        builder.store(builder.add(builder.load(there, align=8), arguments[2]), there, align=8)
-        return context.get_dummy_value()
+    def update(context: Any, into: Any, at: Any, lanes: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            there = _place(context, builder, into, arguments, _FOUR)
+            changed = getattr(builder, operation)(builder.load(there, align=8), arguments[2])
+            builder.store(changed, there, align=8)
+            return context.get_dummy_value()
 
-    return types.void(into, types.uint64, _LANES), code
+        return types.void(into, types.uint64, _LANES), code
 
-
-@intrinsic
-def take_lanes(context: Any, into: Any, at: Any, lanes: Any) -> Any:
-    """Subtract four 64-bit integers from those of `into` from `at` on."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there = _place(context, builder, into, arguments, _FOUR)
-        builder.store(builder.sub(builder.load(there, align=8), arguments[2]), there, align=8)
-        return context.get_dummy_value()
-
-    return types.void(into, types.uint64, _LANES), code
+    update.__doc__ = text
+    return intrinsic(update)
 
 
-@intrinsic
-def clear_lanes(context: Any, into: Any, at: Any) -> Any:
-    """Make four 64-bit integers of `into` from `at` on zero."""
-
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        there = _place(context, builder, into, arguments, _FOUR)
-        builder.store(ir.Constant(_FOUR, None), there, align=8)
-        return context.get_dummy_value()
-
-    return types.void(into, types.uint64), code
+add_lanes = _updating("add", "Add four 64-bit integers to those of `into` from `at` on.")
+take_lanes = _updating("sub", "Subtract four 64-bit integers from those of `into` from `at` on.")

@@ -47,9 +47,9 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Sca
     if half <= 0.0:
         return Scale(np.zeros(len(values) + 1, np.int32), 0, low, 0.0)
     units = np.rint((values / 2 - low / 2) / half * (1 << UNIT_BITS)).astype(np.int64)
-    known = int(counts.sum())
+    n_known = int(counts.sum())
     total = int(units @ counts)  # at most n * 2^30
-    middle = (2 * total + known) // (2 * known)
+    middle = (2 * total + n_known) // (2 * n_known)
     return Scale(np.append(units - middle, 0).astype(np.int32), middle, low, 2 * half)
 
 

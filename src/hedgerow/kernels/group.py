@@ -17,8 +17,8 @@ MOST = 1 << 30
 
 
 @checked
-def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untyped-def]
-    """Number the keys from `start` on until all are done or `seen` is full; where it stopped, and n."""
+def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-untyped-def]
+    """Number the keys from `start` on until `distinct` is full; return where it stopped, and n."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(start, keys.shape[0]):
         key = keys[i]
@@ -28,30 +28,19 @@ def _fill(keys, start, labels, table, seen, first, n):  # type: ignore[no-untype
         while True:
             g = table[slot]
             if g == _FREE:
-                if n == seen.shape[0]:
+                if n == distinct.shape[0]:
                     return i, n
                 table[slot] = n
-                seen[n] = key
+                distinct[n] = key
                 first[n] = i
                 labels[i] = n
                 n += 1
                 break
-            if seen[g] == key:
+            if distinct[g] == key:
                 labels[i] = g
                 break
             slot = (slot + np.uint64(1)) & mask
     return keys.shape[0], n
-
-
-@checked
-def _rehash(seen, table):  # type: ignore[no-untyped-def]
-    mask = np.uint64(table.shape[0] - 1)
-    for g in range(seen.shape[0]):
-        h = np.uint64(seen[g]) * _MIX
-        slot = (h ^ (h >> _SHIFT)) & mask
-        while table[slot] != _FREE:
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = g
 
 
 def _number(
@@ -60,19 +49,20 @@ def _number(
     """Number keys by first appearance; the distinct ones, and where each stands first."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     table = np.full(4 * size, _FREE, np.uint32)
-    seen, first = np.empty(size, np.int64), np.empty(size, np.int64)
-    at, n = _fill(keys, 0, labels, table, seen, first, 0)
+    distinct, first = np.empty(size, np.int64), np.empty(size, np.int64)
+    at, n = _fill(keys, 0, labels, table, distinct, first, 0)
     while at < keys.shape[0]:
         if n == MOST:
-            return seen[:0], first[:0]
+            return distinct[:0], first[:0]
         size *= 4
         larger, firsts = np.empty(size, np.int64), np.empty(size, np.int64)
-        larger[:n], firsts[:n] = seen, first
-        seen, first = larger, firsts
         table = np.full(4 * size, _FREE, np.uint32)
-        _rehash(seen[:n], table)
-        at, n = _fill(keys, at, labels, table, seen, first, n)
-    return seen[:n], first[:n]
+        # numbered again in the order of their numbers, all keep theirs
+        _fill(distinct, 0, np.empty(n, np.uint32), table, larger, firsts, 0)
+        firsts[:n] = first
+        distinct, first = larger, firsts
+        at, n = _fill(keys, at, labels, table, distinct, first, n)
+    return distinct[:n], first[:n]
 
 
 @checked
@@ -114,18 +104,18 @@ def number_keys(
     ([2, 0, 2, 1], [3, 5, 7], [1, 3, 0])
     """
     labels = np.empty(len(keys), np.uint32)
-    seen, first = _number(np.ascontiguousarray(keys), labels)
-    if len(keys) and not len(seen):
+    keys_of, first = _number(np.ascontiguousarray(keys), labels)
+    if len(keys) and not len(keys_of):
         raise UnsupportedError(
             f"the rows have more than {MOST:,} different combinations of values",
             hint="coarsen or leave out a column",
         )
-    order = np.argsort(seen)
+    order = np.argsort(keys_of)
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
     for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels takes room
         labels[a : a + _WINDOW] = rank[labels[a : a + _WINDOW]]
-    return labels, seen[order], first[order]
+    return labels, keys_of[order], first[order]
 
 
 @checked
@@ -147,22 +137,22 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
         h ^= h >> _SHIFT
         slot = h & mask
         while True:
-            known = table[slot]
-            if known < 0:  # a new set: it stays where it was gathered
+            same_slot = table[slot]
+            if same_slot < 0:  # a new set: it stays where it was gathered
                 table[slot] = n_sets
                 labels[g] = n_sets
                 ends[n_sets] = end
                 n_sets += 1
                 begin = end
                 break
-            first = ends[known - 1] if known else 0
-            same = ends[known] - first == end - begin
-            for i in range(first, ends[known]):
+            first = ends[same_slot - 1] if same_slot else 0
+            same = ends[same_slot] - first == end - begin
+            for i in range(first, ends[same_slot]):
                 if not same:
                     break
                 same = last_seen[members[i]] == g
             if same:
-                labels[g] = known
+                labels[g] = same_slot
                 break
             slot = (slot + np.uint64(1)) & mask
     return n_sets
@@ -200,9 +190,9 @@ def distinct_sets(
     labels, ends = np.empty(n, np.int64), np.empty(n, np.int64)
     members = np.empty(len(codes), np.uint32)
     table = np.full(1 << (2 * n).bit_length(), -1, np.int64)
-    seen = np.full(n_codes, -1, np.int64)
+    last_seen = np.full(n_codes, -1, np.int64)
     codes, starts = np.ascontiguousarray(codes), np.asarray(starts, np.int64)
-    n_sets = _distinct(codes, starts, seen, table, labels, members, ends)
+    n_sets = _distinct(codes, starts, last_seen, table, labels, members, ends)
     ends = ends[:n_sets]
     members = members[: ends[-1] if n_sets else 0]
     of = np.repeat(np.arange(n_sets), np.diff(ends, prepend=0))

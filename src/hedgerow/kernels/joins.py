@@ -1,7 +1,7 @@
 """Joining groups by least loss until none tells too much, worst first.
 
 Groups are rows of three matrices: their sizes and means, for Ward's loss of a join,
-and sums over their records (`told`), of which a list of terms says what no group
+and sums over their records (`sums`), of which a list of terms says what no group
 may exceed. A union's sums are those of its parts.
 """
 
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import inner, kernel
+from .heap import sift
 from .measures import entropy, largest, number_terms, ranked_gain, share_gain
 
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
@@ -38,9 +39,9 @@ class Limits(NamedTuple):
     limit: Any
     """Largest disclosure, largest share or least entropy, term by term."""
     public: Any
-    """Beside every sum of `told`: the public share of its cell; of SQUARED nothing."""
+    """For every entry of `sums` the public share of its cell; of SQUARED nothing."""
     loss: Any
-    """Beside every sum: what a record of the cell adds to the local (Brier) loss."""
+    """For every entry: what a record of the cell adds to the local (Brier) loss."""
     ranked: Any
     """The same for the ranked loss."""
 
@@ -50,7 +51,7 @@ class JoinGroups(NamedTuple):
 
     n: Any
     means: Any
-    told: Any
+    sums: Any
     into: Any
     """The group that each was joined to; itself while it is alone or first."""
     before: Any
@@ -63,18 +64,18 @@ class JoinGroups(NamedTuple):
     state: Any
 
     @classmethod
-    def of(cls, n: Any, means: Any, told: Any, limits: Limits) -> JoinGroups:
+    def of(cls, n: Any, means: Any, sums: Any, limits: Limits) -> JoinGroups:
         """Groups that nothing was joined to."""
         number = np.arange(len(n), dtype=np.int64)
         excess = np.zeros(len(n))
-        measure(told, limits, excess)
+        measure(sums, limits, excess)
         after = number + 1
         after[-1] = -1
         state = np.array([len(n), 0], np.int64)
-        made = cls(
+        groups = cls(
             n.astype(np.float64),
             np.array(means, np.float64, order="C"),
-            np.array(told, np.float64, order="C"),
+            np.array(sums, np.float64, order="C"),
             number,
             number - 1,
             after,
@@ -83,27 +84,27 @@ class JoinGroups(NamedTuple):
             number.copy(),
             state,
         )
-        return made.heaped()
+        return groups.heaped()
 
     def heaped(self) -> JoinGroups:
         """Return the same with the worst group first in its heap."""
-        left = self.heap[: self.state[LIVE]]
-        left[:] = left[np.lexsort((left, -self.excess[left]))]
-        self.place[left] = np.arange(len(left))
+        live = self.heap[: self.state[LIVE]]
+        live[:] = live[np.lexsort((live, -self.excess[live]))]
+        self.place[live] = np.arange(len(live))
         return self
 
     def first(self) -> Any:
         """Return the group that every one has come to."""
-        found = self.into.copy()
+        target = self.into.copy()
         while True:
-            further = found[found]
-            if np.array_equal(further, found):
-                return found
-            found = further
+            further = target[target]
+            if np.array_equal(further, target):
+                return target
+            target = further
 
 
 @inner
-def _excess(told, a, b, limits, enough, sums):  # type: ignore[no-untyped-def]
+def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
     """Return the disclosure of a group over its limit, the largest ratio; of a union if b is not a.
 
     Terms are looked at until one is above `enough`. `sums` is a buffer as long as a row.
@@ -113,22 +114,22 @@ def _excess(told, a, b, limits, enough, sums):  # type: ignore[no-untyped-def]
         kind, begin, m = limits.terms[term]
         limit, end, n = limits.limit[term], begin + m, 0.0
         for i in range(begin, end):
-            sums[i] = told[a, i]
+            buffer[i] = sums[a, i]
             if b != a:
-                sums[i] += told[b, i]
-            n += sums[i]
+                buffer[i] += sums[b, i]
+            n += buffer[i]
         if kind == SQUARED:
-            n, deviation, lost = sums[begin], sums[begin + 1], sums[begin + 2]
+            n, deviation, lost = buffer[begin], buffer[begin + 1], buffer[begin + 2]
             gain, public = number_terms(n, deviation, lost)
         elif kind == LARGEST:
-            gain, public = largest(sums, begin, end), n
+            gain, public = largest(buffer, begin, end), n
         elif kind == ENTROPY:
-            gain, public = limit * limit, entropy(sums, begin, end, n)
+            gain, public = limit * limit, entropy(buffer, begin, end, n)
         elif kind == SHARES:
-            n, gain, lost = share_gain(sums, begin, end, limits.public, limits.loss)
+            n, gain, lost = share_gain(buffer, begin, end, limits.public, limits.loss)
             public = n * lost
         else:
-            gain, lost = ranked_gain(sums, begin, end, n, limits.public, limits.ranked)
+            gain, lost = ranked_gain(buffer, begin, end, n, limits.public, limits.ranked)
             public = n * lost
         if gain > limit * public * worst:
             worst = gain / (limit * public) if public > 0.0 else np.inf
@@ -139,37 +140,11 @@ def _excess(told, a, b, limits, enough, sums):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def measure(told, limits, excess):  # type: ignore[no-untyped-def]
+def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
     """Write the excess of every group."""
-    sums = np.empty(told.shape[1])
-    for g in range(told.shape[0]):
-        excess[g] = _excess(told, g, g, limits, np.inf, sums)
-
-
-@inner
-def _before(a, b, excess):  # type: ignore[no-untyped-def]
-    return excess[a] > excess[b] or (excess[a] == excess[b] and a < b)
-
-
-@inner
-def _sift(heap, place, i, size, excess):  # type: ignore[no-untyped-def]
-    """Bring the entry at i to where it belongs."""
-    group = heap[i]
-    while i > 0 and _before(group, heap[(i - 1) >> 1], excess):
-        heap[i] = heap[(i - 1) >> 1]
-        place[heap[i]] = i
-        i = (i - 1) >> 1
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and _before(heap[child + 1], heap[child], excess):
-            child += 1
-        if not _before(heap[child], group, excess):
-            break
-        heap[i] = heap[child]
-        place[heap[i]] = i
-        i = child
-    heap[i] = group
-    place[group] = i
+    buffer = np.empty(sums.shape[1])
+    for g in range(sums.shape[0]):
+        excess[g] = _excess(sums, g, g, limits, np.inf, buffer)
 
 
 @inner
@@ -179,13 +154,13 @@ def _less(value, number, least, first):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _partner(groups, limits, i, sums):  # type: ignore[no-untyped-def]
+def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
     """The group that i is joined to: of those that repair it the one of least loss.
 
     The loss is Ward's, what groups explain less once two of them are one. Where none repairs,
     the one of least loss per lowered excess, else of least loss. Ties go to the lowest number.
     """
-    n, means, told, excess = groups.n, groups.means, groups.told, groups.excess
+    n, means, sums, excess = groups.n, groups.means, groups.sums, groups.excess
     before, after = groups.before, groups.after
     repairs = lowers = nearest = np.int64(-1)
     least = least_lowering = least_loss = np.inf
@@ -204,27 +179,27 @@ def _partner(groups, limits, i, sums):  # type: ignore[no-untyped-def]
                     j, high = high, after[high]
                 looked += 1
                 unknown = repairs < 0  # then what it tells is seen sooner than how far it is
-                told_then = _excess(told, i, j, limits, enough, sums) if unknown else 0.0
-                if told_then > 1.0 and not weighing:
+                excess_then = _excess(sums, i, j, limits, enough, buffer) if unknown else 0.0
+                if excess_then > 1.0 and not weighing:
                     continue
                 factor = n[i] * n[j] / (n[i] + n[j])
-                most, apart = least * (1.0 + ALIKE) / factor, 0.0
+                most, distance = least * (1.0 + ALIKE) / factor, 0.0
                 for begin in range(0, means.shape[1], 8):
                     for c in range(begin, min(begin + 8, means.shape[1])):
                         d = means[i, c] - means[j, c]
-                        apart += d * d
-                    if apart > most:
+                        distance += d * d
+                    if distance > most:
                         break
-                loss = apart * factor
+                loss = distance * factor
                 if weighing:
-                    if told_then < excess[i]:
-                        ratio = loss / (excess[i] - told_then)
+                    if excess_then < excess[i]:
+                        ratio = loss / (excess[i] - excess_then)
                         if _less(ratio, j, least_lowering, lowers):
                             least_lowering, lowers = ratio, j
                     if _less(loss, j, least_loss, nearest):
                         least_loss, nearest = loss, j
                 elif _less(loss, j, least, repairs) and (
-                    unknown or _excess(told, i, j, limits, enough, sums) <= 1.0
+                    unknown or _excess(sums, i, j, limits, enough, buffer) <= 1.0
                 ):
                     least, repairs = loss, j
             if repairs >= 0 or reach >= FAR:
@@ -242,20 +217,20 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
     Returns whether there is more to do; a single group that is left stays as it is.
     """
     heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
-    means, told, n = groups.means, groups.told, groups.n
-    sums = np.empty(told.shape[1])
+    means, sums, n = groups.means, groups.sums, groups.n
+    buffer = np.empty(sums.shape[1])
     for _ in range(most):
         i = heap[0]
         if excess[i] <= 1.0 or state[LIVE] < 2:
             return False
-        j = _partner(groups, limits, i, sums)
+        j = _partner(groups, limits, i, buffer)
         # a union has the number of its first part, so that ties do not depend on who joined whom
         a, b = min(i, j), max(i, j)
         both = n[a] + n[b]
         for c in range(means.shape[1]):
             means[a, c] = (n[a] * means[a, c] + n[b] * means[b, c]) / both
-        for c in range(told.shape[1]):
-            told[a, c] += told[b, c]
+        for c in range(sums.shape[1]):
+            sums[a, c] += sums[b, c]
         n[a] = both
         groups.into[b] = a
         before, after = groups.before[b], groups.after[b]
@@ -270,9 +245,9 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
         if last != b:
             heap[hole] = last
             place[last] = hole
-            _sift(heap, place, hole, state[LIVE], excess)
-        excess[a] = _excess(told, a, a, limits, np.inf, sums)
-        _sift(heap, place, place[a], state[LIVE], excess)
+            sift(heap, place, hole, state[LIVE], excess, None)
+        excess[a] = _excess(sums, a, a, limits, np.inf, buffer)
+        sift(heap, place, place[a], state[LIVE], excess, None)
     return True
 
 
@@ -281,11 +256,11 @@ class Refusal(NamedTuple):
 
     sides: Any
     """uint8 array of shape (p, n): who is in each part."""
-    told: Any
+    sums: Any
     """Sums that limits ask for, of a record of each value; shape (v, w)."""
     gains: Any
     """Sums whose means a split must change: half of the columns sums, half what divides them."""
-    all_told: Any
+    all_sums: Any
     """The same of the whole group; shape (w,)."""
     all_gains: Any
     limits: Limits
@@ -293,7 +268,7 @@ class Refusal(NamedTuple):
 
 
 @inner
-def _admitted(told, gains, c, r, pad):  # type: ignore[no-untyped-def]
+def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
     """0 where a part makes the method refuse; else 1 and how far both sides are from it."""
     m = gains.shape[1] // 2
     if m > 0:
@@ -305,9 +280,9 @@ def _admitted(told, gains, c, r, pad):  # type: ignore[no-untyped-def]
                 break
         if not changes:
             return 0.0
-    for j in range(told.shape[1]):
-        pad[0, j] = told[c, j]
-        pad[1, j] = r.all_told[j] - told[c, j]
+    for j in range(sums.shape[1]):
+        pad[0, j] = sums[c, j]
+        pad[1, j] = r.all_sums[j] - sums[c, j]
     worst = _excess(pad, 0, 0, r.limits, 1.0, pad[2])
     if worst <= 1.0 and not r.joined:
         worst = max(worst, _excess(pad, 1, 1, r.limits, 1.0, pad[2]))
@@ -327,65 +302,65 @@ def _distance(admitted, joined):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def distances(told, gains, refusal):  # type: ignore[no-untyped-def]
+def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
     """The distance of every state, from the sums of its parts; shapes (s, p, w) and (s, p, 2 g)."""
-    made = np.empty(told.shape[0])
-    pad = np.empty((3, told.shape[2]))
-    admitted = np.empty(told.shape[1])
-    for i in range(told.shape[0]):
-        for c in range(told.shape[1]):
-            admitted[c] = _admitted(told[i], gains[i], c, refusal, pad)
-        made[i] = _distance(admitted, refusal.joined)
-    return made
+    groups = np.empty(sums.shape[0])
+    pad = np.empty((3, sums.shape[2]))
+    admitted = np.empty(sums.shape[1])
+    for i in range(sums.shape[0]):
+        for c in range(sums.shape[1]):
+            admitted[c] = _admitted(sums[i], gains[i], c, refusal, pad)
+        groups[i] = _distance(admitted, refusal.joined)
+    return groups
 
 
 @kernel
-def shake(values, told, gains, distance, bar, pairs, refusal, seen):  # type: ignore[no-untyped-def]
+def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type: ignore[no-untyped-def]
     """Swap the values of pairs of members in every state while its distance is at most `bar`.
 
     Parameters
     ----------
     values : int64 array of shape (s, n)
         The value of every member, state by state; moved in place, like what follows.
-    told, gains : float arrays
+    sums, gains : float arrays
         As in `distances`.
     distance : float array of shape (s,)
     bar : float
     pairs : int64 array of shape (s, t, 2)
         Whom to swap.
     refusal : Refusal
-    seen : float array of shape (p, w)
+    visited : float array of shape (p, w)
         The sums of all parts are added to it, once for every state.
     """
-    p, w = told.shape[1], told.shape[2]
+    p, w = sums.shape[1], sums.shape[2]
     pad, admitted, now = np.empty((3, w)), np.empty(p), np.empty(p)
-    new_told, new_gains = np.empty((p, w)), np.empty((p, gains.shape[2]))
+    new_sums, new_gains = np.empty((p, w)), np.empty((p, gains.shape[2]))
     for s in range(values.shape[0]):
         for c in range(p):
-            now[c] = _admitted(told[s], gains[s], c, refusal, pad)
+            now[c] = _admitted(sums[s], gains[s], c, refusal, pad)
         for t in range(pairs.shape[1]):
             a, b = pairs[s, t, 0], pairs[s, t, 1]
             u, v = values[s, a], values[s, b]
             if u == v:
                 continue
-            kept = 0.0
+            total = 0.0
             for c in range(p):
                 admitted[c] = now[c]
                 if refusal.sides[c, a] == refusal.sides[c, b]:
-                    kept += now[c]
+                    total += now[c]
             fits = True
             for c in range(p):
                 if refusal.sides[c, a] != refusal.sides[c, b]:
                     sign = 1.0 if refusal.sides[c, a] else -1.0
                     for j in range(w):
-                        change = refusal.told[v, j] - refusal.told[u, j]
-                        new_told[c, j] = told[s, c, j] + sign * change
+                        change = refusal.sums[v, j] - refusal.sums[u, j]
+                        new_sums[c, j] = sums[s, c, j] + sign * change
                     for j in range(gains.shape[2]):
                         change = refusal.gains[v, j] - refusal.gains[u, j]
                         new_gains[c, j] = gains[s, c, j] + sign * change
-                    admitted[c] = _admitted(new_told, new_gains, c, refusal, pad)
-                    kept += admitted[c]
-                    if kept > bar and not refusal.joined:
+                    admitted[c] = _admitted(new_sums, new_gains, c, refusal, pad)
+                    total += admitted[c]
+                    if total > bar and not refusal.joined:
                         fits = False
                         break
             if not fits or _distance(admitted, refusal.joined) > bar:
@@ -394,7 +369,7 @@ def shake(values, told, gains, distance, bar, pairs, refusal, seen):  # type: ig
             for c in range(p):
                 if refusal.sides[c, a] != refusal.sides[c, b]:
                     now[c] = admitted[c]
-                    told[s, c] = new_told[c]
+                    sums[s, c] = new_sums[c]
                     gains[s, c] = new_gains[c]
         distance[s] = _distance(now, refusal.joined)
-        seen += told[s]
+        visited += sums[s]

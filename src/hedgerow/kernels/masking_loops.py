@@ -70,7 +70,7 @@ def _add_up(points: Floats, total: Floats) -> None:
 @checked
 def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untyped-def]
     """Form up to `most` groups; return whether there are more."""
-    found, gaps = np.empty(k, np.int64), np.empty(k)
+    near, gaps = np.empty(k, np.int64), np.empty(k)
     for _ in range(most):
         left = state[LEFT]
         if left < 2 * k:
@@ -80,7 +80,7 @@ def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untype
             return False
         centre = points[state[FAR]] if state[SECOND] else total / left
         r = farthest(tree, centre)
-        _close(tree, points, points[r], state[FORMED], group, total, found, gaps)
+        _close(tree, points, points[r], state[FORMED], group, total, near, gaps)
         state[LEFT] -= k
         state[FORMED] += 1
         state[SECOND], state[FAR] = 1 - state[SECOND], r  # the second of a round ends it
@@ -95,14 +95,14 @@ def _close(
     number: int,
     group: Groups,
     total: Floats,
-    found: NDArray[np.int64],
+    near: NDArray[np.int64],
     gaps: Floats,
 ) -> None:
     """Form one group of the records nearest to q and take them out."""
-    for j in range(nearest(tree, q, found.size, found, gaps)):
-        group[found[j]] = number
-        total -= points[found[j]]
-        delete(tree, found[j])
+    for j in range(nearest(tree, q, near.size, near, gaps)):
+        group[near[j]] = number
+        total -= points[near[j]]
+        delete(tree, near[j])
 
 
 def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
@@ -142,7 +142,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
 @checked
 def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[no-untyped-def]
     """Form up to `most` groups; whether there are more."""
-    found, gaps = np.empty(k, np.int64), np.empty(k)
+    near, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
     members, next_to, next_gap = (
         np.empty(2 * k, np.int64),
@@ -160,13 +160,13 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
         e = order[at]
         if group[e] >= 0:
             continue
-        size = nearest(tree, points[e], k, found, gaps)
-        if not (found[:size] == e).any():  # k copies of e stand before it
-            found[size - 1] = e
+        size = nearest(tree, points[e], k, near, gaps)
+        if not (near[:size] == e).any():  # k copies of e stand before it
+            near[size - 1] = e
         for j in range(size):
-            group[found[j]] = formed
-            members[j] = found[j]
-            delete(tree, found[j])
+            group[near[j]] = formed
+            members[j] = near[j]
+            delete(tree, near[j])
         next_to[:] = -1
         left -= size
         while size < 2 * k - 1 and left > 0:
@@ -247,7 +247,7 @@ def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: igno
     """Form up to `most` groups; return whether there are more."""
     ids, total, counts, distance = remaining
     q = codes.shape[1]
-    found, gaps = np.empty(k, np.int64), np.empty(k)
+    near, gaps = np.empty(k, np.int64), np.empty(k)
     centre_codes = np.zeros(q, np.int64)
     for _ in range(most):
         left, formed = state[LEFT], state[FORMED]
@@ -271,20 +271,20 @@ def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: igno
             filled = min(filled + 1, k)
             j = filled - 1
             while j > 0 and gaps[j - 1] > distance[i]:
-                gaps[j], found[j] = gaps[j - 1], found[j - 1]
+                gaps[j], near[j] = gaps[j - 1], near[j - 1]
                 j -= 1
-            gaps[j], found[j] = distance[i], ids[i]
+            gaps[j], near[j] = distance[i], ids[i]
         for j in range(k):
-            group[found[j]] = formed
-            total -= numbers[found[j]]
+            group[near[j]] = formed
+            total -= numbers[near[j]]
             for c in range(q):
-                counts[c, codes[found[j], c]] -= 1
-        kept = 0
+                counts[c, codes[near[j], c]] -= 1
+        n_kept = 0
         for i in range(left):
             if group[ids[i]] < 0:
-                ids[kept] = ids[i]
-                kept += 1
-        state[LEFT] = kept
+                ids[n_kept] = ids[i]
+                n_kept += 1
+        state[LEFT] = n_kept
         state[FORMED] += 1
         state[SECOND], state[FAR] = 1 - state[SECOND], far
     return True
@@ -316,7 +316,7 @@ _TRIES = 32
 @checked
 def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
     partner = np.full(n, -1)
-    drawn = np.uint64(0)
+    n_draws = np.uint64(0)
     for i in range(n):
         if partner[i] >= 0:
             continue
@@ -325,8 +325,8 @@ def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
         for _ in range(_TRIES):
             if last == i:
                 break
-            drawn += np.uint64(1)
-            j = i + 1 + int(unit_interval(word_at(drawn, k0, k1)) * (last - i))
+            n_draws += np.uint64(1)
+            j = i + 1 + int(unit_interval(word_at(n_draws, k0, k1)) * (last - i))
             if partner[j] < 0:
                 chosen = j
                 break
@@ -334,8 +334,8 @@ def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
             free = 0
             for j in range(i + 1, last + 1):
                 free += partner[j] < 0
-            drawn += np.uint64(1)
-            nth = int(unit_interval(word_at(drawn, k0, k1)) * free) if free else -1
+            n_draws += np.uint64(1)
+            nth = int(unit_interval(word_at(n_draws, k0, k1)) * free) if free else -1
             for j in range(i + 1, last + 1):
                 if partner[j] < 0:
                     if nth == 0:
@@ -379,12 +379,10 @@ def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
             ordered[i] = (ordered[i] - lo[b]) / span[b] if span[b] > 0.0 else 0.0
 
 
-@checked
 def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
     """Write the position of each value of the second order at the start, and its first block."""
-    for i in range(second.size):
-        place[i] = first[second[i]]
-        block[i] = second[i] // k
+    np.take(first, second, out=place)
+    np.floor_divide(second, k, out=block)
 
 
 @checked

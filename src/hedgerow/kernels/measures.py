@@ -54,18 +54,18 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
     rest : float
         Sum of the squared public shares of the values that have no place.
     """
-    known = 0.0
+    n_known = 0.0
     for c in range(begin, end):
         if public[c] >= 0.0:
-            known += counts[c]
-    apart = 0.0
+            n_known += counts[c]
+    distance = 0.0
     square = 0.0
     for c in range(begin, end):
         p = public[c]
         if p >= 0.0:
-            apart += (counts[c] - known * p) ** 2
-            square += counts[c] * (1.0 - 2.0 * p) + known * p * p
-    return apart + known * known * rest, known * (square + known * rest)
+            distance += (counts[c] - n_known * p) ** 2
+            square += counts[c] * (1.0 - 2.0 * p) + n_known * p * p
+    return distance + n_known * n_known * rest, n_known * (square + n_known * rest)
 
 
 @checked
@@ -82,22 +82,22 @@ def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def
     public, loss : float arrays
         Public share of each class, and what one of its records loses.
     """
-    known = 0
+    n_known = 0
     gain = lost = 0.0
     for c in range(begin, end):
-        known += counts[c]
+        n_known += counts[c]
         lost += counts[c] * loss[c]
     for c in range(begin, end):
-        gain += (counts[c] - known * public[c]) ** 2
-    return known, gain, lost
+        gain += (counts[c] - n_known * public[c]) ** 2
+    return n_known, gain, lost
 
 
 @checked
-def ranked_gain(counts, begin, end, known, public, loss):  # type: ignore[no-untyped-def]
+def ranked_gain(counts, begin, end, n_known, public, loss):  # type: ignore[no-untyped-def]
     """Terms of a group's ranked score over ordered cells, as (gain, lost), like `share_gain`."""
     gain = lost = above = 0.0
     for c in range(begin, end):
-        above += counts[c] - known * public[c]
+        above += counts[c] - n_known * public[c]
         gain += above * above  # nothing is left behind the last cell
         lost += counts[c] * loss[c]
     return gain, lost
@@ -123,7 +123,18 @@ def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
 
 
 @checked
-def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
+def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
+    """`number_terms` of every class, divided; 0 where the public error is 0.
+
+    Parameters
+    ----------
+    counts : array of shape (n_cells,)
+        Records by class and value.
+    deviation : float array of shape (n_cells,)
+        The cells' values less the public mean; NaN for missing.
+    starts : int64 array of shape (n_classes + 1,)
+        Where each class begins, with the end of the last.
+    """
     disclosure = np.zeros(starts.shape[0] - 1)
     for g in range(disclosure.shape[0]):
         widest = 0.0  # the fraction does not change with the unit, and squares must not vanish
@@ -148,39 +159,8 @@ def _number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-d
     return disclosure
 
 
-def number_disclosures(counts: npt.NDArray[Any], deviation: Floats, starts: Ints) -> Floats:
-    """`number_terms` of every class, divided; 0 where the public error is 0.
-
-    Parameters
-    ----------
-    counts : array of shape (n_cells,)
-        Records by class and value.
-    deviation : float array of shape (n_cells,)
-        The cells' values less the public mean; NaN for missing.
-    starts : int64 array of shape (n_classes + 1,)
-        Where each class begins, with the end of the last.
-    """
-    return np.asarray(_number_disclosures(counts, deviation, starts), np.float64)
-
-
 @checked
-def _brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
-    disclosure = np.zeros(starts.shape[0] - 1)
-    for g in range(disclosure.shape[0]):
-        here = 0.0
-        for c in range(starts[g], starts[g + 1]):
-            if public[c] >= 0.0:
-                here += public[c] ** 2
-        rest = max(whole - here, 0.0)
-        a, b = brier_terms(counts, public, starts[g], starts[g + 1], rest)
-        if b > 0.0:
-            disclosure[g] = min(a / b, 1.0)
-    return disclosure
-
-
-def brier_disclosures(
-    counts: npt.NDArray[Any], public: Floats, starts: Ints, whole: float
-) -> Floats:
+def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
     """`brier_terms` of every class, divided; 0 where the public error is 0.
 
     Parameters
@@ -194,53 +174,38 @@ def brier_disclosures(
     whole : float
         Sum of all squared public shares.
     """
-    return np.asarray(_brier_disclosures(counts, public, starts, whole), np.float64)
-
-
-@checked
-def _largest_counts(counts, starts):  # type: ignore[no-untyped-def]
-    found = np.zeros(starts.shape[0] - 1, counts.dtype)
-    for g in range(found.shape[0]):
-        found[g] = largest(counts, starts[g], starts[g + 1])
-    return found
+    disclosure = np.zeros(starts.shape[0] - 1)
+    for g in range(disclosure.shape[0]):
+        here = 0.0
+        for c in range(starts[g], starts[g + 1]):
+            if public[c] >= 0.0:
+                here += public[c] ** 2
+        rest = max(whole - here, 0.0)
+        a, b = brier_terms(counts, public, starts[g], starts[g + 1], rest)
+        if b > 0.0:
+            disclosure[g] = min(a / b, 1.0)
+    return disclosure
 
 
 def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
-    """`largest` of every class."""
-    return np.asarray(_largest_counts(counts, starts))
+    """Return the largest count of every class, 0 of an empty one."""
+    most = np.zeros(len(starts) - 1, counts.dtype)
+    is_filled = starts[1:] > starts[:-1]
+    most[is_filled] = np.maximum.reduceat(counts, starts[:-1][is_filled])
+    return most
 
 
 @checked
-def _entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
-    found = np.zeros(sizes.shape[0])
-    for g in range(found.shape[0]):
-        found[g] = entropy(counts, starts[g], starts[g + 1], sizes[g])
-    return found
-
-
-def entropies(counts: npt.NDArray[Any], starts: Ints, sizes: npt.NDArray[Any]) -> Floats:
+def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
     """`entropy` of every class; `sizes` are the sums of its counts."""
-    return np.asarray(_entropies(counts, starts, sizes), np.float64)
+    h = np.zeros(sizes.shape[0])
+    for g in range(h.shape[0]):
+        h[g] = entropy(counts, starts[g], starts[g + 1], sizes[g])
+    return h
 
 
 @checked
-def _squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
-    n = starts.shape[0] - 1
-    summed, absolute, loss = np.zeros(n), np.zeros(n), np.zeros(n)
-    for group in range(n):
-        s, a, w = 0.0, 0.0, 0.0
-        for i in range(starts[group], starts[group + 1]):
-            d, c = deviation[values[i]], float(counts[i])
-            s += c * d
-            a += abs(c * d)
-            w += c * max(d * d, floor)
-        summed[group], absolute[group], loss[group] = s, a, w
-    return summed, absolute, loss
-
-
-def squared_sums(
-    starts: Ints, values: Ints, counts: Ints, deviation: Floats, floor: float
-) -> tuple[Floats, Floats, Floats]:
+def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
     """Per class the sums of deviations, of their sizes, and of their squares not below a floor.
 
     Parameters
@@ -259,35 +224,21 @@ def squared_sums(
     >>> squared_sums(np.array([0, 2]), np.array([0, 1]), one, np.array([-1.0, 3.0]), 2.0)
     (array([2.]), array([4.]), array([11.]))
     """
-    made: tuple[Floats, Floats, Floats] = _squared_sums(starts, values, counts, deviation, floor)
-    return made
+    n = starts.shape[0] - 1
+    summed, absolute, loss = np.zeros(n), np.zeros(n), np.zeros(n)
+    for group in range(n):
+        s, a, w = 0.0, 0.0, 0.0
+        for i in range(starts[group], starts[group + 1]):
+            d, c = deviation[values[i]], float(counts[i])
+            s += c * d
+            a += abs(c * d)
+            w += c * max(d * d, floor)
+        summed[group], absolute[group], loss[group] = s, a, w
+    return summed, absolute, loss
 
 
 @checked
-def _cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
-    n = starts.shape[0] - 1
-    room = min(values.shape[0], n * n_cells)
-    groups, cells, number = (
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-        np.empty(room, np.int64),
-    )
-    here = np.zeros(n_cells, np.int64)
-    at = 0
-    for group in range(n):
-        for i in range(starts[group], starts[group + 1]):
-            here[cell[values[i]]] += counts[i]
-        for c in range(n_cells):
-            if here[c]:
-                groups[at], cells[at], number[at] = group, c, here[c]
-                at += 1
-                here[c] = 0
-    return groups[:at].copy(), cells[:at].copy(), number[:at].copy()
-
-
-def cell_counts(
-    starts: Ints, values: Ints, counts: Ints, cell: npt.NDArray[Any], n_cells: int
-) -> tuple[Ints, Ints, Ints]:
+def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
     """Sparse counts of the cells in which codes lie: class, cell and number, in this order.
 
     Parameters
@@ -304,8 +255,19 @@ def cell_counts(
     >>> [part.tolist() for part in made]
     [[0, 0], [0, 1], [6, 1]]
     """
-    made: tuple[Ints, Ints, Ints] = _cell_counts(starts, values, counts, cell, n_cells)
-    return made
+    n = starts.shape[0] - 1
+    sparse = np.empty((3, min(values.shape[0], n * n_cells)), np.int64)
+    here = np.zeros(n_cells, np.int64)
+    at = 0
+    for group in range(n):
+        for i in range(starts[group], starts[group + 1]):
+            here[cell[values[i]]] += counts[i]
+        for c in range(n_cells):
+            if here[c]:
+                sparse[0, at], sparse[1, at], sparse[2, at] = group, c, here[c]
+                at += 1
+                here[c] = 0
+    return sparse[0, :at].copy(), sparse[1, :at].copy(), sparse[2, :at].copy()
 
 
 @checked

@@ -110,10 +110,10 @@ def delete(tree: KdTree, record: int) -> None:
     node, at = tree.leaf[record], tree.position[record]
     last = tree.end[node] - 1
     d = tree.points.shape[1]
-    gone = tree.points[at].copy()
+    point = tree.points[at].copy()
     other = tree.ids[last]
     tree.points[at], tree.ids[at], tree.position[other] = tree.points[last], other, at
-    tree.points[last], tree.ids[last], tree.position[record] = gone, record, last
+    tree.points[last], tree.ids[last], tree.position[record] = point, record, last
     tree.end[node] = last
     border = True
     while True:
@@ -121,7 +121,7 @@ def delete(tree: KdTree, record: int) -> None:
         if border:
             border = False
             for c in range(d):
-                if gone[c] == tree.lo[node, c] or gone[c] == tree.hi[node, c]:
+                if point[c] == tree.lo[node, c] or point[c] == tree.hi[node, c]:
                     lo, hi = np.inf, -np.inf
                     if 2 * node + 1 < tree.start.size:
                         lo = min(tree.lo[2 * node + 1, c], tree.lo[2 * node + 2, c])
@@ -155,7 +155,7 @@ def _across_box(tree: KdTree, node: int, q: NDArray[np.float64]) -> float:
 
 
 @checked
-def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float:
+def _distance(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float:
     total = 0.0
     for c in range(q.size):
         gap = points[i, c] - q[c]
@@ -166,7 +166,7 @@ def _apart(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> float
 @checked
 def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
     """Return the record farthest from q; -1 when none is left."""
-    best, found = -1.0, -1
+    best, best_id = -1.0, -1
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
     stack[0], bounds[0], size = 0, np.inf, 1
     while size:
@@ -187,10 +187,10 @@ def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
             size += 2
         else:
             for i in range(tree.start[node], tree.end[node]):
-                d2 = _apart(tree.points, i, q)
-                if d2 > best or (d2 == best and tree.ids[i] < found):
-                    best, found = d2, tree.ids[i]
-    return found
+                d2 = _distance(tree.points, i, q)
+                if d2 > best or (d2 == best and tree.ids[i] < best_id):
+                    best, best_id = d2, tree.ids[i]
+    return best_id
 
 
 @checked
@@ -198,10 +198,10 @@ def nearest(
     tree: KdTree,
     q: NDArray[np.float64],
     k: int,
-    found: NDArray[np.int64],
+    near: NDArray[np.int64],
     gaps: NDArray[np.float64],
 ) -> int:
-    """Fill `found` and `gaps` with the k records nearest to q, near ones first; how many."""
+    """Fill `near` and `gaps` with the k records nearest to q, near ones first; return how many."""
     filled = 0
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
     stack[0], bounds[0], size = 0, 0.0, 1
@@ -220,23 +220,23 @@ def nearest(
             size += 2
         else:
             for i in range(tree.start[node], tree.end[node]):
-                d2, record = _apart(tree.points, i, q), tree.ids[i]
+                d2, record = _distance(tree.points, i, q), tree.ids[i]
                 if filled == k and (
-                    d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > found[k - 1])
+                    d2 > gaps[k - 1] or (d2 == gaps[k - 1] and record > near[k - 1])
                 ):
                     continue
                 filled = min(filled + 1, k)
                 j = filled - 1
-                while j > 0 and (gaps[j - 1] > d2 or (gaps[j - 1] == d2 and found[j - 1] > record)):
-                    gaps[j], found[j] = gaps[j - 1], found[j - 1]
+                while j > 0 and (gaps[j - 1] > d2 or (gaps[j - 1] == d2 and near[j - 1] > record)):
+                    gaps[j], near[j] = gaps[j - 1], near[j - 1]
                     j -= 1
-                gaps[j], found[j] = d2, record
+                gaps[j], near[j] = d2, record
     return filled
 
 
 @checked
 def nearest_ties(
-    tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], own: NDArray[np.int64]
+    tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], paired: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Count the records as near to each query as its own one; 0 when some are nearer.
 
@@ -247,13 +247,13 @@ def nearest_ties(
     weight : array of int, shape (distinct,)
         How often each distinct record occurs.
     queries : array, shape (n, d)
-    own : array of int, shape (n,)
+    paired : array of int, shape (n,)
         The distinct record that belongs to each query.
     """
-    ties = np.zeros(own.size, np.int64)
-    for row in range(own.size):
+    ties = np.zeros(paired.size, np.int64)
+    for row in range(paired.size):
         q = queries[row]
-        limit = _apart(tree.points, tree.position[own[row]], q)
+        limit = _distance(tree.points, tree.position[paired[row]], q)
         stack = np.empty(_DEPTH, np.int64)
         stack[0], size, equal = 0, 1, 0
         while size:
@@ -272,7 +272,7 @@ def nearest_ties(
                     size += 1
             else:
                 for i in range(tree.start[node], tree.end[node]):
-                    d2 = _apart(tree.points, i, q)
+                    d2 = _distance(tree.points, i, q)
                     if d2 == limit:
                         equal += weight[tree.ids[i]]
                     elif d2 < limit:
@@ -289,7 +289,7 @@ Floats = NDArray[np.float64]
 
 
 @checked
-def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], away: Floats, out: Floats) -> None:
+def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], distances: Floats, out: Floats) -> None:
     """The distances of a person from the cells of each row, summed over the columns.
 
     Parameters
@@ -297,8 +297,8 @@ def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], away: Floats, ou
     codes : array of int32, shape (q, n)
         The cell of each row, one column a line.
     starts : array of int64, shape (q,)
-        Where each column's cells begin in `away`.
-    away : array
+        Where each column's cells begin in `distances`.
+    distances : array
         The person's distance from every cell of every column.
     out : array, shape (n,)
     """
@@ -306,14 +306,14 @@ def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], away: Floats, ou
     for c in range(codes.shape[0]):
         begin, column = starts[c], codes[c]
         for i in range(out.size):
-            out[i] += away[begin + column[i]]
+            out[i] += distances[begin + column[i]]
 
 
 @checked
 def agreeing(
     codes: NDArray[np.int32],
     starts: NDArray[np.int64],
-    away: Floats,
+    distances: Floats,
     within: Floats,
     bits: int,
     out: NDArray[np.uint32],
@@ -322,7 +322,7 @@ def agreeing(
 
     Parameters
     ----------
-    codes, starts, away
+    codes, starts, distances
         As for `summed`.
     within : array, shape (q, levels - 1)
         The level of a cell is the number of these distances that it lies within.
@@ -334,7 +334,7 @@ def agreeing(
     for c in range(codes.shape[0]):
         begin, column, reach, one = starts[c], codes[c], within[c], np.uint32(1 << (bits * c))
         for i in range(out.size):
-            distance = away[begin + column[i]]
+            distance = distances[begin + column[i]]
             for t in range(reach.size):
                 if distance <= reach[t]:
                     out[i] += one
@@ -342,19 +342,6 @@ def agreeing(
 
 Ints = NDArray[np.int64]
 Patterns = NDArray[np.uint32]
-
-
-@checked
-def _near(records: Floats, row: Floats, within: Floats, bits: int, out: Patterns) -> None:
-    """The patterns of one person with every record."""
-    out[:] = 0
-    for c in range(row.size):
-        q, one, column = row[c], np.uint32(1 << (bits * c)), records[c]
-        for i in range(out.size):
-            away = abs(column[i] - q)
-            for t in range(within.size):
-                if away <= within[t]:
-                    out[i] += one
 
 
 @checked
@@ -375,10 +362,17 @@ def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) ->
     -------
     array of uint32, shape (m, n)
     """
-    made = np.empty((people.shape[0], records.shape[1]), np.uint32)
+    patterns = np.zeros((people.shape[0], records.shape[1]), np.uint32)
     for row in range(people.shape[0]):
-        _near(records, people[row], within, bits, made[row])
-    return made
+        out = patterns[row]
+        for c in range(people.shape[1]):
+            q, one, column = people[row, c], np.uint32(1 << (bits * c)), records[c]
+            for i in range(out.size):
+                distance = abs(column[i] - q)
+                for t in range(within.size):
+                    if distance <= within[t]:
+                        out[i] += one
+    return patterns
 
 
 @checked
@@ -405,7 +399,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
 
 
 @checked
-def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats, bits: int) -> Ints:
+def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, bits: int) -> Ints:
     """Count the records that are linked as well as each person's own, for growing knowledge.
 
     Parameters
@@ -413,7 +407,7 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats, bits
     patterns : array of uint32, shape (m, n)
     sizes : array of int, shape (n,)
         How many records each one stands for.
-    own : array of int, shape (m,)
+    paired : array of int, shape (m,)
         Where each person's own record is.
     weights : array, shape (2**(bits * d + 1),)
         Weight of pattern p over the first j columns, at ``2**(bits * j) + p``.
@@ -429,32 +423,32 @@ def count_ties(patterns: Patterns, sizes: Ints, own: Ints, weights: Floats, bits
     while (2 << (bits * d)) < weights.size:
         d += 1
     m, most = patterns.shape[0], min(1 << (bits * d), patterns.shape[1])
-    found = np.zeros((m, d), np.int64)
-    count, seen = np.zeros(1 << (bits * d), np.int64), np.empty(most, np.uint32)
+    linked = np.zeros((m, d), np.int64)
+    count, distinct_patterns = np.zeros(1 << (bits * d), np.int64), np.empty(most, np.uint32)
     for row in range(m):
         distinct = 0
         for i in range(patterns.shape[1]):
             p = patterns[row, i]
             if count[p] == 0:
-                seen[distinct] = p
+                distinct_patterns[distinct] = p
                 distinct += 1
             count[p] += sizes[i]
-        mine = patterns[row, own[row]]
+        mine = patterns[row, paired[row]]
         for j in range(1, d + 1):
             size = np.uint32(1 << (bits * j))
             low = np.uint32(size - 1)
             best, ties = weights[size + (mine & low)], 0
             for s in range(distinct):
-                weight = weights[size + (seen[s] & low)]
+                weight = weights[size + (distinct_patterns[s] & low)]
                 if weight > best:
                     ties = 0
                     break
                 if weight == best:
-                    ties += count[seen[s]]
-            found[row, j - 1] = ties
+                    ties += count[distinct_patterns[s]]
+            linked[row, j - 1] = ties
         for s in range(distinct):
-            count[seen[s]] = 0
-    return found
+            count[distinct_patterns[s]] = 0
+    return linked
 
 
 @checked

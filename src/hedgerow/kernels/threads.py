@@ -36,8 +36,7 @@ def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
     if cost < WORTH:
         return [work(slice(0, rows))]
     bounds = [rows * part // PARTS for part in range(PARTS + 1)]
-    with ThreadPoolExecutor(_workers()) as threads:
-        return list(threads.map(work, [slice(a, b) for a, b in itertools.pairwise(bounds)]))
+    return side_by_side(work, [slice(a, b) for a, b in itertools.pairwise(bounds)], cost)
 
 
 def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[T]:
@@ -55,31 +54,6 @@ def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[
         return [work(item) for item in items]
     with ThreadPoolExecutor(_workers()) as threads:
         return list(threads.map(work, items))
-
-
-def windows(work: Callable[[slice], T], rows: int, size: int) -> Iterator[tuple[float, T]]:
-    """Map `work` over windows of the rows in order; yield each result with the share that is done.
-
-    Windows are worked on by threads; whoever stops asking stops them.
-
-    Parameters
-    ----------
-    work : callable
-        Takes a slice; calls do not touch each other's results.
-    rows : int
-    size : int
-        Rows of a window.
-    """
-    parts = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-    if len(parts) < 2:
-        yield from ((1.0, work(part)) for part in parts)
-        return
-    with ThreadPoolExecutor(_workers()) as threads:
-        try:
-            for part, made in zip(parts, threads.map(work, parts), strict=True):
-                yield part.stop / rows, made
-        finally:
-            threads.shutdown(wait=True, cancel_futures=True)
 
 
 def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:

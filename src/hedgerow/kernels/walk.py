@@ -83,6 +83,6 @@ def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped
     n = 0
     for i in range(values.shape[0]):
         value, cell = values[i], cells[i]
-        known = value == value
-        n += (known & ~((low[cell] <= value) & (value <= high[cell]))) | (~known & ~missing[cell])
+        is_known = value == value
+        n += (is_known & ~((low[cell] <= value) & (value <= high[cell]))) | (~is_known & ~missing[cell])
     return n

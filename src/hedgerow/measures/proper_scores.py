@@ -291,8 +291,10 @@ def _merged(counts: Counts, cell: Ints) -> Counts:
     """Return the counts of the cells in which the codes lie."""
     n_cells = int(cell.max(initial=0)) + 1
     small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
-    merged = cell_counts(counts.starts, counts.values, counts.counts, small, n_cells)
-    return Counts(*merged, counts.n_groups, n_cells)
+    groups, values, merged = cell_counts(
+        counts.starts, counts.values, counts.counts, small, n_cells
+    )
+    return Counts(groups, values, merged, counts.n_groups, n_cells)
 
 
 class _CellScore:

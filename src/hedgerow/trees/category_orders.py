@@ -32,11 +32,11 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
         here = hist[row + t.divisor]
         for j in range(r):
             at = t.missing_at[j]
-            known = here - hist[row + at] if at > 0 else here
+            n_known = here - hist[row + at] if at > 0 else here
             known_all = n - total[at] if at > 0 else n
             difference = 0.0
-            if known > 0:
-                mean = float(hist[row + t.sums + j]) / known
+            if n_known > 0:
+                mean = float(hist[row + t.sums + j]) / n_known
                 difference = mean - float(total[t.sums + j]) / known_all
             means[k * n_channels + j] = difference * np.sqrt(t.weight[j])
         at = k * n_channels + r

@@ -73,7 +73,7 @@ class ByExtents(NamedTuple):
     category: Any
     rows: Any
     """The records, code after code."""
-    seen: Any
+    met: Any
     """By category of any column: when it was last met, in ticks of `now`."""
     now: Any
     run: Any
@@ -209,8 +209,8 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
                 if code < policy.n_codes[j]:  # missing values take no place
                     run[j, 0] = min(run[j, 0], code)
                     run[j, 1] = max(run[j, 1], code)
-            elif policy.seen[policy.offsets[j] + code] != now:
-                policy.seen[policy.offsets[j] + code] = now
+            elif policy.met[policy.offsets[j] + code] != now:
+                policy.met[policy.offsets[j] + code] = now
                 run[j, 2] += 1
     for j in range(p):
         extents[j] = _extent(j, policy)
@@ -220,7 +220,7 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
 def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
     """Sum up the records a..b by code of column c; returns how many categories were listed."""
     words, present = policy.words, policy.present
-    begins, rows, seen = policy.begins, policy.rows, policy.seen
+    begins, rows, met = policy.begins, policy.rows, policy.met
     p = policy.fields.shape[0]
     for k in range(m):
         begins[present[k], 0] = 0
@@ -252,8 +252,8 @@ def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
                 policy.now[0] += 1
                 for i in range(first, last):
                     place = policy.offsets[j] + code_at(words, rows[i], policy.fields, j)
-                    if seen[place] != policy.now[0]:
-                        seen[place] = policy.now[0]
+                    if met[place] != policy.now[0]:
+                        met[place] = policy.now[0]
                         policy.category[listed] = place
                         listed += 1
         begins[code, p] = listed
@@ -276,8 +276,8 @@ def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
                 run[j, 1] = max(run[j, 1], policy.hi[code, j])
             for e in range(policy.begins[code, j], policy.begins[code, j + 1]):
                 place = policy.category[e]
-                if policy.seen[place] != now:
-                    policy.seen[place] = now
+                if policy.met[place] != now:
+                    policy.met[place] = now
                     run[j, 2] += 1
             total += _extent(j, policy)
         out[k] = n * total

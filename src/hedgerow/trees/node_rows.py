@@ -162,11 +162,11 @@ class NodeRows:
         rest : callable, optional
             Called now and then, to let go of what was read and written.
         """
-        made = cls.empty(predictors, responses, persons is not None, allocate)
+        records = cls.empty(predictors, responses, persons is not None, allocate)
         n = responses.n_rows
         for a in range(0, n, BATCH):
             here = slice(a, min(n, a + BATCH))
-            made.put(
+            records.write(
                 a,
                 [c[here] for c in codes],
                 responses,
@@ -176,7 +176,7 @@ class NodeRows:
             )
             if rest is not None and a % _REST == 0:
                 rest()
-        return made
+        return records
 
     @classmethod
     def empty(
@@ -186,14 +186,14 @@ class NodeRows:
         persons: bool = False,
         allocate: Allocate = np.empty,
     ) -> NodeRows:
-        """Room for the records of a table; `put` fills it, batch by batch."""
+        """Room for the records of a table; `write` fills it, batch by batch."""
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
         n_classes, n_cells = len(responses.classes), len(responses.judged)
         form = Format.of(predictors.n_codes, quantities, n_classes, n, n_cells)
         return cls(predictors, form, np.asarray(allocate((n, form.n_words), np.dtype(np.uint64))))
 
-    def put(
+    def write(
         self,
         start: int,
         codes: Sequence[Codes],
@@ -211,11 +211,11 @@ class NodeRows:
         ):
             there[width][:, at] = column if lookup is None else lookup[column]
         looked_up: Iterator[Any] = (q.units[sensitive[q.source]] for q in responses.numbers)
-        given = looked_up if persons is None else (persons, *looked_up)
-        for at, numbers in zip(self.format.quantities, given, strict=True):
+        quantities = looked_up if persons is None else (persons, *looked_up)
+        for at, numbers in zip(self.format.quantities, quantities, strict=True):
             there.longs[:, at] = numbers
-        for at, told in zip(self.format.classes, responses.classes, strict=True):
-            there.shorts[:, at] = told.lookup[sensitive[told.source]]
+        for at, classes in zip(self.format.classes, responses.classes, strict=True):
+            there.shorts[:, at] = classes.lookup[sensitive[classes.source]]
         for at, judged in zip(self.format.cells, responses.judged, strict=True):
             there.bytes[:, at] = judged.lookup[sensitive[judged.source]]
         width, at = self.format.number
@@ -243,8 +243,8 @@ class NodeRows:
     def numbers(self) -> npt.NDArray[np.unsignedinteger]:
         """Return the rows' numbers in the order in which they stand now."""
         width, at = self.format.number
-        found = self.views[width][:, at]
-        return np.ascontiguousarray(found if width == WORD else found.view(np.uint32))
+        stored = self.views[width][:, at]
+        return np.ascontiguousarray(stored if width == WORD else stored.view(np.uint32))
 
 
 @inner

@@ -172,17 +172,17 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
     for j in range(t.r):
         if t.cap[j] < 1.0:
             at = t.missing_at[j]
-            known = n - s[at] if at > 0 else n
+            n_known = n - s[at] if at > 0 else n
             # a missing value adds the floor to the sum of squares and nothing to the sum
-            square = float(s[t.squares + j] - (n - known) * t.floors[j]) * 2.0**t.shift
-            gain, public = number_terms(known, float(s[t.sums + j]), square)
+            square = float(s[t.squares + j] - (n - n_known) * t.floors[j]) * 2.0**t.shift
+            gain, public = number_terms(n_known, float(s[t.sums + j]), square)
             if gain > t.cap[j] * public:
                 return False
     for j in range(t.largest.shape[0]):
         a, b = t.starts[j], t.starts[j + 1]
         if t.cap[t.r + j] < 1.0:
-            known, gain, lost = share_gain(s, a, b - (t.public[b - 1] < 0.0), t.public, t.loss)
-            if gain > t.cap[t.r + j] * known * lost:
+            n_known, gain, lost = share_gain(s, a, b - (t.public[b - 1] < 0.0), t.public, t.loss)
+            if gain > t.cap[t.r + j] * n_known * lost:
                 return False
         if t.largest[j] < 1.0 and largest(s, a, b) > t.largest[j] * n:
             return False
@@ -198,11 +198,11 @@ def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
         cap = judged.cap[j]
         if cap < 1.0:
             a, b = judged.cells[j], judged.cells[j + 1] - 1
-            known, gain, lost = share_gain(counts, a, b, judged.share, judged.local)
-            if gain > cap * known * lost:
+            n_known, gain, lost = share_gain(counts, a, b, judged.share, judged.local)
+            if gain > cap * n_known * lost:
                 return False
-            gain, lost = ranked_gain(counts, a, b, known, judged.share, judged.ranked)
-            if gain > cap * known * lost:
+            gain, lost = ranked_gain(counts, a, b, n_known, judged.share, judged.ranked)
+            if gain > cap * n_known * lost:
                 return False
     return True
 

@@ -112,26 +112,26 @@ class ScoredColumn:
     @classmethod
     def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
         """Return the column whose value codes lie in these cells; `n_cells` takes no part."""
-        seen = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
+        in_cell = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
-        local, ranked = BrierScore("local", seen[:-1]), RankedScore(seen[:-1])
-        share = seen[:-1] / max(int(counts[inside].sum()), 1)
-        return cls(source, cells.astype(np.uint8), seen, share, local.weight, ranked.weight)
+        local, ranked = BrierScore("local", in_cell[:-1]), RankedScore(in_cell[:-1])
+        share = in_cell[:-1] / max(int(counts[inside].sum()), 1)
+        return cls(source, cells.astype(np.uint8), in_cell, share, local.weight, ranked.weight)
 
     @classmethod
     def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
         """Return the cells that the scores of a column need beyond its sums and classes."""
-        made = []
+        scored = []
         public = Public.from_counts(column)
         counts = np.append(column.counts, column.missing)
         n, n_cells = column.n_values, len(public.cuts) + 1
         if public.kind != "category" and n_cells > 1:
-            made.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
+            scored.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
         for _, holds in public.flags:
-            made.append(cls.of(source, np.append(holds, 2), counts, 2))
+            scored.append(cls.of(source, np.append(holds, 2), counts, 2))
         if column.missing and column.known and not column.is_number:
-            made.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
-        return made
+            scored.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
+        return scored
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ class Responses:
         indicators: list[ClassColumn] = []
         center: list[int] = []
         missing: list[int] = []
-        made: list[Response] = []
+        described: list[Response] = []
         n_categorical = sum(not c.is_number for c in columns)
         for source, column in enumerate(columns):
             absent, values = column.missing, column.n_values
@@ -211,12 +211,12 @@ class Responses:
                 scaled = scale(column.deviations, column.counts)
                 numbers.append(Quantity(source, scaled.units, counts))
                 center.append(scaled.middle)
-                made.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
+                described.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
-                    known = (np.arange(values + 1) < values).astype(np.uint16)
+                    is_known = (np.arange(values + 1) < values).astype(np.uint16)
                     both = np.array([absent, column.known])
-                    indicators.append(ClassColumn(source, known, both))
+                    indicators.append(ClassColumn(source, is_known, both))
             else:
                 labels = [str(v) for v in column.values] + ([""] if absent else [])
                 if len(labels) > np.iinfo(np.uint16).max:
@@ -227,7 +227,7 @@ class Responses:
                 codes = np.arange(values + 1, dtype=np.uint16)
                 classes.append(ClassColumn(source, codes, counts[: len(labels)]))
                 ordered = scored and column.is_ordered
-                made.append(
+                described.append(
                     Response(
                         column.name,
                         "categorical",
@@ -237,7 +237,7 @@ class Responses:
                     )
                 )
         return cls(
-            tuple(made),
+            tuple(described),
             n,
             tuple(numbers),
             (*classes, *indicators),

@@ -59,14 +59,14 @@ class Likeness:
     joining : float64 array of shape (layout.size,)
         What the square of each entry of a group's means counts in Ward's loss of a join:
         By + LJ * Bx.
-    told : float64 array of shape (layout.size,)
+    explaining : float64 array of shape (layout.size,)
         What the square of each entry of a group's sums counts in By.
     """
 
     responses: Responses
     layout: StatisticsLayout
     joining: Floats
-    told: Floats
+    explaining: Floats
 
     @classmethod
     def of(
@@ -92,8 +92,8 @@ class Likeness:
                     numbers.append(Quantity(source, units, counts))
                 if column.missing and column.known and source >= len(sensitive):
                     flag = (np.arange(column.n_values + 1) < column.n_values).astype(np.uint16)
-                    seen = np.array([column.missing, column.known])
-                    flags.append(ClassColumn(source, flag, seen))
+                    counted = np.array([column.missing, column.known])
+                    flags.append(ClassColumn(source, flag, counted))
             elif column.n_values + column.has_missing > 1:
                 classes.append(_frequent(source, column))
         sources = [x.source for x in numbers] + [x.source for x in classes]
@@ -137,8 +137,8 @@ class Likeness:
             each = [np.zeros(sums), of_columns[:r], np.repeat(of_columns[r:], sizes)]
             return np.concatenate(each)
 
-        told = np.where(foreign, 0.0, share / spread)
-        return cls(responses, layout, by_entry(joining), by_entry(told))
+        explaining = np.where(foreign, 0.0, share / spread)
+        return cls(responses, layout, by_entry(joining), by_entry(explaining))
 
     def cells(self, rows: NodeRows | DistributedRows, k: int) -> Grown:
         """Return the tree under k alone.
@@ -173,7 +173,7 @@ class Likeness:
         whole, n_cells = self._explained(chosen)
         chance = (1.0 - whole) / max(people - n_cells, 1)
         most = whole - BEYOND * chance * (n_cells - 1)
-        for larger in LARGER[1:] if self.told.any() else ():
+        for larger in LARGER[1:] if self.explaining.any() else ():
             if 2 * larger * k > people:
                 break
             grown = self.cells(rows, larger * k)
@@ -186,9 +186,9 @@ class Likeness:
     def _explained(self, grown: Grown) -> tuple[float, int]:
         """The share of the sensitive columns that cells explain, and how many cells there are."""
         cells = grown.stats[grown.column == LEAF].astype(np.float64)
-        used = np.flatnonzero(self.told)
-        by = (cells[:, used] ** 2 * self.told[used]).sum(axis=1) / cells[:, 0]
-        root = float((grown.stats[0, used].astype(np.float64) ** 2 * self.told[used]).sum())
+        used = np.flatnonzero(self.explaining)
+        by = (cells[:, used] ** 2 * self.explaining[used]).sum(axis=1) / cells[:, 0]
+        root = float((grown.stats[0, used].astype(np.float64) ** 2 * self.explaining[used]).sum())
         return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 
     def means(self, stats: npt.NDArray[np.int64]) -> Floats:
@@ -201,13 +201,13 @@ class Likeness:
         stats : int64 array of shape (n_groups, layout.size)
         """
         used = np.flatnonzero(self.joining)
-        made: Floats = stats[:, used] * np.sqrt(self.joining[used]) / stats[:, :1]
-        return np.ascontiguousarray(made[:, np.argsort(-made.var(axis=0), kind="stable")])
+        means: Floats = stats[:, used] * np.sqrt(self.joining[used]) / stats[:, :1]
+        return np.ascontiguousarray(means[:, np.argsort(-means.var(axis=0), kind="stable")])
 
 
 def _frequent(source: int, column: ValueCounts) -> ClassColumn:
     """Return a column of categories, the rare ones as one; a missing one is a category."""
     counts = np.append(column.counts, column.missing)
     lookup = column.frequent(FREQUENT).astype(np.uint16)
-    seen = np.bincount(lookup, counts).astype(np.int64)
-    return ClassColumn(source, lookup, seen[:-1] if not column.missing else seen)
+    counted = np.bincount(lookup, counts).astype(np.int64)
+    return ClassColumn(source, lookup, counted[:-1] if not column.missing else counted)

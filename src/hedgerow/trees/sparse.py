@@ -435,11 +435,11 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
         shares, lost = classes.scores[j, 2] - shares, classes.scores[j, 3] - lost
         n_missing = classes.total[missing] - n_missing if missing >= 0 else 0
     square -= float(n_missing) * float(n_missing)
-    known = float(n - n_missing)
-    gain = square - 2.0 * known * shares + known * known * classes.shares[j]
-    limit = classes.cap[j] * known * lost
+    n_known = float(n - n_missing)
+    gain = square - 2.0 * n_known * shares + n_known * n_known * classes.shares[j]
+    limit = classes.cap[j] * n_known * lost
     # sums that were changed step by step are off by rounding: only near the cap it matters
-    if abs(gain - limit) > SLACK * (classes.whole[j] + known * known):
+    if abs(gain - limit) > SLACK * (classes.whole[j] + n_known * n_known):
         return gain <= limit
     begin, end = classes.starts[j], classes.starts[j + 1] - (missing >= 0)
     for place in range(begin, end):

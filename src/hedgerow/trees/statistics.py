@@ -62,13 +62,13 @@ class ClassBlocks(NamedTuple):
         weight = np.zeros(len(numbers))
         for at, j in enumerate(numbers):
             counts = responses.classes[j].counts
-            known, a, b = max(n, 1), int(starts[at]), int(starts[at + 1])
+            n_known, a, b = max(n, 1), int(starts[at]), int(starts[at + 1])
             if j < len(responses.categorical):
                 absent = responses.categorical[j].n_missing
-                known = max(n - absent, 1)
+                n_known = max(n - absent, 1)
                 spread = n - (counts.astype(float) ** 2).sum() / max(n, 1)
                 weight[at] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
-            public[a:b] = counts / known
+            public[a:b] = counts / n_known
             if j < len(responses.categorical) and absent:
                 public[b - 1] = -1.0
             inside = slice(a, b - (public[b - 1] < 0))
@@ -212,8 +212,8 @@ class StatisticsLayout:
         shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):
-            known = n - responses.numeric[j].n_missing
-            floors[j] = int(scatter(number, known) / (4 * known)) >> shift
+            n_known = n - responses.numeric[j].n_missing
+            floors[j] = int(scatter(number, n_known) / (4 * n_known)) >> shift
         return cls(
             r,
             q - n_listed,
@@ -233,7 +233,7 @@ class StatisticsLayout:
         )
 
 
-def scatter(number: Quantity, known: int) -> float:
+def scatter(number: Quantity, n_known: int) -> float:
     """Sum of squared deviations of a scaled number, in units."""
     # two limbs keep the sum of squares exact
     square = (
@@ -241,7 +241,7 @@ def scatter(number: Quantity, known: int) -> float:
         + (number.total(lambda z: (z >> 15) * (z & 0x7FFF)) << 16)
         + number.total(lambda z: (z & 0x7FFF) * (z & 0x7FFF))
     )
-    return square - number.total() ** 2 / max(known, 1)
+    return square - number.total() ** 2 / max(n_known, 1)
 
 
 def _squares(shift: int, floor: int, z: Ints) -> Ints:

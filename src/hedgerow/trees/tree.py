@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ import pyarrow as pa
 from ..errors import UnsupportedError
 from ..kernels.compiled import checked
 from ..kernels.exact_sums import UNIT_BITS
+from ..kernels.heap import sift
 from .nodes import LEAF, Grown
 from .responses import Responses
 from .statistics import StatisticsLayout
@@ -61,11 +62,11 @@ def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
     between = tree.products.between(*_leaves_below(tree))
     sums = tree.stats[:, layout.sums : layout.sums + r] / float(1 << UNIT_BITS)
     n = tree.stats[:, layout.divisor].astype(float)
-    made = np.zeros((tree.n_nodes, r, r))
+    matrices = np.zeros((tree.n_nodes, r, r))
     pairs = ((j, k) for j in range(r) for k in range(j, r))
     for at, (j, k) in enumerate(pairs):
-        made[:, j, k] = made[:, k, j] = between[:, at] - sums[:, j] * sums[:, k] / n
-    return made
+        matrices[:, j, k] = matrices[:, k, j] = between[:, at] - sums[:, j] * sums[:, k] / n
+    return matrices
 
 
 def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -82,21 +83,21 @@ class ClassSums(NamedTuple):
     """Of c^2."""
     cross: Floats
     """Of c C."""
-    apart: Floats
+    divergence: Floats
     """Of c log (c N / (n C))."""
     n_classes: int
     """Classes that occur."""
 
 
-def class_sums(tree: Grown, layout: StatisticsLayout, j: int, known: bool = False) -> ClassSums:
-    """`ClassSums` of the j-th class column, of known classes alone if asked."""
+def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = False) -> ClassSums:
+    """Return the `ClassSums` of the j-th class column, without its last (missing) class if asked."""
     if layout.listed is None:
-        a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - known
+        a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - drop_last
         table = tree.stats[:, a:b]
         node, at = np.nonzero(table)
         counts, whole = table[node, at].astype(float), table[0].astype(float)
     else:
-        a, b = int(layout.listed.starts[j]), int(layout.listed.starts[j + 1]) - known
+        a, b = int(layout.listed.starts[j]), int(layout.listed.starts[j + 1]) - drop_last
         node, at, counts = _listed_counts(tree, j, b - a)
         whole = np.bincount(at[node == 0], counts[node == 0], b - a)
 
@@ -104,9 +105,9 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, known: bool = Fals
         return np.bincount(node, values, tree.n_nodes).astype(np.float64)
 
     n = by_node(counts)
-    apart = counts * np.log(counts * whole.sum() / (n[node] * whole[at]))
+    divergence = counts * np.log(counts * whole.sum() / (n[node] * whole[at]))
     square, cross = by_node(counts**2), by_node(counts * whole[at])
-    return ClassSums(n, square, cross, by_node(apart), int(np.count_nonzero(whole)))
+    return ClassSums(n, square, cross, by_node(divergence), int(np.count_nonzero(whole)))
 
 
 def _listed_counts(
@@ -188,19 +189,19 @@ def explained(
     for j in range(layout.r):
         at = layout.missing_at[j]
         n = np.maximum(tree.stats[:, layout.divisor], 1)
-        known = n - (tree.stats[:, at] if at else 0)
+        n_known = n - (tree.stats[:, at] if at else 0)
         total = tree.stats[:, layout.sums + j] / unit
-        center = tree.stats[0, layout.sums + j] / max(known[0], 1) / unit
-        apart = total - known * center
+        center = tree.stats[0, layout.sums + j] / max(n_known[0], 1) / unit
+        distance = total - n_known * center
         # scatter is about the mean over n; missing values stand at 0 and take no part
         square = scatter[:, j, j] + total * total / n
-        outside = square - 2 * center * total + known * center**2
-        inside = outside - apart**2 / np.maximum(known, 1)
+        outside = square - 2 * center * total + n_known * center**2
+        inside = outside - distance**2 / np.maximum(n_known, 1)
         columns.append(
             1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
         )
     for j, response in enumerate(responses.categorical):
-        sums = class_sums(tree, layout, j, known=response.n_missing > 0)
+        sums = class_sums(tree, layout, j, drop_last=response.n_missing > 0)
         n = np.maximum(sums.n, 1)
         public = sums.square[0] / n[0] ** 2
         outside = 1 - 2 * sums.cross / (n * n[0]) + public
@@ -241,7 +242,7 @@ def _p_values(
             statistic = np.full(tree.n_nodes, np.inf)
     for j in range(len(responses.categorical)):
         sums = class_sums(tree, layout, j)
-        statistic = statistic + 2 * sums.apart
+        statistic = statistic + 2 * sums.divergence
         freedom += max(sums.n_classes - 1, 0)
     statistic[0] = 0.0
     return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
@@ -259,37 +260,6 @@ def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-d
 
 
 @checked
-def _before(a, b, q, depth):  # type: ignore[no-untyped-def]
-    """Return whether node a is pruned before b: smaller q, then deeper, then earlier in pre-order."""
-    if q[a] != q[b]:
-        return q[a] < q[b]
-    if depth[a] != depth[b]:
-        return depth[a] > depth[b]
-    return a < b
-
-
-@checked
-def _sift(heap, place, i, size, q, depth):  # type: ignore[no-untyped-def]
-    """Move entry i of the heap to where it belongs, up or down."""
-    node = heap[i]
-    while i > 0 and _before(node, heap[(i - 1) >> 1], q, depth):
-        heap[i] = heap[(i - 1) >> 1]
-        place[heap[i]] = i
-        i = (i - 1) >> 1
-    while 2 * i + 1 < size:
-        child = 2 * i + 1
-        if child + 1 < size and _before(heap[child + 1], heap[child], q, depth):
-            child += 1
-        if not _before(heap[child], node, q, depth):
-            break
-        heap[i] = heap[child]
-        place[heap[i]] = i
-        i = child
-    heap[i] = node
-    place[node] = i
-
-
-@checked
 def _prune(  # type: ignore[no-untyped-def]
     column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
 ):
@@ -299,31 +269,31 @@ def _prune(  # type: ignore[no-untyped-def]
     fewer than k records makes its parent violate as well.
     """
     nodes = column.shape[0]
-    q = np.full(nodes, np.inf)
+    urgency = np.full(nodes, -np.inf)  # -q: the heap has the largest on top, then the deepest
     leaf = column < 0
     heap = np.empty(nodes, np.int64)
     place = np.full(nodes, -1, np.int64)
     size = 0
     order = np.empty(nodes, np.int64)
-    found = np.empty(nodes)
+    q = np.empty(nodes)
     n_pruned = 0
     for t in range(nodes):
         if not leaf[t]:
             bottom = branch_digression[t] - digression[t]
             if bottom > 0:
-                q[t] = max(error[t] - branch_error[t], 0.0) / bottom
+                urgency[t] = -max(error[t] - branch_error[t], 0.0) / bottom
     for t in range(nodes):
         if not leaf[t]:
             a, b = t + 1, right[t]
             if violates[t] or (leaf[a] and n[a] < k) or (leaf[b] and n[b] < k):
                 heap[size] = t
                 size += 1
-                _sift(heap, place, size - 1, size, q, depth)
+                sift(heap, place, size - 1, size, urgency, depth)
     stack = np.empty(nodes, np.int64)
     while size > 0:
         t = heap[0]
         order[n_pruned] = t
-        found[n_pruned] = q[t]
+        q[n_pruned] = -urgency[t]
         n_pruned += 1
         stack[0] = t
         top = 1
@@ -337,7 +307,7 @@ def _prune(  # type: ignore[no-untyped-def]
                 if i < size:
                     heap[i] = heap[size]
                     place[heap[i]] = i
-                    _sift(heap, place, i, size, q, depth)
+                    sift(heap, place, i, size, urgency, depth)
             if not leaf[s]:
                 stack[top], stack[top + 1] = s + 1, right[s]
                 top += 2
@@ -350,15 +320,16 @@ def _prune(  # type: ignore[no-untyped-def]
             branch_error[s] = branch_error[s + 1] + branch_error[right[s]]
             branch_digression[s] = branch_digression[s + 1] + branch_digression[right[s]]
             bottom = branch_digression[s] - digression[s]
-            q[s] = max(error[s] - branch_error[s], 0.0) / bottom if bottom > 0 else np.inf
+            lost = max(error[s] - branch_error[s], 0.0)
+            urgency[s] = -lost / bottom if bottom > 0 else -np.inf
             if place[s] < 0 and s == parent[t] and n[t] < k:
                 heap[size] = s
                 place[s] = size
                 size += 1
             if place[s] >= 0:
-                _sift(heap, place, place[s], size, q, depth)
+                sift(heap, place, place[s], size, urgency, depth)
             s = parent[s]
-    return order[:n_pruned], found[:n_pruned]
+    return order[:n_pruned], q[:n_pruned]
 
 
 def prune_order(
@@ -394,7 +365,7 @@ def prune_order(
 def lifetimes(
     tree: Grown, order: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the steps [born, gone) during which each node is a leaf while `order` is pruned.
+    """Return the steps [born, end) during which each node is a leaf while `order` is pruned.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.
     """
@@ -402,54 +373,40 @@ def lifetimes(
     pruned = np.full(tree.n_nodes, never, np.int64)
     pruned[order] = np.arange(1, len(order) + 1)
     born = np.where(tree.column == LEAF, 0, pruned)
-    return born, _gone(tree.parent, pruned)
+    return born, _first_ancestor(tree.parent, pruned)
 
 
 @checked
-def _gone(parent, pruned):  # type: ignore[no-untyped-def]
-    """The step at which the first ancestor of each node is pruned."""
-    gone = np.empty_like(pruned)
+def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
+    """Return the least step of any ancestor of each node, the largest number for the root."""
+    least = np.empty_like(step)
     for t in range(parent.shape[0]):
         above = parent[t]
-        gone[t] = np.iinfo(np.int64).max if above < 0 else min(gone[above], pruned[above])
-    return gone
+        least[t] = np.iinfo(np.int64).max if above < 0 else min(least[above], step[above])
+    return least
 
 
 def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[np.int64]]:
     """The tree with the marked nodes turned into leaves, and its nodes' numbers in the old one."""
-    hidden = np.zeros(tree.n_nodes, bool)
-    marked = _below_marked(tree.parent, leaves, hidden)
-    kept = np.flatnonzero(~marked)
+    # nodes below a marked one go: their first marked ancestor has step 0
+    stays = np.flatnonzero(_first_ancestor(tree.parent, np.where(leaves, 0, 1)) > 0)
     new = np.full(tree.n_nodes, -1, np.int64)
-    new[kept] = np.arange(len(kept))
-    column = np.where(leaves[kept], LEAF, tree.column[kept])
+    new[stays] = np.arange(len(stays))
+    column = np.where(leaves[stays], LEAF, tree.column[stays])
     first, last = _leaves_below(tree)
-    ends = kept[column == LEAF]
-    parent = tree.parent[kept]
-    return Grown(
-        tree.start[kept],
-        tree.end[kept],
-        np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
-        np.where(column >= 0, new[tree.right[kept]], 0),
-        column,
-        tree.last_left[kept],
-        tree.first_right[kept],
-        tree.missing_left[kept],
-        tree.depth[kept],
-        tree.stats[kept],
-        tree.subset_at[kept],
-        tree.subset_codes,
-        tree.rows,
-        tree.products.merged(first[ends], last[ends]),
-        tree.listed,
-    ), kept
-
-
-@checked
-def _below_marked(parent, leaves, hidden):  # type: ignore[no-untyped-def]
-    for t in range(1, parent.shape[0]):
-        hidden[t] = hidden[parent[t]] or leaves[parent[t]]
-    return hidden
+    ends = stays[column == LEAF]
+    parent = tree.parent[stays]
+    names = ("start", "end", "last_left", "first_right", "missing_left", "depth", "stats", "subset_at")
+    by_node = {name: getattr(tree, name)[stays] for name in names}
+    smaller = replace(
+        tree,
+        **by_node,
+        parent=np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
+        right=np.where(column >= 0, new[tree.right[stays]], 0),
+        column=column,
+        products=tree.products.merged(first[ends], last[ends]),
+    )
+    return smaller, stays
 
 
 @dataclass(frozen=True)
@@ -496,9 +453,9 @@ class Tree:
         """Return the leaf (0-based, in pre-order) of each row."""
         leaf = self.grown.column == LEAF
         start, end = self.grown.start[leaf], self.grown.end[leaf]
-        made = np.empty(len(self.grown.rows), np.uint32)
-        made[self.grown.rows] = np.repeat(np.arange(len(start), dtype=np.uint32), end - start)
-        return made
+        leaf_of = np.empty(len(self.grown.rows), np.uint32)
+        leaf_of[self.grown.rows] = np.repeat(np.arange(len(start), dtype=np.uint32), end - start)
+        return leaf_of
 
     def to_table(self) -> pa.Table:
         """Return the nodes as a table, one row a node in pre-order.
@@ -536,10 +493,10 @@ class Tree:
         """Return the subtree in which the given nodes (0-based) are leaves."""
         leaves = self.grown.column == LEAF
         leaves[nodes] = True
-        grown, kept = cut(self.grown, leaves)
+        grown, stays = cut(self.grown, leaves)
 
-        words = partial(_splits_of, self, grown, kept)
-        return Tree(grown, self.responses, self.layout, words, self.numbers[kept])
+        words = partial(_splits_of, self, grown, stays)
+        return Tree(grown, self.responses, self.layout, words, self.numbers[stays])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
         """Return the subtree that error-digression pruning leaves (Li & Sarkar 2014, Figure 4).
@@ -560,9 +517,9 @@ class Tree:
         return Path(self, *prune_order(self.grown, self.measures, 0, self.grown.column != LEAF))
 
 
-def _splits_of(tree: Tree, grown: Grown, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
+def _splits_of(tree: Tree, grown: Grown, stays: npt.NDArray[np.int64]) -> tuple[str, ...]:
     """The words of a subtree's splits, from those of the tree it was cut from."""
-    return tuple("" if grown.column[i] == LEAF else tree.splits[old] for i, old in enumerate(kept))
+    return tuple("" if grown.column[i] == LEAF else tree.splits[old] for i, old in enumerate(stays))
 
 
 @dataclass(frozen=True)
@@ -607,13 +564,12 @@ class Path:
         """
         g, m = self.tree.grown, self.tree.measures
         steps = len(self)
-        born, gone = lifetimes(g, self.order)
+        born, end = lifetimes(g, self.order)
         n = (g.end - g.start).astype(float)
-        seen = born < steps
         each = m.explained.mean(axis=1) if m.explained.shape[1] else np.zeros(g.n_nodes)
         worst = m.explained.max(axis=1, initial=0.0)
         sums = {
-            name: self._over_time(value, born, gone, seen)
+            name: self._over_time(value, born, end)
             for name, value in (
                 ("groups", np.ones(g.n_nodes)),
                 ("error", m.error),
@@ -629,24 +585,24 @@ class Path:
                 "node": pa.array([None, *self.tree.numbers[self.order].tolist()], pa.int64()),
                 "q": pa.array([None, *self.q.tolist()], pa.float64()),
                 "groups": groups.astype(np.int64),
-                "smallest": self._least(n, born, gone).astype(np.int64),
+                "smallest": self._least(n, born, end).astype(np.int64),
                 "error": np.maximum(sums["error"], 0),
                 "r2": 1 - np.maximum(sums["error"], 0) / root,
                 "explained_mean_over_groups": sums["told"] / groups,
                 "explained_mean_over_records": sums["weighted"] / n[0],
-                "explained_worst": -self._least(-worst, born, gone),
+                "explained_worst": -self._least(-worst, born, end),
             }
         )
 
-    def _over_time(self, value: Any, born: Any, gone: Any, seen: Any) -> npt.NDArray[np.float64]:
-        """Sum of a node value over the leaves at every step."""
-        change = np.zeros(len(self) + 1)
-        np.add.at(change, born[seen], value[seen])
-        end = seen & (gone < len(self))
-        np.add.at(change, gone[end], -value[end])
+    def _over_time(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
+        """Return the sum of a node value over the leaves at every step."""
+        is_born, change = born < len(self), np.zeros(len(self) + 1)
+        np.add.at(change, born[is_born], value[is_born])
+        is_over = is_born & (end < len(self))
+        np.add.at(change, end[is_over], -value[is_over])
         return np.cumsum(change)[: len(self)]
 
-    def _least(self, value: Any, born: Any, gone: Any) -> npt.NDArray[np.float64]:
+    def _least(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
         """Smallest node value over the leaves at every step."""
         arrivals: list[list[int]] = [[] for _ in range(len(self))]
         for node in np.flatnonzero(born < len(self)):
@@ -656,7 +612,7 @@ class Path:
         for step, nodes in enumerate(arrivals):
             for leaf in nodes:
                 heapq.heappush(heap, (float(value[leaf]), leaf))
-            while gone[heap[0][1]] <= step:
+            while end[heap[0][1]] <= step:
                 heapq.heappop(heap)
             least[step] = heap[0][0]
         return least

@@ -291,12 +291,12 @@ def _enumerated(
     tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
 ) -> tuple[Floats, Floats]:
     """Return the expected sums of every part over all agreeing tables, (1, p, w), and their weight."""
-    summed, ways = np.zeros((len(kinds), refusal.told.shape[1])), 0.0
+    summed, ways = np.zeros((len(kinds), refusal.sums.shape[1])), 0.0
     # a few at a time, which bounds the memory of their sums
     for begin in range(0, len(tables), 256):
         some = tables[begin : begin + 256]
         dealt = np.array([kinds @ table for table, _ in some])  # values in every part
-        sums, gains = dealt @ refusal.told, dealt @ refusal.gains
+        sums, gains = dealt @ refusal.sums, dealt @ refusal.gains
         weight = np.array([weight for _, weight in some]) * (distances(sums, gains, refusal) == 0.0)
         summed += np.tensordot(weight, sums, 1)
         ways += float(weight.sum())
@@ -310,7 +310,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
     weighted mean has the right expectation however few its states are. 0: it met none.
     """
     n = len(code)
-    runs, weights = np.zeros((RUNS, len(refusal.sides), refusal.told.shape[1])), np.zeros(RUNS)
+    runs, weights = np.zeros((RUNS, len(refusal.sides), refusal.sums.shape[1])), np.zeros(RUNS)
     moves = min(n, MOVES)
     for run in range(RUNS):
         rng = np.random.default_rng([*seed, run])
@@ -319,7 +319,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
         sides = refusal.sides.astype(np.float64)
         sums, gains = (
             np.ascontiguousarray(np.stack([sides @ of[state] for state in values]))
-            for of in (refusal.told, refusal.gains)
+            for of in (refusal.sums, refusal.gains)
         )
         distance = distances(sums, gains, refusal)
         visited, share = np.zeros(sums.shape[1:]), 1.0

@@ -88,7 +88,7 @@ class Records:
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
         records = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
         if n:
-            records.put(0, codes, responses, sensitive)
+            records.write(0, codes, responses, sensitive)
         return records
 
 

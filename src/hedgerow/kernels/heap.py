@@ -1,0 +1,39 @@
+"""A binary heap of node or group numbers whose keys change while they are in it."""
+
+from __future__ import annotations
+
+from .compiled import inner
+
+
+@inner
+def _is_before(a, b, first, second):  # type: ignore[no-untyped-def]
+    if first[a] != first[b]:
+        return first[a] > first[b]
+    if second is not None and second[a] != second[b]:
+        return second[a] > second[b]
+    return a < b
+
+
+@inner
+def sift(heap, place, i, size, first, second):  # type: ignore[no-untyped-def]
+    """Move the entry at i up or down to where it belongs.
+
+    The largest `first` is on top, of equal ones the largest `second` (None: there is no second
+    key), then the lowest number. `place` says for each number where it is in the heap.
+    """
+    entry = heap[i]
+    while i > 0 and _is_before(entry, heap[(i - 1) >> 1], first, second):
+        heap[i] = heap[(i - 1) >> 1]
+        place[heap[i]] = i
+        i = (i - 1) >> 1
+    while 2 * i + 1 < size:
+        child = 2 * i + 1
+        if child + 1 < size and _is_before(heap[child + 1], heap[child], first, second):
+            child += 1
+        if not _is_before(heap[child], entry, first, second):
+            break
+        heap[i] = heap[child]
+        place[heap[i]] = i
+        i = child
+    heap[i] = entry
+    place[entry] = i
