@@ -289,7 +289,7 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
     return 2.0 - worst if worst <= 1.0 else 0.0
 
 
-@inner
+@kernel  # sums and minima of arrays need numba's references
 def _distance(admitted, joined):  # type: ignore[no-untyped-def]
     """Sum of what was admitted; of a joined group the least, for one broken cell explains it."""
     if not joined:
@@ -304,14 +304,14 @@ def _distance(admitted, joined):  # type: ignore[no-untyped-def]
 @kernel
 def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
     """The distance of every state, from the sums of its parts; shapes (s, p, w) and (s, p, 2 g)."""
-    groups = np.empty(sums.shape[0])
+    distance = np.empty(sums.shape[0])
     pad = np.empty((3, sums.shape[2]))
     admitted = np.empty(sums.shape[1])
     for i in range(sums.shape[0]):
         for c in range(sums.shape[1]):
             admitted[c] = _admitted(sums[i], gains[i], c, refusal, pad)
-        groups[i] = _distance(admitted, refusal.joined)
-    return groups
+        distance[i] = _distance(admitted, refusal.joined)
+    return distance
 
 
 @kernel
