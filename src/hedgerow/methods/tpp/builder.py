@@ -154,10 +154,11 @@ def best_first(
             # The heap compares nodes after gains, so of equal gains the oldest node is split.
             heapq.heappush(queue, (-gain, at, fields))
 
-    # Records that count stand before those of weight 0, which only come along to their leaf.
-    is_idle = np.zeros(n, np.bool_) if weights is None else weights == 0
-    rows = np.argsort(is_idle, kind="stable").astype(np.int32)
-    add("", rows, n - int(is_idle.sum()))
+    rows = np.arange(n, dtype=np.int32)
+    if weights is not None:
+        # Records that count stand before idle ones of weight 0, which only come to their leaf.
+        rows = np.argsort(weights == 0, kind="stable").astype(np.int32)
+    add("", rows, n if weights is None else int(np.count_nonzero(weights)))
     offer(0)
     for order in range(n_splits):
         if not queue:
