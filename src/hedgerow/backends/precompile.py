@@ -45,6 +45,7 @@ def begin() -> bool:
     if is_kept(siphash.sum_rows):
         return False
     if (os.cpu_count() or 1) > 1 and sys.executable:
+        # -P: modules are not looked for in the folder that a user stands in
         arguments = [sys.executable, "-P", "-m", __name__]
         quiet = subprocess.DEVNULL
         try:

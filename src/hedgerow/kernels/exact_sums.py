@@ -49,6 +49,7 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Sca
     units = np.rint((values / 2 - low / 2) / half * (1 << UNIT_BITS)).astype(np.int64)
     n_known = int(counts.sum())
     total = int(units @ counts)  # at most n * 2^30
+    # the rounded mean, in integers of any size
     middle = (2 * total + n_known) // (2 * n_known)
     return Scale(np.append(units - middle, 0).astype(np.int32), middle, low, 2 * half)
 
@@ -95,6 +96,7 @@ def _deviations(values, counts):  # type: ignore[no-untyped-def]
     if n == 0:
         return off
     used = used[:n]
+    # a power of two loses no digit, and giants cannot overflow
     down = -math.frexp(largest)[1]
     y, m = np.empty(n), np.empty(n, np.int64)
     for i in range(n):

@@ -48,6 +48,7 @@ def _number(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number keys by first appearance; the distinct ones, and where each stands first."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
+    # at most a quarter full, so that chains of slots stay short
     table = np.full(4 * size, _FREE, np.uint32)
     distinct, first = np.empty(size, np.int64), np.empty(size, np.int64)
     at, n = _fill(keys, 0, labels, table, distinct, first, 0)

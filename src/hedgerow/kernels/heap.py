@@ -22,6 +22,7 @@ def sift(heap, place, i, size, first, second):  # type: ignore[no-untyped-def]
     key), then the lowest number. `place` says for each number where it is in the heap.
     """
     entry = heap[i]
+    # up, and if it did not move, down: a key may have changed either way
     while i > 0 and _is_before(entry, heap[(i - 1) >> 1], first, second):
         heap[i] = heap[(i - 1) >> 1]
         place[heap[i]] = i

@@ -17,6 +17,7 @@ from .measures import entropy, largest, number_terms, ranked_gain, share_gain
 
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
 """Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
+# beyond, looking at all pairs would take quadratic time
 ALL = 8_192
 """Up to so many groups, each may be joined to any other."""
 NEAR, FAR = 64, 1_024
@@ -182,6 +183,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                 excess_then = _excess(sums, i, j, limits, enough, buffer) if unknown else 0.0
                 if excess_then > 1.0 and not weighing:
                     continue
+                # a distance that is too long is known after some columns: those that differ most come first
                 factor = n[i] * n[j] / (n[i] + n[j])
                 most, distance = least * (1.0 + ALIKE) / factor, 0.0
                 for begin in range(0, means.shape[1], 8):

@@ -266,6 +266,7 @@ def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: igno
         _gower(numbers, codes, ids, left, numbers[far], codes[far], distance)
         filled = 0
         for i in range(left):
+            # ids are in order, so of equal distances the one that came first stays
             if filled == k and distance[i] >= gaps[k - 1]:
                 continue
             filled = min(filled + 1, k)
@@ -310,6 +311,7 @@ def _gower(
         distance[i] = gap
 
 
+# draws before the free ranks are counted: where m of w are free all fail with (1 - m/w)^32
 _TRIES = 32
 
 

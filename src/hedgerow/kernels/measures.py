@@ -180,6 +180,7 @@ def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped
         for c in range(starts[g], starts[g + 1]):
             if public[c] >= 0.0:
                 here += public[c] ** 2
+        # rounding may take the difference below 0
         rest = max(whole - here, 0.0)
         a, b = brier_terms(counts, public, starts[g], starts[g + 1], rest)
         if b > 0.0:

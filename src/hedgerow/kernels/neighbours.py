@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .compiled import checked
 
 _LEAF = 12
+# entries of a stack: a level adds one, and no count of records has 80 bits
 _DEPTH = 80
 
 
@@ -84,6 +85,7 @@ def _select(
     """Reorder ``ids[begin:end]`` so that the first ones up to `middle` are the smallest in c."""
     left, right = begin, end - 1
     while left < right:
+        # the median of three, so that sorted columns take no quadratic time
         a, b, m = points[ids[left], c], points[ids[right], c], points[ids[(left + right) // 2], c]
         pivot = max(min(a, b), min(max(a, b), m))
         i, j = left, right
@@ -108,6 +110,7 @@ def _select(
 def delete(tree: KdTree, record: int) -> None:
     """Take one record out; boxes shrink where it stood on their border."""
     node, at = tree.leaf[record], tree.position[record]
+    # the record and the last one of its leaf change places
     last = tree.end[node] - 1
     d = tree.points.shape[1]
     point = tree.points[at].copy()
@@ -213,6 +216,7 @@ def nearest(
         if 2 * node + 1 < tree.start.size:
             a, b = 2 * node + 1, 2 * node + 2
             to_a, to_b = _to_box(tree, a, q), _to_box(tree, b, q)
+            # the nearer box on top of the stack: what it holds closes others
             if to_a < to_b:
                 a, b, to_a, to_b = b, a, to_b, to_a
             stack[size], bounds[size] = a, to_a
@@ -253,6 +257,7 @@ def nearest_ties(
     ties = np.zeros(paired.size, np.int64)
     for row in range(paired.size):
         q = queries[row]
+        # a box that is farther than the own record holds no tie
         limit = _distance(tree.points, tree.position[paired[row]], q)
         stack = np.empty(_DEPTH, np.int64)
         stack[0], size, equal = 0, 1, 0
@@ -506,6 +511,7 @@ def estimate(
             if fixed[c]:
                 continue
             for level in range(levels):
+                # a share of 0 would rule a level out in all later rounds
                 new = min(max(met[c, level] / max(matched, 1e-300), 1e-6), 1.0 - 1e-6)
                 moved = max(moved, abs(new - m[c, level]))
                 m[c, level] = new

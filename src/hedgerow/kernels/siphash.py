@@ -134,6 +134,7 @@ def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
         draw = unit_interval(word_at(ids[i], k0, k1))
         code = np.int64(codes[i])
         if code >= d:
+            # the product of a draw just below 1 may round to d
             out[i] = min(np.int64(draw * d), d - 1)
         elif draw < p:
             out[i] = code
@@ -191,6 +192,7 @@ def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-de
                 m |= np.uint64(data[at + j]) << np.uint64(8 * j)
             v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
             at += 8
+        # the last word: the bytes that are left and, on top, the length modulo 256
         m = (np.uint64(end - start) & _FF) << _56
         for j in range(end - at):
             m |= np.uint64(data[at + j]) << np.uint64(8 * j)
@@ -223,6 +225,7 @@ def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
     for i in range(first.shape[0]):
         low += first[i]
         high += second[i]
+        # modulo 2^64 a sum that is below a summand has overflowed
         if low < first[i]:
             high += np.uint64(1)
     return low, high

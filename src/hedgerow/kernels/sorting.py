@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from .compiled import checked, inlined
 from .threads import in_parts
 
+# 2,048 cursors of 8 bytes: half of a first cache
 _BUCKETS = 2048
+# twice 12 bytes a pair, 0.8 MB in all: a second cache
 _IN_CACHE = 1 << 15
+# fewer keys are inserted sooner than 256 counters are cleared
 _TINY = 24
 _TOP = np.uint64(1) << np.uint64(63)
 

@@ -36,6 +36,7 @@ def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
     """
     numeric, split, threshold, missing_left, right, first, last, members, n_codes, number = tree
     n_rows, n_nodes = values.shape[1], split.shape[0]
+    # rows that go right wait in `others`, so both sides keep their order
     rows, others = np.arange(n_rows), np.empty(n_rows, np.int64)
     start, stop = np.zeros(n_nodes, np.int64), np.zeros(n_nodes, np.int64)
     inside = np.zeros(n_codes, np.bool_)
@@ -70,6 +71,7 @@ def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
                 at += left
                 n_others += not left
             for j in range(first[node], last[node]):
+                # code by code: a node has few members, the column may have very many codes
                 inside[members[j]] = False
         for i in range(n_others):
             rows[at + i] = others[i]

@@ -192,6 +192,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         # the best split by what histograms say is nearly always admitted; only where its judged
         # columns break a cap are all candidates checked for theirs
         for judging in range(2 if n_cells > 0 else 1):
+            # a node takes time of its own, however few rows it has
             state[SPENT] += (b - a) * p + 64
             search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
             if may_split:
@@ -201,6 +202,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 if not is_counted:
                     count_rows(hist, listed, first, last, a, b, counter)
                 keep_counted(hist, stride, rows, listed, first, last, bounds)
+                # what is left of the parent's histograms are the larger sibling's
                 if source >= 0 and not is_counted:
                     subtract(slots[source], hist, stride, rows, bounds[first], bounds[last])
                 if judging:

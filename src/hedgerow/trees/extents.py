@@ -308,6 +308,7 @@ def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
     present, count, extents, cut = policy.present, policy.count, policy.extents, policy.cut
     p, c = policy.fields.shape[0], 0
     for j in range(1, p):
+        # extents that differ by rounding are equal: the earlier column is cut
         if extents[j] > extents[c] + 1e-12:
             c = j
     if extents[c] <= 0.0:
@@ -348,6 +349,7 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
             total += count[present[k]]
         # missing values follow the right side
         values = m - (policy.ordered[c] and present[m - 1] == policy.n_codes[c])
+        # categories have no order of their own: as they stand, by size, and by each other column
         for way in range(1 if policy.ordered[c] else 1 + p):
             work += 2 * (m * p + pairs)
             if way == 0:

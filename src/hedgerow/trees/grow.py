@@ -227,6 +227,7 @@ def grow(
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
         return in_preorder(grower.branch(0, n, 0, root, 0), rows, n_multiplied, layout.n_listed)
+    # eight branches a thread: they differ in size, and the last ones should be short
     top = grower.branch(0, n, 0, root, n // (8 * n_threads))
     open_nodes = np.flatnonzero(top.nodes[:, COLUMN] == OPEN)
     size = top.nodes[open_nodes, START] - top.nodes[open_nodes, END]

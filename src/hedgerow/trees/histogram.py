@@ -140,6 +140,7 @@ class Counter(NamedTuple):
         begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
         is_whole = n <= 3 and not r and begin + 3 <= 2 * form.n_words
         lanes = aligned(BLOCK * -(-int(layout.starts[0]) // 4) * 4)
+        # the count is a sum like the others, so that it needs no addition of its own
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
             rows.views,
@@ -296,6 +297,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
                 n += 1
         now.bounds[width + 1] = n
     lane = lanes.shape[0] // BLOCK
+    # two registers of four sums hold what most layouts ask for
     is_small = lane == counter.stride and lane <= 8
     few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
     if few and counter.whole >= 0:

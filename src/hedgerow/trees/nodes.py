@@ -122,6 +122,7 @@ class Branch(NamedTuple):
         if n + 2 > len(self.nodes):
             for name in ("nodes", "stats"):
                 old = getattr(self, name)
+                # doubled, so that every node is copied about once
                 more[name] = np.concatenate([old, np.zeros_like(old)])
         if codes + len(self.goes_left) > len(self.codes):
             more["codes"] = np.concatenate(

@@ -19,6 +19,7 @@ NOWHERE = -1
 """The place of what is not there."""
 TIE = 1e-9
 """The part by which a gain must exceed another to be larger."""
+# 8 MB
 TABULATED = 1 << 20
 """Counts below this have their n log n in a table."""
 
@@ -166,6 +167,7 @@ class Terms(NamedTuple):
 @inner
 def admissible(s, t):  # type: ignore[no-untyped-def]
     """Return whether a group with statistics `s` keeps every promise of the terms `t`."""
+    # the cheapest question first
     if s[t.persons] < t.min_leaf:
         return False
     n = s[t.divisor]

@@ -219,6 +219,7 @@ class Responses:
                     indicators.append(ClassColumn(source, is_known, both))
             else:
                 labels = [str(v) for v in column.values] + ([""] if absent else [])
+                # a record holds a class in 16 bits
                 if len(labels) > np.iinfo(np.uint16).max:
                     raise ParameterError(
                         f"sensitive column {column.name!r} has {len(labels):,} categories",

@@ -170,6 +170,7 @@ class Likeness:
             How many the rows are of: those of one person are no further evidence.
         """
         chosen, size = self.cells(rows, k), k
+        # the chance is that of the smallest cells for all sizes: one scale for one choice
         whole, n_cells = self._explained(chosen)
         chance = (1.0 - whole) / max(people - n_cells, 1)
         most = whole - BEYOND * chance * (n_cells - 1)

@@ -404,6 +404,7 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
             _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
             return False
+        # no sum of the walk tells these: the counts are gathered, for better candidates alone
         if classes.largest[j] < 1.0 or classes.entropy[j] > 0.0:
             for is_right in range(2):
                 size, m = (n - nl if is_right else nl), 0

@@ -227,6 +227,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
         if goes_left[k]:
             for i in range(size):
                 chosen[i] += codes.hist[codes.rows[codes.first + k] * t.stride + i]
+    # a subset and the rest are one split: which side is called left must not depend on the search
     flip = not codes.ordered and _left_is_larger(chosen, total, t.divisor, t.r, t.sums, t.starts)
     if classes is not None:
         flip = flip or (
@@ -280,6 +281,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
     for step in range(1, (1 << (m - 1)) if is_gray else m):
         row, sign = first + step - 1, 1
         if is_gray:
+            # in Gray code step and step - 1 differ in this bit alone
             bit = trailing_zeros(np.uint64(step))
             row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
         place = rows[row] * t.stride
@@ -367,6 +369,7 @@ def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-unty
         c, d = float(lu), float(u - lu)
         da, db = a * fr - b * fl, c * fr - d * fl
         top, bottom = q.weight_a * da * da + q.weight_b * db * db, float(n) * fl * fr
+        # multiplied out: divisions are slow, and few candidates are better
         if not (top > bar * bottom and top > 0.0):
             continue
         if q.capped and (

@@ -209,6 +209,7 @@ class StatisticsLayout:
             if responses.categorical:
                 weight[j] = 1.0 / max(scatter(number, n - responses.numeric[j].n_missing), 1.0)
         missing = [int(counts.starts[m - n_listed]) if m >= 0 else 0 for m in responses.missing_of]
+        # a square has twice the bits of a unit, n of them bit_length(n) more; 63 are there
         shift = max(0, 2 * UNIT_BITS + int(n).bit_length() - 62)
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):

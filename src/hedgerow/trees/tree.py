@@ -154,6 +154,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     )
     weight = layout.weight[r:] if layout.listed is None else layout.listed.weight
     error = error + gini @ weight[:q_classes]
+    # the determinant of a diagonal block matrix is the product of those of its blocks
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
     branch_error, branch_digression = _branch_sums(tree.column, tree.right, error, digression)
