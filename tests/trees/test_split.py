@@ -84,7 +84,7 @@ def test_persons_and_divisor_are_asked_of_the_layout(columns: str, gain: str) ->
     made = responses(rng, given, "nnc" if gain == "squares" else "c")
     kind = {} if gain == "squares" else {"gain": ENTROPY}
     shared = StatisticsLayout.of(made.responses, **kind)
-    apart = StatisticsLayout.of(made.responses, own=("persons", "divisor"), **kind)
+    apart = StatisticsLayout.of(made.responses, separate=("persons", "divisor"), **kind)
     assert {apart.persons, apart.divisor, apart.sums} == {1, 2, 3}
     rows = np.arange(300)
 

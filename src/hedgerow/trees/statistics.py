@@ -169,7 +169,7 @@ class StatisticsLayout:
         responses: Responses,
         gain: int = SSE,
         squares: bool = True,
-        own: Sequence[str] = (),
+        separate: Sequence[str] = (),
         floored: bool = False,
         counted: int | None = None,
     ) -> StatisticsLayout:
@@ -185,7 +185,7 @@ class StatisticsLayout:
         gain : {SSE, ENTROPY}
         squares : bool
             Whether sum z^2 is kept.
-        own : sequence of {"persons", "divisor"}
+        separate : sequence of {"persons", "divisor"}
             What differs from the number of records and has an entry of its own.
         floored : bool
             Whether a record's public loss counts for no less than a quarter of the average one.
@@ -197,7 +197,7 @@ class StatisticsLayout:
         n_listed = len(responses.categorical)
         if counted is None or all(len(c.counts) <= counted for c in responses.classes):
             n_listed = 0
-        extra = [name for name in ("persons", "divisor") if name in own]
+        extra = [name for name in ("persons", "divisor") if name in separate]
         at = {name: 1 + i for i, name in enumerate(extra)}
         sums = 1 + len(extra)
         first = sums + r * (2 if squares else 1)
