@@ -1,8 +1,8 @@
 """The protocol that every engine fulfils, and the engines by their names.
 
-Methods and the release ask for an engine here and never import one by name, so that the same
-method runs wherever its class says it can. An engine is a module of this folder with the
-functions of `Engine`; `tests/contracts/engine_suite.py` holds it to them.
+Methods and the release get an engine here and never import one by name, so that the same
+method runs on every engine that its class names. An engine is a module of this folder with the
+functions of `Engine`; `tests/contracts/engine_suite.py` tests them.
 
 *What is counted, and what moves.* A method sees value counts, codes and groups, never rows. With n
 rows, c columns, v distinct values and g groups an engine does
@@ -18,12 +18,12 @@ operation           cost                              what comes back to the cal
 ``release``         every row read and written once,  the released table, and n row
                     sorted by its content             numbers of 4 bytes (private)
 ``write``           every row read and written once   nothing
-``over_parts``      one pass over the rows            what was asked of each part
+``over_parts``      one pass over the rows            one result for each part
 ==================  ================================  ==================================
 
-Whoever holds no arrays (a cluster) does not give codes back: it counts. The grower asks for a
-node's integer histogram and does not know who made it (`trees/grow`), and the checks read counts
-of (group, value) that add up (`classes.Counts`). In place of codes such an engine has
+A cluster returns no codes: it counts. The grower needs the integer histogram of a node, wherever
+that is made (`trees/grow`), and the checks read counts of (group, value) that add up
+(`classes.Counts`). In place of codes such an engine has
 
 ==================  ================================  ==================================
 operation           cost                              what comes back to the caller
@@ -65,14 +65,14 @@ from ..plan import Partition, Plan, PlanColumn
 from ..schema import Schema
 from .release_order import ReleasedCodes
 
+# engines by name, and the file of this folder that holds each
 ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
-"""Engines by name, and the file of this folder that holds each."""
 
 T = TypeVar("T")
+# called with a part of a table, and with its released columns where these are drawn again
 PartWork = Callable[[Table, Mapping[str, pa.Array] | None], T]
-"""Called with a part of a table, and with its released columns where these are drawn again."""
+# released columns: values, or what stands for them where rows are too many
 Released = Mapping[str, pa.Array | ReleasedCodes]
-"""Released columns: values, or what stands for them where rows are too many."""
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class ReleasedTable:
 
     @property
     def table(self) -> Table:
-        """The released table as it stands now."""
+        """Return the released table, read again where its frame may have changed."""
         return read(self.frame) if self.files is None else self.files
 
 
 class Transformed:
-    """Released columns and what fell outside.
+    """Released columns, and how many cells do not cover their original.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Transformed:
         self._hidden = hidden
 
     def mapped(self, function: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Transformed:
-        """Return the same with columns as a function makes them."""
+        """Return a copy whose columns went through a function."""
         hidden = self._hidden
         return Transformed(
             function(self.columns),
@@ -133,7 +133,7 @@ class Transformed:
         )
 
     def without_outside(self) -> Mapping[str, Any]:
-        """Return the released columns, with what is not covered hidden."""
+        """Return the released columns, with cells that do not cover their original hidden."""
         return self.columns if self._hidden is None or not self.outside else self._hidden()
 
     @property
@@ -344,6 +344,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """
     if not plan.recoding.applies:
         raise plan.recoding.refuse()
+    # the same digits are another moment under another zone, so a plan of times with zones refuses others
     times = [c for c in plan.columns if c.unit and c.name in table.names]
     differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
     if differing:
@@ -363,36 +364,18 @@ def sensitive_column(column: PlanColumn, released: Table) -> Column:
         return released.column(column.name, kind="categorical")
 
 
-Executor = Callable[..., Transformed]
-"""Called with a recoding and a table, and with the key where the recoding draws."""
+# what executes each kind of recoding: called with it and a table, and with the key where it draws
+Executors = Mapping[str, Callable[..., Transformed]]
 
 
-class Executors:
-    """The code by which an engine executes each kind of recoding."""
-
-    def __init__(self) -> None:
-        self._by_kind: dict[str, Executor] = {}
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of recoding."""
-        return tuple(self._by_kind)
-
-    def register(self, kind: str) -> Callable[[Executor], Executor]:
-        """Decorator: keep what executes recodings of one kind."""
-
-        def keep(function: Executor) -> Executor:
-            self._by_kind[kind] = function
-            return function
-
-        return keep
-
-    def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
-        """Execute a plan; UnsupportedError when this engine has nothing for its kind."""
-        kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
-        if kind not in self._by_kind:
-            raise UnsupportedError(
-                f"this engine cannot execute a plan of the kind {kind!r}",
-                hint=f"it executes {', '.join(self.kinds)}; the engine that works in memory more",
-            )
-        return self._by_kind[kind](plan.recoding, table, *keys)
+def execute_by(
+    executors: Executors, plan: Plan, table: Table, key: Key | None = None
+) -> Transformed:
+    """Execute a plan; UnsupportedError where nothing executes recodings of its kind."""
+    kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
+    if kind not in executors:
+        raise UnsupportedError(
+            f"this engine cannot execute a plan of the kind {kind!r}",
+            hint=f"it executes {', '.join(executors)}; the engine that works in memory more",
+        )
+    return executors[kind](plan.recoding, table, *keys)

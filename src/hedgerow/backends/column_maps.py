@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..columns.arrays import slices
 from ..columns.column import Column, smallest
 from ..columns.table import Table
 from ..measures import group
@@ -27,12 +28,12 @@ def recode(maps: Maps, table: Table) -> Transformed:
     """Return the released columns: every value by its column's map, small classes suppressed."""
     columns, outside = coded_maps(maps, table)
     codes: list[NDArray[Any]] = [column.codes for column in columns]
+    # a window at a time, for groups of keys take eight bytes a row and column
     if maps.suppressed:  # suppressed rows get a code of their own
         codes = [
             table.allocate((table.n_rows,), smallest(len(column.places) + 1)) for column in columns
         ]
-        for a in range(0, table.n_rows, _WINDOW):
-            rows = slice(a, a + _WINDOW)
+        for rows in slices(table.n_rows, _WINDOW):
             labels = [column.by_code[column.codes[rows]] for column in columns]
             hidden = suppressed(maps, [column.numbers for column in columns], labels)
             for column, out in zip(columns, codes, strict=True):
@@ -89,17 +90,17 @@ class CodedMap:
 
     @property
     def name(self) -> str:
-        """The name of the column."""
+        """Return the name of the column."""
         return self.map.name
 
     @property
     def codes(self) -> NDArray[Any]:
-        """The code of each row."""
+        """Return the code of each row."""
         return self.coded.codes
 
     @property
     def by_code(self) -> Ints:
-        """The number of the released value of each code."""
+        """Return the number of the released value of each code."""
         return self.words[self.places]
 
     def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
@@ -173,12 +174,13 @@ def suppressed(
     """
     n = len(coded[0]) if coded else 0
     keys = [
-        tuple(known[label] for known, label in zip(numbers, key, strict=True))
+        tuple(number[label] for number, label in zip(numbers, key, strict=True))
         for key in maps.suppressed
-        if all(label in known for known, label in zip(numbers, key, strict=True))
+        if all(label in number for number, label in zip(numbers, key, strict=True))
     ]
     if not keys:
         return np.zeros(n, dtype=bool)
+    # suppressed keys come first and are grouped with the rows, so no key is looked up row by row
     groups = group(
         [np.concatenate([[key[i] for key in keys], codes]) for i, codes in enumerate(coded)]
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -29,12 +30,12 @@ from ..io.parquet_reader import Scan
 from ..io.write import PART_FILE, ROW_GROUP, layout_like, parquet_writer, write_csv
 from ..schema import Schema
 from . import memory as in_memory
-from .base import Capabilities, Released, ReleasedTable
+from .base import Capabilities, Released, ReleasedTable, execute_by
 from .memory import EXECUTORS
 from .release_order import Ordered, ReleasedCodes
 
 _LINES = 1 << 16
-execute = EXECUTORS.execute
+execute = partial(execute_by, EXECUTORS)
 over_parts, classes = in_memory.over_parts, in_memory.classes
 
 
@@ -65,6 +66,7 @@ def open(
     """
     if isinstance(source, ChunkedTable):
         return source
+    # named after the files themselves, so a changed table never resumes from the old one's codes
     job = None if resume is None else reading_digest(source, schema, unescape_formulas)
     if job is not None and not resume:
         remove_checkpoint(Path(tempfile.gettempdir()), job)
@@ -81,7 +83,7 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
 
 capabilities = Capabilities(
     sources="Parquet and CSV files, folders and patterns of them, DuckDB relations and tables",
-    recodings=EXECUTORS.kinds,
+    recodings=tuple(EXECUTORS),
     streams=True,
     nested=False,
     resumes=True,
@@ -104,9 +106,11 @@ def release(
     assert isinstance(table, ChunkedTable)
     dropped = set(drop)
     names = [name for name in table.names if name not in dropped]
+    # together, for a look at the files costs more than a column
     table.code([name for name in names if name not in columns])
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
     ordered = Ordered(listed, table.workspace, keep_order)
+    # row numbers are as many as the rows, so half their bytes count
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
     paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
@@ -138,6 +142,7 @@ def _written(
             mine[:] = there
         return workspace.finished(f"release{suffix}.{size}.{i}.parquet")
 
+    # a file counts as finished only with the numbers of its rows: what is written later needs both
     while table.saves_codes and len(paths) < len(starts) and (path := finished(len(paths))) is not None:
         paths.append(path)
     tables = ordered.tables(ROW_GROUP, rows, len(paths) * size)

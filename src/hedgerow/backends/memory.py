@@ -34,19 +34,21 @@ from .base import (
     ReleasedTable,
     T,
     Transformed,
+    execute_by,
     sensitive_column,
 )
 from .release_order import ReleasedCodes
 
-EXECUTORS = Executors()
-"""The code that recodes rows of this machine, wherever their codes lie."""
-EXECUTORS.register("partition")(partitions.recode)
-EXECUTORS.register("maps")(column_maps.recode)
-EXECUTORS.register("randomize")(randomize.execute)
+# they recode rows of this machine, wherever their codes lie
+EXECUTORS: Executors = {
+    "partition": partitions.recode,
+    "maps": column_maps.recode,
+    "randomize": randomize.execute,
+}
 
 capabilities = Capabilities(
     sources="files, frames of any library, DuckDB relations; folders and patterns of Parquet files",
-    recodings=EXECUTORS.kinds,
+    recodings=tuple(EXECUTORS),
     streams=False,
     nested=True,
 )
@@ -89,6 +91,7 @@ def _joined(path: Path) -> Table:
     for part in parts:
         with pq.ParquetFile(part, read_dictionary=scan.repeating) as file:
             tables.append(file.read().replace_schema_metadata(None))
+    # each file has dictionaries of its own
     whole = pa.concat_tables(tables).unify_dictionaries()
     if not whole.num_rows:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
@@ -102,7 +105,7 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
 
 def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """Recode a table's columns by a plan."""
-    return as_arrays(EXECUTORS.execute(plan, table, key))
+    return as_arrays(execute_by(EXECUTORS, plan, table, key))
 
 
 def as_arrays(recoded: Transformed) -> Transformed:
@@ -161,6 +164,8 @@ def classes(
 ) -> Classes:
     """Return the classes of equal cells, measured a range of classes at a time."""
     groups = group([table.equality_codes(name) for name in quasi], table.n_rows)
+    # the groups stand for the codes from here on
     table.spill()
     columns = [sensitive_column(column, table) for column in sensitive]
+    # a range of classes at a time, so that the counts of all classes are never in memory at once
     return by_ranges(groups, columns, [disclosure.column_disclosure, distinct_values], persons)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..columns.arrays import slices
 from ..columns.column import Column
 from ..columns.cover import Cover
 from ..columns.table import Table
@@ -49,82 +50,77 @@ def follow(codes, tree, out):  # type: ignore[no-untyped-def]
             column = split[node]
             code = np.int64(codes[i, column])
             if is_subset[node]:
-                left = goes_left[subset_at[node] + code]
+                is_left = goes_left[subset_at[node] + code]
             elif code == missing_code[column]:
-                left = missing_left[node]
+                is_left = missing_left[node]
             else:
-                left = code < bar[node]
-            node = node + 1 if left else right[node]
+                is_left = code < bar[node]
+            # pre-order: the left child stands right behind its parent
+            node = node + 1 if is_left else right[node]
         out[i] = leaf[node]
 
 
+# rows whose codes are put side by side at a time
 _WINDOW = 1 << 20
-"""Rows whose codes are put side by side at a time."""
 
 
-class Router:
-    """A partition's tree with the codes of a table's columns.
+def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
+    """Return a partition's tree over the codes of a table's columns, in the recoding's order."""
+    split = np.array(recoding.split, np.int64)
+    threshold = np.array(recoding.threshold, float)
+    subset = np.array(recoding.subset, np.int64)
+    bar = np.zeros(len(split), np.int64)
+    subset_at = np.zeros(len(split), np.int64)
+    tables: list[npt.NDArray[np.bool_]] = []
+    length = 0
+    for j, column in enumerate(columns):
+        here = np.flatnonzero(split == j)
+        if column.is_number:
+            # a threshold between two values is a bar between two codes, so rows are compared as small integers
+            bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
+            continue
+        place = {name: code for code, name in enumerate((*column.values, None))}
+        # nodes that send the same categories left share a table
+        used, which = np.unique(subset[here], return_inverse=True)
+        inside = np.zeros((len(used), len(place)), np.bool_)
+        for row, chosen in zip(inside, used, strict=True):
+            row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
+        subset_at[here] = length + which * len(place)
+        tables.append(inside.ravel())
+        length += inside.size
+    return CodedTree(
+        split,
+        bar,
+        subset >= 0,
+        subset_at,
+        np.concatenate(tables) if tables else np.zeros(1, bool),
+        np.array(recoding.missing_left, bool),
+        np.array([c.n_values for c in columns], np.int64),
+        np.array(recoding.right, np.int64),
+        np.cumsum(split < 0) - 1,
+    )
 
-    Parameters
-    ----------
-    recoding : Partition
-    columns : list of Column
-        The encoded columns in the recoding's order.
+
+def route(
+    recoding: Partition, columns: list[Column], out: npt.NDArray[np.uint32] | None = None
+) -> npt.NDArray[np.uint32]:
+    """Return the leaf of each row, given the encoded columns in the recoding's order.
+
+    `out` is the array to fill, by default a new one.
     """
-
-    def __init__(self, recoding: Partition, columns: list[Column]) -> None:
-        self._codes = [c.codes for c in columns]
-        self._kind = np.result_type(*(codes.dtype for codes in self._codes))
-        split = np.array(recoding.split, np.int64)
-        threshold = np.array(recoding.threshold, float)
-        subset = np.array(recoding.subset, np.int64)
-        bar = np.zeros(len(split), np.int64)
-        subset_at = np.zeros(len(split), np.int64)
-        tables: list[npt.NDArray[np.bool_]] = []
-        length = 0
-        for j, column in enumerate(columns):
-            here = np.flatnonzero(split == j)
-            if column.is_number:
-                bar[here] = np.searchsorted(np.asarray(column.values), threshold[here])
-                continue
-            place = {name: code for code, name in enumerate((*column.values, None))}
-            used, which = np.unique(subset[here], return_inverse=True)
-            inside = np.zeros((len(used), len(place)), np.bool_)
-            for row, chosen in zip(inside, used, strict=True):
-                row[[place[name] for name in recoding.subsets[chosen] if name in place]] = True
-            subset_at[here] = length + which * len(place)
-            tables.append(inside.ravel())
-            length += inside.size
-        self._tree = CodedTree(
-            split,
-            bar,
-            subset >= 0,
-            subset_at,
-            np.concatenate(tables) if tables else np.zeros(1, bool),
-            np.array(recoding.missing_left, bool),
-            np.array([c.n_values for c in columns], np.int64),
-            np.array(recoding.right, np.int64),
-            np.cumsum(split < 0) - 1,
-        )
-
-    def into(self, out: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
-        """Put the leaf of each row into an array."""
-        for a in range(0, len(out), _WINDOW):
-            here = slice(a, a + _WINDOW)
-            codes = np.stack([codes[here] for codes in self._codes], axis=1)
-            follow(codes.astype(self._kind, copy=False), self._tree, out[here])
-        return out
-
-
-def route(recoding: Partition, columns: list[Column]) -> npt.NDArray[np.uint32]:
-    """Return the leaf of each row, given the encoded columns in the recoding's order."""
-    return Router(recoding, columns).into(np.empty(len(columns[0].codes), np.uint32))
+    tree, kind = coded_tree(recoding, columns), np.result_type(*(c.codes.dtype for c in columns))
+    leaf = np.empty(len(columns[0].codes), np.uint32) if out is None else out
+    for rows in slices(len(leaf), _WINDOW):
+        codes = np.stack([c.codes[rows] for c in columns], axis=1)
+        follow(codes.astype(kind, copy=False), tree, leaf[rows])
+    return leaf
 
 
 def recode(recoding: Partition, table: Table) -> Transformed:
     """Return the released columns: every row is routed to its leaf, which has a cell a column."""
     columns = [table.like(c) for c in recoding.columns]
-    leaf = Router(recoding, columns).into(table.allocate((table.n_rows,), np.uint32))
+    # one number a row, which all columns share
+    leaf = route(recoding, columns, table.allocate((table.n_rows,), np.uint32))
     released = {}
     for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         entries, place = labels_of(recoded)
@@ -134,8 +130,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 
     def outside(j: int) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
         cells = np.asarray(recoding.leaf_cells[j])
-        for a in range(0, table.n_rows, _WINDOW):
-            rows = slice(a, a + _WINDOW)
+        for rows in slices(table.n_rows, _WINDOW):
             yield rows, uncovered(recoding.columns[j], cells[leaf[rows]], columns[j], rows)
 
     def suppressed(j: int, column: ReleasedCodes) -> ReleasedCodes:

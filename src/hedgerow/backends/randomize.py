@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..columns.arrays import slices, value_type
 from ..columns.column import Column, smallest
 from ..columns.row_hashes import Words, key_words, row_hashes
 from ..columns.table import Table
@@ -25,8 +26,8 @@ from .base import Transformed
 from .release_order import ReleasedCodes
 
 _HASHED = 1 << 17
+# the purpose of the words that number rows which are alike
 NUMBER = "row number"
-"""The purpose of the words that number rows which are alike."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,15 +74,15 @@ class Rows:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """The rows in an order that their content gives."""
+        """Return the rows in an order that depends on their content alone; shape (n_rows,)."""
         return np.argsort(self.ids)  # ids are distinct
 
     def sorted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values of the rows, in `order`."""
+        """Return values of the rows, put in `order`."""
         return values[self.order]
 
     def back(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Values that stand in `order`, in the order of the table."""
+        """Return values that stand in `order`, put back in the order of the table."""
         unsorted = np.empty_like(values)
         unsorted[self.order] = values
         return unsorted
@@ -104,12 +105,12 @@ class Rows:
 
 
 def release_key(key: Key, fingerprint: tuple[int, int], parameters: Mapping[str, Any]) -> Key:
-    """`Rows.release_key`, from the fingerprint of a table."""
+    """Return the key of one release of the table with this fingerprint; see `Rows.release_key`."""
     return key.bound(json.dumps([fingerprint, parameters], sort_keys=True))
 
 
 def sequence(key: Key, purpose: str, n: int) -> Words:
-    """n keyed 64-bit words for one purpose."""
+    """Return n keyed 64-bit words for one purpose."""
     return siphash_words(np.arange(n, dtype=np.uint64), *key_words(key, purpose))
 
 
@@ -119,7 +120,7 @@ def words_of(ids: Words, key: Key, purpose: str) -> Words:
 
 
 def normal(words: Words) -> NDArray[np.float64]:
-    """Standard normal numbers of words, by the inverse of the normal distribution."""
+    """Turn words into standard normal numbers, by the inverse of the normal distribution."""
     from scipy.special import ndtri
 
     # the middles of 2**52 equal parts, exact in a double: never 0 or 1
@@ -128,14 +129,15 @@ def normal(words: Words) -> NDArray[np.float64]:
 
 
 def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> Words:
-    """Ids from both words of hashes; rows that share the first have a number as well.
+    """Return a distinct id for each row from both words of its hash.
 
-    Rows that share both are alike, so which of them has which number is no matter. Rows that share
-    the first must be side by side here; `key` are the words of the purpose `NUMBER`.
+    Rows that share the first word are numbered. Rows that share both are equal, so it does not
+    matter which of them gets which number. `key` are the words of the purpose `NUMBER`.
     """
     order = np.argsort(first)
     same = np.append(False, first[order[1:]] == first[order[:-1]])
     shared = same | np.append(same[1:], False)
+    # different rows share a word with a chance of n^2 / 2^65, so nearly all of these are equal rows
     rows, same = order[shared], same[shared]
     if (second[rows[1:]] != second[rows[:-1]])[same[1:]].any():
         rows = rows[np.lexsort((second[rows], first[rows]))]
@@ -147,14 +149,14 @@ def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> W
 
 
 def hashes(table: Table, names: Sequence[str], key: Key) -> tuple[Words, Words, int]:
-    """Two words for every row of a table, of what it holds in some columns, and their sum."""
+    """Return a 128-bit hash per row over some columns, as two words, and the sum of the hashes."""
     types = pa.schema([table.types.field(name) for name in names])
     windows = ((w.rows, [w.cells[n] for n in names]) for w in table.windows(names, _HASHED))
     return row_hashes(types, windows, table.n_rows, key, table.allocate)
 
 
 def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
-    """Return whether the hashes of a column of ids tell every row apart."""
+    """Raise PlanError where row ids are missing, or hashes of them repeat."""
     missing = sum(w.cells[name].null_count for w in table.windows([name], _HASHED))
     order = np.lexsort((second, first))
     same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
@@ -178,21 +180,17 @@ def refuse_ids(name: str, missing: int, again: int) -> None:
 
 
 _WINDOW = 1 << 20
+# the purpose of a column's words, before its name
 PURPOSE = "column "
-"""The purpose of a column's words, before its name."""
-
-
-def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
-    """Randomize under a key, by default one that is made for this once and forgotten."""
-    return Transformed(*randomize(table, plan, key or Key.new()))
 
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """Categories of the plan per row; d where the plan does not know the value."""
+    """Return the plan's category of each row; d where the plan does not know the value."""
     coded = table.like(column)
+    # categories are matched once for each distinct value, and looked up for each row
     lookup = category_of_code(coded, column)
     codes = table.allocate((table.n_rows,), lookup.dtype)
-    for here in _windows(table):
+    for here in slices(table.n_rows, _WINDOW):
         codes[here] = lookup[coded.codes[here]]
     return codes
 
@@ -216,49 +214,43 @@ def bound_to(plan: Randomize) -> dict[str, Any]:
     return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}
 
 
-def randomize(table: Table, plan: Randomize, key: Key) -> tuple[dict[str, ReleasedCodes], int]:
-    """Return the randomized columns, and how many cells held a value that the plan does not know.
+def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
+    """Return the randomized columns; outside are cells whose value the plan does not know.
 
     Parameters
     ----------
-    table : Table
     plan : Randomize
-    key : Key
+    table : Table
+    key : Key, optional
         The same key, table and plan give the same draws, whatever the row order; another
-        table or plan draws independently.
+        table or plan draws independently. By default a fresh key, which is forgotten.
     """
+    key = key or Key.new()
     rows = Rows.of(table, key, plan.row_id)
-    mine = rows.release_key(bound_to(plan))
+    draws = rows.release_key(bound_to(plan))
     released, outside = {}, 0
     for column in plan.columns:
         codes = original_codes(table, column)
-        unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in _windows(table))
+        unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in slices(table.n_rows, _WINDOW))
         outside += unknown
+        # a value that the plan does not know is always drawn, even where p is 1
         if column.p < 1 or unknown:
-            words = mine.words(PURPOSE + column.name)
-            for here in _windows(table):
+            words = draws.words(PURPOSE + column.name)
+            for here in slices(table.n_rows, _WINDOW):
                 codes[here] = draw(codes[here], rows.ids[here], words, column.p, column.d)
         table.spill()
         values = released_values(column, table.types.field(column.name).type)
         place = np.arange(len(values))
         released[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)
-    return released, outside
-
-
-def _windows(table: Table) -> Iterator[slice]:
-    return (slice(a, a + _WINDOW) for a in range(0, table.n_rows, _WINDOW))
+    return Transformed(released, outside)
 
 
 def released_values(column: Randomized, wanted: pa.DataType) -> pa.Array:
     """Return the released values, in the column's own type where it holds them."""
     labels = list(column.categories)
-    values = pa.array(labels, pa.float64() if _floats(labels) else pa.string())
-    if pa.types.is_dictionary(wanted):
-        wanted = wanted.value_type
+    has_numbers = any(isinstance(label, float) for label in labels)
+    values = pa.array(labels, pa.float64() if has_numbers else pa.string())
+    # a range or a text does not fit the type of numbers
     with suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        values = values.cast(wanted)
+        values = values.cast(value_type(wanted))
     return values
-
-
-def _floats(labels: list[str | float | None]) -> bool:
-    return any(isinstance(label, float) for label in labels)

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..columns.arrays import slices
 from ..columns.column import tally
 from ..columns.order import order_by_ranks, ranks_of
 from ..columns.workspace import Workspace, full
@@ -28,16 +29,16 @@ from ..measures import group
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
+# the type of recoded text: its distinct values stand once in a file
 TEXT = pa.dictionary(pa.int32(), pa.string())
-"""The type of recoded text: its distinct values stand once in a file."""
 _WINDOW = 1 << 20
+# rows that are looked at to deal all of them evenly
 _SAMPLE = 1 << 17
-"""Rows that are looked at to deal all of them evenly."""
 _MOST = 1 << 63
+# bytes of memory that sorting takes for a row
 _ROW = 256
-"""Bytes of memory that sorting takes for a row."""
+# most files that rows are dealt to
 _FILES = 512
-"""Most files that rows are dealt to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,19 +64,34 @@ class ReleasedCodes:
     numbers: NDArray[Any]
     place: NDArray[Any]
 
+    def occurring(self, counts: Ints) -> Ints:
+        """Return which entries some row is released as, missing ones left out.
+
+        `counts` is how many rows have each number. A file shows its whole dictionary, so it may hold
+        nothing that only another table has.
+        """
+        occurs = np.zeros(len(self.entries), bool)
+        occurs[self.place[counts[: len(self.place)] > 0]] = True
+        return np.flatnonzero(occurs & self.entries.is_valid().to_numpy(zero_copy_only=False))
+
     def cells(self) -> pa.Array:
         """Return the released cells of all rows; dictionaries hold the values that occur."""
-        if not pa.types.is_dictionary(self.type):
-            return self.entries.take(pa.array(self.place[self.numbers]))
-        # entries of this very table alone: a file shows its whole dictionary
-        used = np.bincount(self.numbers, minlength=len(self.place))[: len(self.place)] > 0
-        occurs = np.bincount(self.place[used], minlength=len(self.entries)) > 0
-        valid = occurs & self.entries.is_valid().to_numpy(zero_copy_only=False)
-        index = np.where(valid, np.cumsum(valid) - 1, -1).astype(np.int32)
-        codes = index[self.place][self.numbers]
-        missing = codes < 0 if (occurs & ~valid).any() else None
-        values = self.entries.take(pa.array(np.flatnonzero(valid)))
-        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), values, safe=False)
+        values, place = self.entries, self.place
+        if pa.types.is_dictionary(self.type):
+            valid = self.occurring(tally(self.numbers, len(place)))
+            index = np.full(len(values), -1, np.int32)
+            index[valid] = np.arange(len(valid))
+            values, place = values.take(pa.array(valid)), index[place]
+        return _cells(self.type, values, place[self.numbers])
+
+
+def _cells(kind: pa.DataType, values: pa.Array, places: NDArray[Any]) -> pa.Array:
+    """Return cells by their places among some values; in a dictionary -1 is a missing cell."""
+    if not pa.types.is_dictionary(kind):
+        return values.take(pa.array(places))
+    missing = places < 0
+    indices = pa.array(places, mask=missing if missing.any() else None).cast(kind.index_type)
+    return pa.DictionaryArray.from_arrays(indices, values, ordered=kind.ordered, safe=False)
 
 
 class Ordered:
@@ -97,7 +113,7 @@ class Ordered:
         self._at = {key: i for i, key in enumerate(sources)}
         self._sources = list(sources.values())
         self.n_rows = len(self._sources[0])
-        self._tables = [self._shown(column) for column in columns]
+        self._values = [self._values_in_file(column) for column in columns]
 
     def digest(self) -> str:
         """Return a digest by which released rows are recognised: of all that they are made from."""
@@ -110,8 +126,8 @@ class Ordered:
             hasher.update(batch.serialize())
             hasher.update(str(batch.schema).encode())
         for numbers in self._sources:
-            for a in range(0, self.n_rows, _WINDOW):
-                hasher.update(numbers[a : a + _WINDOW].tobytes())
+            for rows in slices(self.n_rows, _WINDOW):
+                hasher.update(numbers[rows].tobytes())
             self._workspace.release_memory()
         return hasher.hexdigest()[:24]
 
@@ -127,25 +143,23 @@ class Ordered:
 
         The first rows that are `done` are passed over.
         """
+        # pieces are as large as memory allows, groups of rows as large as a file wants them
         for numbers in _regrouped(self._pieces(done), size):
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
             self._workspace.release_memory()
             arrays = [
-                self._released(column, table, numbers[1 + self._at[id(column.numbers)]])
-                for column, table in zip(self._columns, self._tables, strict=True)
+                _cells(column.type, values, place[numbers[1 + self._at[id(column.numbers)]]])
+                for column, (values, place) in zip(self._columns, self._values, strict=True)
             ]
             yield pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _shown(self, column: ReleasedCodes) -> tuple[pa.Array, NDArray[Any]]:
+    def _values_in_file(self, column: ReleasedCodes) -> tuple[pa.Array, NDArray[Any]]:
         """Return the values of a column as its file holds them, and each number's place among them."""
         if not pa.types.is_dictionary(column.type):
             return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
-        used = self._used[self._at[id(column.numbers)]][: len(column.place)] > 0
-        occurs = np.zeros(len(column.entries), bool)
-        occurs[column.place[used]] = True
-        valid = np.flatnonzero(occurs & column.entries.is_valid().to_numpy(zero_copy_only=False))
+        valid = column.occurring(self._counts[self._at[id(column.numbers)]])
         coded = pa.DictionaryArray.from_arrays(
             pa.array(valid).cast(column.type.index_type),
             column.entries,
@@ -157,26 +171,13 @@ class Ordered:
         return one.dictionary, index[column.place]
 
     @cached_property
-    def _used(self) -> list[Ints]:
+    def _counts(self) -> list[Ints]:
         """Return how many rows have each number, by source."""
         sizes = [
             max(len(c.place) for c in self._columns if c.numbers is numbers)
             for numbers in self._sources
         ]
         return [tally(numbers, n) for numbers, n in zip(self._sources, sizes, strict=True)]
-
-    def _released(
-        self, column: ReleasedCodes, table: tuple[pa.Array, NDArray[Any]], numbers: NDArray[Any]
-    ) -> pa.Array:
-        values, place = table
-        codes = place[numbers]
-        if not pa.types.is_dictionary(column.type):
-            return values.take(pa.array(codes))
-        missing = codes < 0
-        indices = pa.array(codes, mask=missing if missing.any() else None)
-        return pa.DictionaryArray.from_arrays(
-            indices.cast(column.type.index_type), values, ordered=column.type.ordered, safe=False
-        )
 
     @cached_property
     def _ranks(self) -> list[tuple[int, Words, int]]:
@@ -191,6 +192,7 @@ class Ordered:
                 ranks, n = ranks_of(column.entries)
                 tables.append(ranks[column.place])
             if len(tables) > 1:
+                # labels of groups are in the order of the ranks
                 groups = group([ranks.astype(np.int64) for ranks in tables])
                 deciding.append((at, groups.labels.astype(np.uint64), groups.n_groups))
             else:
@@ -234,8 +236,10 @@ class Ordered:
     def _dealt(self, n_files: int) -> Iterator[NDArray[Any]]:
         """Return the rows in files of growing keys; each is gone when it was read."""
         step = max(self.n_rows // _SAMPLE, 1)
+        # from a sample: if files are uneven, sorting takes more memory and gives the same order
         sample = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
         bounds = np.unique(sample[[len(sample) * i // n_files for i in range(1, n_files)]])
+        # rows are written and read once, so their bytes are the time
         wide = np.uint32 if self.n_rows <= np.iinfo(np.uint32).max else np.uint64
         fields = [(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]
         kind = np.dtype([("row", wide), *fields])
@@ -243,21 +247,19 @@ class Ordered:
         with ExitStack() as stack:
             files = [stack.enter_context(open(path, "wb")) for path in paths]
             try:
-                for a in range(0, self.n_rows, _WINDOW):
-                    b = min(a + _WINDOW, self.n_rows)
-                    sources = [numbers[a:b] for numbers in self._sources]
+                for window in slices(self.n_rows, _WINDOW):
+                    sources = [numbers[window] for numbers in self._sources]
                     file = np.searchsorted(bounds, self._keys(sources), "right").astype(np.uint16)
                     order = np.argsort(file, kind="stable")
-                    rows = np.empty(b - a, kind)
-                    rows["row"] = (order + a).astype(wide)
+                    rows = np.empty(len(order), kind)
+                    rows["row"] = (order + window.start).astype(wide)
                     for i, numbers in enumerate(sources):
                         rows[f"s{i}"] = numbers[order]
-                    if a // _WINDOW % 8 == 0:
+                    if window.start // _WINDOW % 8 == 0:
                         self._workspace.release_memory()
-                    ends = np.cumsum(np.bincount(file, minlength=len(files)))
-                    for i, (c, d) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
-                        if d > c:
-                            rows[c:d].tofile(files[i])
+                    ends = np.cumsum(np.bincount(file, minlength=len(files)))[:-1]
+                    for target, part in zip(files, np.split(rows, ends), strict=True):
+                        part.tofile(target)
             except OSError as error:
                 size = self.n_rows * kind.itemsize
                 raise full(self._workspace.folder, size, error) from None
@@ -270,16 +272,16 @@ class Ordered:
 
 def _regrouped(pieces: Iterator[list[NDArray[Any]]], size: int) -> Iterator[list[NDArray[Any]]]:
     """Return the same rows, so many at a time."""
-    pieces_so_far: list[list[NDArray[Any]]] = []
+    waiting: list[list[NDArray[Any]]] = []
     n = 0
     for piece in pieces:
         start = 0
         while start < len(piece[0]):
             part = [numbers[start : start + size - n] for numbers in piece]
             start, n = start + len(part[0]), n + len(part[0])
-            pieces_so_far.append(part)
+            waiting.append(part)
             if n == size:
-                yield [np.concatenate(each) for each in zip(*pieces_so_far, strict=True)]
-                pieces_so_far, n = [], 0
-    if pieces_so_far:
-        yield [np.concatenate(each) for each in zip(*pieces_so_far, strict=True)]
+                yield [np.concatenate(each) for each in zip(*waiting, strict=True)]
+                waiting, n = [], 0
+    if waiting:
+        yield [np.concatenate(each) for each in zip(*waiting, strict=True)]

@@ -18,8 +18,8 @@ from ..io.read import read
 from ..schema import Schema
 from .base import RemoteEngine, engine
 
+# bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text
 _CELL, _BYTE = 24, 6
-"""Bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text."""
 
 
 def opened(
@@ -85,6 +85,7 @@ def chosen(
     if name == "auto" and holder is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":
+        # a frame is in memory already, so streaming it would spare nothing
         may_stream = holder is None and "duckdb" in runs_on and not is_frame(source)
         large = may_stream and too_large(source, memory) is not None
         name = holder or ("duckdb" if large else "memory")

@@ -22,10 +22,10 @@ from ..plan.recodings import Released
 from ..validation import check_one_of
 
 NATIVE = "duckdb"
+# the kinds of object that a statement may create
 CREATED = ("view", "table", "materialized view")
-"""The kinds of object that a statement may create."""
+# dialects whose materialized views hold such statements
 _MATERIALIZED = ("postgres",)
-"""Dialects whose materialized views hold such statements."""
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
 # DuckDB makes longer IN lists joins over all rows.
@@ -91,10 +91,14 @@ def to_sql(
     request = SqlRequest(plan, _quoted(table), dialect)
     statement = select(plan.recoding, request)
     if create is not None:
-        ordered = ", ".join(str(i) for i in range(1, len(request.kept) + 1))
+        ordered = ", ".join(str(i) for i in range(1, len(request.released) + 1))
         order = f"\nORDER BY {ordered}" if create != "view" else ""
         statement = f"CREATE {create.upper()} {_quoted(name)} AS\n{statement}{order}"
-    return statement + "\n" if dialect == NATIVE else _translate(statement, dialect)
+    if dialect != NATIVE:
+        import sqlglot
+
+        statement = sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0]
+    return statement + "\n"
 
 
 def _quoted(name: str) -> str:
@@ -104,7 +108,7 @@ def _quoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class SqlRequest:
-    """A plan, the quoted name of the table, and the dialect that is asked for."""
+    """A plan, the quoted name of the table, and the dialect to write."""
 
     plan: Plan
     source: str
@@ -112,18 +116,19 @@ class SqlRequest:
 
     @cached_property
     def declared(self) -> frozenset[str]:
-        """The columns whose kind somebody declared: categories may be stored as numbers."""
+        """Return the columns of a declared kind, whose categories may be stored as numbers."""
         return frozenset(c.name for c in self.plan.columns if c.declared)
 
     @property
-    def kept(self) -> list[str]:
-        """The released columns, in order."""
+    def released(self) -> list[str]:
+        """Return the released columns, in order."""
         return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
-    def columnwise(self, made: dict[str, str]) -> str:
-        """Return the SELECT whose columns in `made` are expressions; the others stay as they are."""
+    def columnwise(self, expressions: Mapping[str, str]) -> str:
+        """Return the SELECT that replaces some columns by expressions; the others stay."""
         columns = (
-            f"{made[n]} AS {identifier(n)}" if n in made else identifier(n) for n in self.kept
+            f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n)
+            for n in self.released
         )
         return f"SELECT {', '.join(columns)}\nFROM {self.source}"
 
@@ -147,12 +152,6 @@ def _check_dialect(dialect: str) -> None:
         raise PlanError(
             f"unknown SQL dialect {dialect!r}", hint=f"known dialects: {', '.join(supported)}"
         )
-
-
-def _translate(statement: str, dialect: str) -> str:
-    import sqlglot
-
-    return sqlglot.transpile(statement, read=NATIVE, write=dialect, pretty=True)[0] + "\n"
 
 
 def _fresh(wanted: str, used: Iterable[str]) -> str:
@@ -211,27 +210,27 @@ def _category(column: ColumnMap, category: str) -> str:
 
 @select.register
 def _partition(tree: Partition, request: SqlRequest) -> str:
-    plan, source, kept, dialect = request.plan, request.source, request.kept, request.dialect
+    plan, source, released = request.plan, request.source, request.released
     names = [column.name for column in plan.columns]
     leaf = _fresh("leaf", names)
     keys = [_fresh(f"key_{i}", names) for i in range(len(tree.columns))]
     places = _places(tree)
     tests = [_test(tree, node, keys, places) for node in range(len(tree.split))]
-    depth = _DEPTH if dialect == NATIVE else _DEPTH_OF_OTHERS
+    depth = _DEPTH if request.dialect == NATIVE else _DEPTH_OF_OTHERS
     prefix = _fresh("step", [source.strip('"')])
-    columns = ", ".join([identifier(n) for n in kept] + [identifier(k) for k in keys])
+    columns = ", ".join([identifier(n) for n in [*released, *keys]])
 
     place_names = [
         f"{_key(column, request)} AS {identifier(key)}"
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
-        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in kept] + place_names)}\n  "
+        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in released] + place_names)}\n  "
         f"FROM {source}\n)"
     ]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
     if places:
-        steps += _placed(routed, prefix, kept, keys, places)
+        steps += _placed(routed, prefix, released, keys, places)
         routed = f"{prefix}_places"
     for number_, case in enumerate(_cases(tree, tests, depth, identifier(leaf)), start=1):
         steps.append(
@@ -246,7 +245,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
 
     place = {column.name: i for i, column in enumerate(tree.columns)}
     chosen = []
-    for name in kept:
+    for name in released:
         if name in place:
             kind = "DOUBLE" if _numeric_labels(tree.columns[place[name]]) else "VARCHAR"
             chosen.append(f"  CAST({cells}.cell_{place[name]} AS {kind}) AS {identifier(name)}")
@@ -266,9 +265,8 @@ def _key(column: PlanColumn, request: SqlRequest) -> str:
     """Return the value that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
-        if (
-            column.name in request.plan.zones
-        ):  # by the clocks of UTC, whatever zone the database is set to
+        if column.name in request.plan.zones:
+            # by the clocks of UTC, whatever zone the database is set to
             name = f"CAST({name} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
         return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     if column.kind != "numeric":
@@ -305,13 +303,13 @@ def _places(tree: Partition) -> dict[int, list[str]]:
 def _placed(
     step: str,
     prefix: str,
-    kept: Sequence[str],
+    released: Sequence[str],
     keys: Sequence[str],
     places: Mapping[int, Sequence[str]],
 ) -> list[str]:
     """Return steps that turn categories into places from 1; then come missing, then all others."""
     steps, joins = [], []
-    columns = [f"{step}.{identifier(name)}" for name in kept]
+    columns = [f"{step}.{identifier(name)}" for name in released]
     for i, key in enumerate(keys):
         if i not in places:
             columns.append(f"{step}.{identifier(key)}")
@@ -359,11 +357,9 @@ def _bound(column: PlanColumn, threshold: float) -> str:
 
 
 def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
-    """One CASE per step; between steps a row carries -1 - node, once arrived its leaf number."""
-    leaf_of: dict[int, int] = {}
-    for node, column in enumerate(tree.split):
-        if column < 0:
-            leaf_of[node] = len(leaf_of)
+    """Return one CASE per step; between steps a row has -1 - node, and in the end its leaf number."""
+    leaves = (node for node, column in enumerate(tree.split) if column < 0)
+    leaf_of = {node: leaf for leaf, node in enumerate(leaves)}
     cases: list[str] = []
     roots = [0]
     while roots:
@@ -394,15 +390,15 @@ def _branch(
         if isinstance(item, str):
             pieces.append(item)
             continue
-        node, left = item
+        node, levels = item
         if tree.split[node] < 0:
             pieces.append(str(leaf_of[node]))
-        elif left == 0:
+        elif levels == 0:
             ends.append(node)
             pieces.append(str(-1 - node))
         else:
             pieces.append(f"CASE WHEN {tests[node]} THEN ")
-            waiting += [" END", (tree.right[node], left - 1), " ELSE ", (node + 1, left - 1)]
+            waiting += [" END", (tree.right[node], levels - 1), " ELSE ", (node + 1, levels - 1)]
     return "".join(pieces)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,25 +15,30 @@ from ..errors import SchemaError
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
 
+# beyond this, whole numbers share a double
 _EXACT = 1 << 53
-"""Beyond this, whole numbers share a double."""
+# A decimal of fewer digits is the shortest text of its double
 _DIGITS = Decimal(10**15)
-"""A decimal of fewer digits is the shortest text of its double."""
+# text of more digits than a double has, or of a whole number that may lie beyond 2^53
 _LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
-"""Text of more digits than a double has, or of a whole number that may lie beyond 2^53."""
 _MICROSECONDS = {
     "s": Decimal(10**6),
     "ms": Decimal(10**3),
     "us": Decimal(1),
     "ns": Decimal("0.001"),
 }
+# fewest values that are looked at to choose between hashing and sorting
 _TRIAL = 4096
-"""Fewest values that are looked at to choose between hashing and sorting."""
 
 
 def filled(array: pa.Array, value: Any) -> pa.Array:
     """Fill missing cells with a value; the array itself where none is missing."""
     return array.fill_null(value) if array.null_count else array
+
+
+def slices(n: int, size: int) -> Iterator[slice]:
+    """Yield slices of at most `size` rows that cover n rows."""
+    return (slice(a, min(a + size, n)) for a in range(0, n, size))
 
 
 def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -72,17 +77,14 @@ def _addresses(array: pa.Array) -> list[int | None]:
     return [None if buffer is None else buffer.address for buffer in array.buffers()]
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Return whether an Arrow type is a string type."""
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+def _any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
+    """Return a test of whether an Arrow type passes any of some tests."""
+    return lambda kind: any(test(kind) for test in tests)
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    )
+is_text = _any_of(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+is_number = _any_of(pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+is_moment = _any_of(pa.types.is_date, pa.types.is_timestamp)
 
 
 def kind_of(kind: pa.DataType) -> Kind:
@@ -91,9 +93,9 @@ def kind_of(kind: pa.DataType) -> Kind:
         return "ordinal" if kind.ordered else "categorical"
     if pa.types.is_boolean(kind):
         return "boolean"
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if is_moment(kind):
         return "date"
-    if _is_number(kind) or pa.types.is_duration(kind):
+    if is_number(kind) or pa.types.is_duration(kind):
         return "numeric"
     return "categorical"
 
@@ -176,21 +178,21 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
     "missing": pa.types.is_null,
     "text": is_text,
     "boolean": pa.types.is_boolean,
-    "number": lambda k: any(
-        test(k) for test in (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
-    ),
-    "date": lambda k: pa.types.is_date(k) or pa.types.is_timestamp(k),
-    "time": lambda k: pa.types.is_time(k) or pa.types.is_duration(k),
-    "bytes": lambda k: any(
-        test(k)
-        for test in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-            pa.types.is_binary_view,
-        )
+    "number": is_number,
+    "date": is_moment,
+    "time": _any_of(pa.types.is_time, pa.types.is_duration),
+    "bytes": _any_of(
+        pa.types.is_binary,
+        pa.types.is_large_binary,
+        pa.types.is_fixed_size_binary,
+        pa.types.is_binary_view,
     ),
 }
+
+
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type of a column's values, for a dictionary that of its entries."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def value_class(kind: pa.DataType) -> str:
@@ -207,6 +209,7 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pa.types.is_dictionary(cells.type):
         entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
         if codes.null_count:
+            # missing is an entry like any other, so that codes alone tell cells apart
             codes = codes.fill_null(len(entries))
             entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
         return entries, codes
@@ -246,6 +249,7 @@ def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
     if max(ends, default=0) < _DIGITS.scaleb(-kind.scale):
         return False
     values = array.unique().drop_null()
+    # through the shortest text: 0.1 is the double nearest to it and not exactly that double
     near = map(Decimal, map(number, floats(values).to_pylist()))
     return any(a != b for a, b in zip(near, values.to_pylist(), strict=True))
 

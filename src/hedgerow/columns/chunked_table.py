@@ -7,48 +7,47 @@ four bytes) lies in the workspace, in files where there is much of it.
 from __future__ import annotations
 
 import hashlib
-import math
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import InputError, ParameterError, SchemaError, UnsupportedError
+from ..errors import InputError, ParameterError, UnsupportedError
 from ..files import private_handle
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..kernels.threads import streamed
 from ..schema import Kind
-from .arrays import as_entries, beyond_doubles, kind_of
-from .column import Column, ValueCounts, smallest
-from .encode import encode
-from .table import Table, Window, check_names
-from .workspace import LEAST, Workspace
+from .arrays import as_entries, slices
+from .column import Column, smallest
+from .encode import encode, natural_order
+from .table import StoredTable, Table, Window
+from .workspace import LEAST, Checkpoint, Workspace
 
 _BATCH = 1 << 17
 
 
+# bytes that a record takes at the peak of the work, and each of its cells
 _ROW, _CELL = 16, 3
-"""Bytes that a record takes at the peak of the work, and each of its cells."""
 
 
+# windows after which pages of mapped files are put aside
 _OFTEN = 64
-"""Windows after which pages of mapped files are put aside."""
 
 
+# lists of values are merged when they are this long, and again when they have doubled
 _FEW = 1 << 15
-"""Lists of values are merged when they are this long, and again when they have doubled."""
 
 
+# the values of one column take at most one part in so many of the memory
 _VALUES = 4
-"""The values of one column take at most one part in so many of the memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +80,10 @@ def _distinct_cells(cells: pa.Array) -> pa.Array:
     return entries.take(pa.array(used))
 
 
-def _in_order(name: str, values: pa.Array) -> pa.Array:
-    """Values in the order in which columns hold them, so that codes need no second list."""
-    try:
-        places = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
-    except SchemaError:
-        return values
-    return values.take(pa.array(np.argsort(places, kind="stable")))
-
-
 _WINDOW = 1 << 20
 
 
-class ChunkedTable(Table):
+class ChunkedTable(StoredTable):
     """A table whose rows stay in their files; made by an engine.
 
     Parameters
@@ -106,12 +96,16 @@ class ChunkedTable(Table):
         The file, folder or pattern that came in.
     keeps : bool
         Whether its codes are kept, where the workspace keeps finished files.
+
+    Attributes
+    ----------
+    is_relation : bool
+        Whether it came as a relation of DuckDB, and is released as one.
     """
 
     engine: ClassVar[str] = "duckdb"
-    is_loaded: ClassVar[bool] = False
+    refusal: ClassVar[str] = "this engine reads it piece by piece"
     is_relation = False
-    """Whether it came as a relation of DuckDB, as which it is given back."""
 
     def __init__(
         self,
@@ -124,50 +118,15 @@ class ChunkedTable(Table):
     ) -> None:
         self.saves_codes = keeps and workspace.checkpoint is not None
         self.scan, self.workspace = scan, workspace
-        self.layout, self.path = layout, path
-        self._columns = {}
         self._codings: dict[str, Coding] = {}
-        self.spelled = {}
-        where = "the table" if path is None else path.name
-        check_names(self.names, where)
-        if scan.n_rows == 0:
-            raise InputError(f"{where} has no rows", hint="give a table with at least one record")
+        self.resume_obstacle = workspace.resume_obstacle
+        self.resumed_from = _files_again(workspace.checkpoint)
+        self._describe(scan.types, scan.n_rows, layout, path)
 
     @property
-    def arrow(self) -> NoReturn:
-        """Refused: the table is read a few rows at a time."""
-        raise UnsupportedError(
-            "this needs the whole table in memory, and this engine reads it piece by piece",
-            hint='use engine="memory" (--engine memory), or a part of the table',
-        )
-
-    @property
-    def types(self) -> pa.Schema:
-        """Column names and types, in order."""
-        return self.scan.types
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.scan.n_rows
-
-    @property
-    def resume_obstacle(self) -> str | None:
-        """Why nothing is kept for a killed run to go on from, where that was asked for."""
-        return self.workspace.resume_obstacle
-
-    @property
-    def resumed_from(self) -> str | None:
-        """Describe the files of a killed run that are used again; None where there are none."""
-        checkpoint = self.workspace.checkpoint
-        kinds = (
-            Counter(name.partition(".")[0].partition("-")[0] for name in checkpoint.file_names) if checkpoint else {}
-        )
-        parts = ["a copy of the table"] if kinds.get("text") or kinds.get("people") else []
-        parts += [f"the codes of {n} columns"] if (n := kinds.get("values")) else []
-        if n := kinds.get("release"):
-            parts += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
-        return ", ".join(parts) or None
+    def memory_limit(self) -> int | None:
+        """Return the bytes of memory that work on the table may take."""
+        return self.workspace.memory
 
     def relation(self) -> Any:
         """Return the table as a relation of DuckDB, whose files last as long as it or the table."""
@@ -179,27 +138,22 @@ class ChunkedTable(Table):
         """Return the table with its rows in another order."""
         return ReorderedTable(self, rows)
 
-    @property
-    def memory_limit(self) -> int | None:
-        """Bytes of memory that work on it may take."""
-        return self.workspace.memory
-
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Room for an array with an element a row: in a file where there is much of it."""
+        """Return an array to fill, with an element a row: in a file where it is large."""
         return self.workspace.allocate(shape, kind)
 
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """The rows in their order, so many at a time or fewer, with the cells of some columns."""
+        """Yield the rows in their order, `size` or fewer at a time, with the cells of some columns."""
         start = 0
         for cells in self.scan.batches(names or self.names[:1], size):
             end = start + len(next(iter(cells.values())))
             yield Window(slice(start, end), cells)
             start = end
         if start != self.n_rows:
-            raise self._changed_error()
+            raise self._changed()
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Some cells of a column, from its codes."""
+        """Return some cells of a column, from its codes."""
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
@@ -215,6 +169,11 @@ class ChunkedTable(Table):
                 f"memory, and {self.workspace.memory / 1e9:,.1f} GB are allowed",
                 hint="allow more (memory=, --memory), or leave out columns",
             )
+
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        coding = self.coding(name)
+        return coding.entries, coding.counts
 
     def coding(self, name: str) -> Coding:
         """Return a column as codes into its distinct values; made once, then kept."""
@@ -242,6 +201,7 @@ class ChunkedTable(Table):
         if not names:
             return
         try:
+            # values first: how many there are decides how wide a code is
             entries = self.values_of(names)
             codes = {
                 n: self.workspace.allocate(
@@ -256,17 +216,20 @@ class ChunkedTable(Table):
                 for name, cells in window.cells.items():
                     values, places = as_entries(cells)
                     table = pc.index_in(values, value_set=entries[name])
+                    # a dictionary may hold a value that no row of the window has
                     if table.null_count:
                         used = np.bincount(places.to_numpy(), minlength=len(values)) > 0
                         if used[table.is_null().to_numpy(zero_copy_only=False)].any():
-                            raise self._changed_error()
+                            raise self._changed()
                         table = table.fill_null(0)
                     mine = table.to_numpy().astype(codes[name].dtype)[places.to_numpy()]
                     codes[name][window.rows] = mine
                     tallies[name] = np.bincount(mine, minlength=len(entries[name]))
                 return tallies
 
-            for i, tallies in enumerate(streamed(work, self.windows(names, self._window(entries)))):
+            # more rows at a time where values are many, for these are listed anew for each window
+            size = min(max(_BATCH, 4 * max(map(len, entries.values()))), 1 << 21)
+            for i, tallies in enumerate(streamed(work, self.windows(names, size))):
                 for name, each in tallies.items():
                     counts[name] += each
                 if i % _OFTEN == 0:
@@ -286,7 +249,7 @@ class ChunkedTable(Table):
         return f"codes.{_digest(name)}" if self.saves_codes else None
 
     def _keep(self, name: str) -> None:
-        """Have the codes of a column for the same work to go on from."""
+        """Save the codes of a column, so that the same work can resume from them."""
         coding, checkpoint, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
         assert checkpoint is not None
         assert file is not None
@@ -302,7 +265,7 @@ class ChunkedTable(Table):
         self.workspace.finish(values, checkpoint.folder)
 
     def _go_on(self, name: str) -> bool:
-        """Take the codes of a column that a killed run left, where it did."""
+        """Load the codes of a column that a killed run saved; False where there are none."""
         path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
         if path is None or file is None:
             return False
@@ -314,11 +277,6 @@ class ChunkedTable(Table):
             return False
         self._codings[name] = Coding(entries, codes, counts)
         return True
-
-    def _window(self, entries: dict[str, pa.Array]) -> int:
-        """More rows at a time where values are many, which are listed anew for each window."""
-        most = max(len(values) for values in entries.values())
-        return int(min(max(_BATCH, 4 * most), 1 << 21))
 
     def values_of(self, names: Sequence[str]) -> dict[str, pa.Array]:
         """Return the distinct values of some columns in their natural order."""
@@ -339,6 +297,7 @@ class ChunkedTable(Table):
                     hint="leave it out, coarsen it, or allow more memory (memory=, --memory)",
                 )
 
+        # merged when the list has doubled, so that a column is sorted through in linear time
         for distinct in streamed(work, self.windows(names, _BATCH)):
             for name, values in distinct.items():
                 lists[name].append(values)
@@ -347,25 +306,24 @@ class ChunkedTable(Table):
                     merge(name)
         for name in names:
             merge(name)
-        return {name: _in_order(name, lists[name][0]) for name in names}
+        values = {name: lists[name][0] for name in names}
+        return {n: v.take(pa.array(natural_order(n, v))) for n, v in values.items()}
 
-    def _changed_error(self) -> InputError:
-        where = "the table" if self.path is None else self.path.name
-        return InputError(f"{where} changed while it was read", hint="run it again")
+    def _changed(self) -> InputError:
+        return InputError(f"{self.label} changed while it was read", hint="run it again")
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
         coding = self.coding(name)
         encoded = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
+        # entries stand in natural order, so codes are nearly always those of the column already
         table, codes = encoded.codes, coding.codes
         if not np.array_equal(table, np.arange(len(table))):
             codes = self.allocate((self.n_rows,), table.dtype)
-            for a in range(0, self.n_rows, _BATCH):
-                codes[a : a + _BATCH] = table[coding.codes[a : a + _BATCH]]
+            for rows in slices(self.n_rows, _BATCH):
+                codes[rows] = table[coding.codes[rows]]
         column = replace(encoded, codes=codes)
         counts = np.bincount(table, coding.counts, encoded.n_values + 1).astype(np.int64)
-        vars(column)["value_counts"] = ValueCounts(  # what is known need not be counted
-            name, kind, column.unit, column.values, counts[:-1], int(counts[-1]), column.exact
-        )
+        vars(column)["value_counts"] = column.with_counts(counts)  # they need no second look
         return column
 
     def declared(self, name: str) -> tuple[str, ...]:
@@ -377,14 +335,6 @@ class ChunkedTable(Table):
         whole = pa.chunked_array(chunks).unify_dictionaries().chunk(0)
         return tuple(map(str, whole.dictionary.drop_null().to_pylist()))
 
-    def entries(self, name: str) -> pa.Array:
-        """Return the distinct values of a column, a missing one perhaps among them."""
-        return self.coding(name).entries
-
-    def beyond_doubles(self, name: str) -> bool:
-        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
-        return beyond_doubles(self.coding(name).entries)
-
     def release_memory(self) -> None:
         """Give memory back to the system, that of mapped files as well."""
         super().release_memory()
@@ -394,27 +344,21 @@ class ChunkedTable(Table):
         """Let the system take pages of mapped files out of memory; what they hold stays."""
         self.workspace.release_memory()
 
-    def equality_codes(self, name: str) -> NDArray[Any]:
-        """Return codes of a column that are equal where its cells read alike."""
-        return self.column(name, kind="categorical").codes
-
-    def has_missing(self, name: str) -> bool:
-        """Return whether a cell of a column is missing or NaN."""
-        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
-
-    def distinct_share(self, name: str) -> float:
-        """Different values over those that are there; nan where none is, or they cannot be compared."""
-        if pa.types.is_nested(self._field(name).type):
-            return math.nan
+    def _distinct(self, name: str) -> tuple[int, int]:
         # beside what this process holds already; DuckDB needs some to work at all
         memory = max(self.workspace.memory - LEAST, LEAST // 2)
-        n_distinct, n_present = self.scan.distinct(name, self.workspace.folder, memory)
-        return n_distinct / n_present if n_present else math.nan
+        return self.scan.distinct(name, self.workspace.folder, memory)
 
-    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct cells of a column, and how many rows have each."""
-        coding = self.coding(name)
-        return coding.entries.to_pylist(), coding.counts
+
+def _files_again(checkpoint: Checkpoint | None) -> str | None:
+    """Describe the files of a killed run that are used again; None where there are none."""
+    names = [] if checkpoint is None else checkpoint.file_names
+    kinds = Counter(name.partition(".")[0].partition("-")[0] for name in names)
+    parts = ["a copy of the table"] if kinds["text"] or kinds["people"] else []
+    parts += [f"the codes of {n} columns"] if (n := kinds["values"]) else []
+    if n := kinds["release"]:
+        parts += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
+    return ", ".join(parts) or None
 
 
 class ReorderedTable(ChunkedTable):
@@ -442,13 +386,13 @@ class ReorderedTable(ChunkedTable):
         """Return a column of the table; see `Table.column`."""
         column = self._table.column(name, kind=kind, categories=categories, unit=unit)
         codes = self.allocate((self.n_rows,), column.codes.dtype)
-        for a in range(0, self.n_rows, _WINDOW):
-            codes[a : a + _WINDOW] = column.codes[self._rows[a : a + _WINDOW]]
+        for rows in slices(self.n_rows, _WINDOW):
+            codes[rows] = column.codes[self._rows[rows]]
         self.spill()
         return replace(column, codes=codes)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Some cells of a column."""
+        """Return some cells of a column."""
         return self._table.take(name, self._rows[rows])
 
     windows = Table.windows  # from their codes

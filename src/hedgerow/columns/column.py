@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from ..errors import SchemaError
 from ..notation import DAY, Exact, number
 from ..schema import Kind
-from .arrays import inexact
+from .arrays import inexact, slices
 
+# so many codes are widened at a time
 _TALLIED = 1 << 20
-"""So many codes are widened at a time."""
 
 
 class Dictionary:
@@ -33,7 +33,7 @@ class Dictionary:
 
     @property
     def n_values(self) -> int:
-        """Number of distinct values, missing not counted; also the code of a missing value."""
+        """Return the number of distinct values, missing not counted; also the code of a missing value."""
         return len(self.values)
 
     @property
@@ -109,17 +109,19 @@ class ValueCounts(Dictionary):
 
     @property
     def known(self) -> int:
-        """Records with a value."""
+        """Return the number of records with a value."""
         return int(self.counts.sum())
 
     @property
     def total(self) -> int:
-        """Records."""
+        """Return the number of records."""
         return self.known + self.missing
 
     def frequent(self, most: int) -> NDArray[np.int64]:
-        """The level of every code, the missing one last: values keep their places while there are
-        no more than `most`; of more, the most frequent come first and the rest is one level.
+        """Return a level for every code, the missing one last.
+
+        Up to `most` values keep their places; of more, the most frequent come first and the rest
+        share one level.
 
         Examples
         --------
@@ -138,8 +140,8 @@ class ValueCounts(Dictionary):
 def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
     """Count each code; in pieces, because counting widens the codes."""
     counts = np.zeros(n_codes, np.int64)
-    for a in range(0, len(codes), _TALLIED):
-        counts += np.bincount(codes[a : a + _TALLIED], minlength=n_codes)
+    for rows in slices(len(codes), _TALLIED):
+        counts += np.bincount(codes[rows], minlength=n_codes)
     return counts
 
 
@@ -189,12 +191,12 @@ class Column(Dictionary):
 
     @property
     def by_code(self) -> NDArray[np.float64]:
-        """The number behind each code, NaN behind the missing one; shape (n_values + 1,)."""
+        """Return the number of each code, NaN for the missing one; shape (n_values + 1,)."""
         return np.append(np.asarray(self.values, np.float64), np.nan)
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """The number of each row, NaN where it is missing; shape (n rows,)."""
+        """Return the number of each row, NaN where it is missing; shape (n_rows,)."""
         return self.by_code[self.codes]
 
     @property
@@ -261,7 +263,7 @@ class Column(Dictionary):
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """The level of each row (by its code here) beside its code in each of some other columns.
+        """Yield pairs of a row's level, by its code here, and its code in another column.
 
         Yields
         ------
@@ -291,7 +293,7 @@ class Column(Dictionary):
         return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:
-        """Number of rows per value, the missing ones last; shape (n_values + 1,)."""
+        """Return the number of rows per value, the missing ones last; shape (n_values + 1,)."""
         counts = self.value_counts
         return np.append(counts.counts, counts.missing)
 
@@ -304,7 +306,7 @@ def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
 
 
 def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
-    """Categories in a declared order, those that are not declared after it as they stood."""
+    """Put categories in a declared order; undeclared ones follow in their own order."""
     place = {text: i for i, text in enumerate(categories)}
     ranks = [place.get(text, len(place)) for text in column.values]
     if all(a <= b for a, b in pairwise(ranks)):
@@ -323,17 +325,14 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
 
 
 def as_categories(column: Column) -> Column:
-    """Whole numbers or doubles as categories with the same codes.
-
-    They stand in the order of their size in either case, and each has one text.
-    """
+    """Turn numbers into categories with the same codes, in the order of their size."""
     values = column.exact or column.values.tolist()
     texts = [repr(v) if v in (np.inf, -np.inf) else number(v) for v in values]
     return replace(column, kind="categorical", values=texts, exact=())
 
 
 def in_unit(column: Column, unit: str) -> Column | None:
-    """Dates in days or microseconds; None where two moments would become one."""
+    """Convert dates to days or microseconds; None where two moments would become one."""
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY
@@ -379,7 +378,7 @@ class Bins:
         return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
 
     def codes(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """The bin of each row, from the row's value codes; `codes` itself where nothing changes."""
+        """Return the bin of each row, from its value codes; `codes` itself where nothing changes."""
         return self.lookup[codes] if self.changes else codes
 
 
@@ -442,6 +441,8 @@ def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
         bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
         lo, hi = lo[first], hi[np.append(first[1:], n) - 1]
         lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))
+    # halves first: the sum of two large numbers may be infinite
     middle = hi[:-1] / 2 + lo[1:] / 2
+    # between neighbouring doubles there is no middle
     thresholds = np.where(middle > hi[:-1], middle, lo[1:])
     return Bins(lookup, len(lo), lo, hi, thresholds)

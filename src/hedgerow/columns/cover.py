@@ -16,8 +16,8 @@ from ..notation import Cell, Exact
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
+# up to so many pairs of cell and category stand in a table
 _LOOKED_UP = 1 << 26
-"""Up to so many pairs of cell and category stand in a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +135,7 @@ class Cover:
     def _table(self) -> Bools | None:
         """Tabulate every pair of cell and category, where these are few."""
         n_cells, width = len(self.missing), self.n_values + 1
+        # a look into a table is faster than a search, as long as the table is small
         if n_cells * width > _LOOKED_UP:
             return None
         table = np.zeros((n_cells, width), np.bool_)

@@ -18,7 +18,6 @@ from ..kernels.sorting import stable_sort
 from ..notation import DAY, beyond_years
 from ..schema import Kind
 from .arrays import (
-    _is_number,
     as_text,
     beyond_doubles,
     decimals,
@@ -26,7 +25,10 @@ from .arrays import (
     floats,
     indexed,
     inexact,
+    is_moment,
+    is_number,
     is_text,
+    kind_of,
     microseconds,
     mostly_distinct,
     storage,
@@ -34,12 +36,12 @@ from .arrays import (
 )
 from .column import Column, smallest
 
+# integers within a span this wide are counted into a table instead of hashed
 _SPAN = 1 << 16
-"""Integers within a span this wide are counted into a table instead of hashed."""
 
 
+# the last time stamps that can be counted in microseconds
 _LAST = {"s": (1 << 63) // 10**6 - 1, "ms": (1 << 63) // 10**3 - 1}
-"""The last time stamps that can be counted in microseconds."""
 
 
 def encode(
@@ -74,6 +76,7 @@ def encode(
         array = _numbers(name, array)
         if beyond_doubles(array):
             return _encode_exact(name, kind, "", array)
+        # without this, one missing age would make every age a double
         if pa.types.is_integer(array.type) and array.null_count:
             present = _join(array.is_valid(), np.dtype(np.bool_))
             whole = _join(array.fill_null(0).cast(pa.int64()), np.dtype(np.int64))
@@ -93,6 +96,18 @@ def encode(
     return _encode_categories(name, array, kind, categories)
 
 
+def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
+    """Return the places of distinct values in the order in which columns hold them.
+
+    Codes into values of that order need no second list.
+    """
+    try:
+        ranks = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
+    except SchemaError:  # no order of their own, such as times beyond the year 9999
+        ranks = np.array(list(map(repr, values.to_pylist())))
+    return np.argsort(ranks, kind="stable")
+
+
 def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column as integers, doubles or decimals."""
     array = decoded(array)
@@ -103,7 +118,7 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         return array.cast(pa.uint8())
     if pa.types.is_duration(kind):
         return array.cast(pa.int64())
-    if not (_is_number(kind) or pa.types.is_null(kind)):
+    if not (is_number(kind) or pa.types.is_null(kind)):
         raise SchemaError(
             f"column {name!r} is declared numeric, but its type is {kind}",
             hint="declare another kind for it in the schema",
@@ -112,7 +127,7 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
-    """int64 when whole and complete, else float64 with NaN where missing."""
+    """Return int64 if no number is missing or has a fraction, else float64 with NaN where missing."""
     if pa.types.is_integer(array.type) and not array.null_count:
         return _join(array.cast(pa.int64()), np.dtype(np.int64))
     return _join(floats(array), np.dtype(np.float64))
@@ -163,9 +178,7 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
             )
         position = pa.array(index, mask=index < 0)
         return pa.chunked_array([parsed.take(position)])
-    if not any(
-        test(array.type) for test in (pa.types.is_date, pa.types.is_timestamp, pa.types.is_null)
-    ):
+    if not (is_moment(array.type) or pa.types.is_null(array.type)):
         raise SchemaError(
             f"column {name!r} is declared a date, but its type is {array.type}",
             hint="declare another kind for it in the schema",
@@ -179,7 +192,7 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
-    """Dates as days or microseconds since 1970."""
+    """Return dates as days or microseconds since 1970, and which of these they are."""
     if pa.types.is_date(array.type):
         days = _whole(array.cast(pa.date32()).cast(pa.int32()))
         return (days, "day") if unit != "us" else (days * DAY, "us")
@@ -205,6 +218,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         if column is not None:
             return column
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
+    # a sample decides: sorting is faster than hashing where most values differ
     if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
         distinct, codes = _ranked(numbers)
     else:
@@ -227,7 +241,7 @@ def _encode_narrow(
     numbers: NDArray[np.int64],
     present: NDArray[np.bool_] | None = None,
 ) -> Column | None:
-    """Whole numbers counted into a table; None where that would be a wide one."""
+    """Encode whole numbers by a table over their span; None where it would be wide."""
     values_present = numbers if present is None else numbers[present]
     if not len(values_present):
         return None
@@ -236,6 +250,7 @@ def _encode_narrow(
         return None
     offset = numbers - low
     if present is not None:
+        # missing numbers count into a place of their own, behind the highest
         offset[~present] = high - low + 1
     occurs = np.bincount(offset) > 0
     lut = (np.cumsum(occurs) - 1).astype(smallest(int(occurs.sum())))
@@ -244,7 +259,7 @@ def _encode_narrow(
 
 
 def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """The distinct numbers, ascending, NaN last, and the place of each row's number among them."""
+    """Return the distinct numbers, ascending, NaN last, and the place of each row's number among them."""
     missing = np.isnan(numbers)
     n_missing = int(np.count_nonzero(missing))
     # one bit pattern for all that are missing, which comes behind infinity
@@ -260,7 +275,7 @@ def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
-    """Numbers or moments that doubles do not hold, by the numbers themselves."""
+    """Encode numbers or moments that doubles cannot represent, by their exact values."""
     index, entries = indexed(array)
     if pa.types.is_timestamp(array.type):
         numbers = microseconds(entries)
@@ -284,6 +299,7 @@ def _encode_categories(
             hint="only flat columns can be recoded; leave it out or flatten it",
         )
     index, entries = indexed(array)
+    # several entries may read alike, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()
     unique = texts.dictionary
     _check_legible(name, unique)
@@ -322,7 +338,7 @@ def _natural(
     entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]
 ) -> NDArray[Any]:
     """Order of the present categories: numbers by size, everything else by text."""
-    if not _is_number(entries.type):
+    if not is_number(entries.type):
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
     key = np.zeros(len(unique) + 1, np.uint64)
     key[merged[:-1]] = pc.rank(entries).to_numpy()

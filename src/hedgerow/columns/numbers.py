@@ -15,14 +15,20 @@ from .table import Table
 
 Floats = NDArray[np.float64]
 
+# squares of larger numbers do not fit a double
 LARGEST = 1e150
-"""Squares of larger numbers do not fit a double."""
+_LEAVE_OUT = "leave these columns out of the quasi-identifiers"
+
+
+def _refuse(what: str, names: Sequence[str], hint: str) -> None:
+    if names:
+        raise InputError(f"{what} in: {', '.join(map(repr, names))}", hint=hint)
 
 
 def numeric_matrix(
     table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
 ) -> Floats:
-    """Numeric columns as an array of shape (rows, columns); missing values are NaN.
+    """Return numeric columns as an array of shape (rows, columns); missing values are NaN.
 
     Parameters
     ----------
@@ -39,22 +45,13 @@ def numeric_matrix(
         Some columns hold no value at all, or infinite or huge ones; all are named.
     """
     kinds = kinds or {}
-    other = [
-        f"{name!r} ({kinds.get(name) or table.kind(name)})"
-        for name in names
-        if (kinds.get(name) or table.kind(name)) != "numeric" and not _empty(table, name)
-    ]
-    if other:
+    empty = [name for name in names if _is_empty(table, name)]
+    declared = {name: kinds.get(name) or table.kind(name) for name in names if name not in empty}
+    if other := [f"{name!r} ({kind})" for name, kind in declared.items() if kind != "numeric"]:
         raise SchemaError(
-            f"only numeric columns can be used here, not {', '.join(other)}",
-            hint="leave these columns out of the quasi-identifiers",
+            f"only numeric columns can be used here, not {', '.join(other)}", hint=_LEAVE_OUT
         )
-    empty = [name for name in names if _empty(table, name)]
-    if empty:
-        raise InputError(
-            f"every value is missing in: {', '.join(map(repr, empty))}",
-            hint="leave these columns out of the quasi-identifiers",
-        )
+    _refuse("every value is missing", empty, _LEAVE_OUT)
     values = np.empty((table.n_rows, len(names)))
     for c, name in enumerate(names):
         try:
@@ -65,17 +62,9 @@ def numeric_matrix(
     if long:
         raise inexact(long)
     infinite = [name for c, name in enumerate(names) if np.isinf(values[:, c]).any()]
-    if infinite:
-        raise InputError(
-            f"infinite values in: {', '.join(map(repr, infinite))}",
-            hint="make them missing, or cap them",
-        )
+    _refuse("infinite values", infinite, "make them missing, or cap them")
     huge = [name for c, name in enumerate(names) if (np.abs(values[:, c]) > LARGEST).any()]
-    if huge:
-        raise InputError(
-            f"values beyond {LARGEST:g} in: {', '.join(map(repr, huge))}",
-            hint="give these columns in a larger unit",
-        )
+    _refuse(f"values beyond {LARGEST:g}", huge, "give these columns in a larger unit")
     return values
 
 
@@ -83,6 +72,7 @@ def standardise(values: Floats) -> Floats:
     """Return every column with mean 0 and standard deviation 1; constant columns become 0."""
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
+    # compared as well, for rounding leaves some equal numbers a deviation above 0
     constant = (values == values[:1]).all(axis=0) | (spread == 0)
     centred[:, constant] = 0.0
     return centred / np.where(constant, 1.0, spread)
@@ -96,7 +86,7 @@ def one_zero(array: pa.Array) -> pa.Array:
 
 
 def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:
-    """Masked numbers as a column; NaN is missing.
+    """Return masked numbers as a column; NaN is missing.
 
     Parameters
     ----------
@@ -118,7 +108,7 @@ def released_column(values: Floats, original: pa.DataType, integers: bool = Fals
     return pa.array(values, mask=missing, type=pa.float64())
 
 
-def _empty(table: Table, name: str) -> bool:
+def _is_empty(table: Table, name: str) -> bool:
     column = table.arrow.column(name)
     if column.null_count == len(column):
         return True

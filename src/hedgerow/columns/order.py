@@ -59,7 +59,7 @@ def content_order(table: pa.Table) -> Ints:
 
 
 def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -> Ints:
-    """The rows by the ranks of their cells, column by column; `content_order` for what is coded.
+    """Sort rows by the ranks of their cells, column by column: `content_order` of coded columns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -
 
 
 def ranks_of(entries: pa.Array) -> tuple[Words, int]:
-    """The rank of each distinct value by its text, missing first, and how many there are.
+    """Rank distinct values by their text, missing first; returns the ranks and how many there are.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
 
 
 class _Order:
-    """An order of rows, and the rows that nothing has told apart so far.
+    """An order of rows, and the rows that are still tied.
 
     These are at `places` in `order`; rows of equal `key`, below `width`, are tied.
     """
@@ -118,9 +118,10 @@ class _Order:
         return column if whole else column.take(pa.array(rows))
 
     def by_ranks(self, ranks: Words, n: int) -> None:
-        """Tell the tied rows apart by ranks below n, when they are settled."""
+        """Add ranks below n to the keys by which `settle` sorts the tied rows."""
         if n < 2:
             return
+        # ranks of several columns share a key until it is full, for one sort of numbers sorts by them all
         if self.width > _MOST // n:
             at = self.settle()
             ranks = ranks[at]
@@ -128,7 +129,7 @@ class _Order:
         self.width *= n
 
     def by_text(self, text: pa.Array) -> None:
-        """Tell the tied rows apart by their text, eight bytes after the other."""
+        """Sort the tied rows by their text, eight bytes at a time."""
         offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset :][: len(text) + 1]
         data = bytes(text.buffers()[2] or b"") + bytes(_WORD)
         start, length = offsets[:-1], np.diff(offsets)
@@ -143,16 +144,17 @@ class _Order:
             self._split(last[at])
 
     def _split(self, words: Words) -> Ints:
-        """Sort by words within the groups; which of the rows are tied still."""
+        """Sort by words within the groups, and return which rows are still tied."""
         if self.groups == 1:
             self.key, self.width = words, _MOST
             return self.settle()
         order = order_of_words(words)
+        # stable: sorted by words first, then by group
         order = order[order_of_words(self.key[order])]
         return self._sorted(order, words)
 
     def settle(self) -> Ints:
-        """Sort by the key; which of the tied rows are tied still."""
+        """Sort by the key, and return which of the tied rows are still tied."""
         if self.width == self.groups:
             return np.arange(len(self.places))
         return self._sorted(order_of_words(self.key))
@@ -164,6 +166,7 @@ class _Order:
         for keys in (self.key, *(() if words is None else (words,))):
             inside = keys[order]
             new[1:-1] |= inside[1:] != inside[:-1]
+        # a row that differs from both neighbours has its place
         still = ~(new[1:] & new[:-1])
         self.places = self.places[still]
         self.key = np.cumsum(new[:-1][still]).astype(np.uint64) - np.uint64(1)
@@ -180,14 +183,14 @@ def _differs(cells: pa.ChunkedArray) -> bool:
 
 
 def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
-    """The rank of each cell among the texts of the column, and how many there are."""
+    """Return the rank of each cell among the texts of the column, and how many there are."""
     index, entries = indexed(cells)
     ranks, n = ranks_of(entries)
     return np.append(ranks, np.uint64(0))[index], n
 
 
 def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
-    """Cells as they are written; numbers that are none stand apart from missing ones."""
+    """Return cells as they are written; NaN is an empty text, and so not a missing one."""
     array = one_piece(cells)
     text = cell_text(array)
     if pa.types.is_floating(array.type):
@@ -196,7 +199,7 @@ def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
 
 
 def _word(data: bytes, start: Ints, length: Ints) -> Words:
-    """Eight bytes from each start on, the first counting most; zeros beyond the length."""
+    """Return eight bytes from each start on as a number, zeros beyond the length."""
     length = np.clip(length, 0, _WORD)
     at = np.where(length > 0, start, 0)
     view = np.ndarray((len(data) - _WORD + 1,), ">u8", data, strides=(1,))

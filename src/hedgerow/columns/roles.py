@@ -24,7 +24,7 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
-from .arrays import is_text, kind_of
+from .arrays import is_text, kind_of, value_type
 from .column import Column
 from .table import Table
 
@@ -194,7 +194,7 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
 def refuse_repeated(
     table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
 ) -> list[str]:
-    """The columns that by their name are keys of people and repeat, while nobody said who is one.
+    """Return repeating columns that by their name are keys of people, if the schema declares no unit.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def refuse_repeated(
 
 
 def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
-    """The identifiers that repeat, those that name people first, where none tells the rows apart."""
+    """Return the identifiers that repeat, keys of people first; none where one of them is unique."""
     shares = {name: table.distinct_share(name) for name in identifiers}
     if 1.0 in shares.values():
         return []
@@ -280,7 +280,7 @@ def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
 
 
 def longest_text(column: Column) -> int:
-    """Characters of the longest category; 0 where a column holds no text."""
+    """Return the characters of the longest category; 0 where a column holds no text."""
     if column.kind not in ("categorical", "ordinal") or not column.n_values:
         return 0
     return max(map(len, map(str, column.values)))
@@ -288,8 +288,7 @@ def longest_text(column: Column) -> int:
 
 def _texts(table: Table, name: str) -> pa.Array:
     """Return the distinct texts of a column; none where it holds something else."""
-    kind = table.types.field(name).type
-    if not is_text(kind.value_type if pa.types.is_dictionary(kind) else kind):
+    if not is_text(value_type(table.types.field(name).type)):
         return pa.array([], pa.string())
     return table.entries(name).drop_null()
 
@@ -387,7 +386,7 @@ def _pattern(column: Column) -> str:
 
 
 def unaccented(text: str) -> str:
-    """Text in lower case without accents.
+    """Return text in lower case without accents.
 
     Examples
     --------

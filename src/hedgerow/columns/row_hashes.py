@@ -31,9 +31,9 @@ from .arrays import filled, same_memory, storage, value_class
 Words = NDArray[np.uint64]
 
 
+# how a cell is hashed, each under a key of its own: a 64-bit word (of a number: its double), a
+# whole number that no double holds (and its negative), a text; nothing; a cell of another class
 FORMS = ("word", "large", "negative", "text", "missing", "strange")
-"""How a cell is hashed, each under a key of its own: a 64-bit word (of a number: its double), a
-whole number that no double holds (and its negative), a text; nothing; a cell of another class."""
 
 
 _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
@@ -42,8 +42,8 @@ _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
 _EXACT = 1 << 53
 
 
+# so many dictionaries of a column are known at a time: two tables, in parts, have some each
 _DICTIONARIES = 4
-"""So many dictionaries of a column are known at a time: two tables, in parts, have some each."""
 
 
 _LEAST = {pa.int8(): -(1 << 7), pa.uint8(): 0, pa.int16(): -(1 << 15), pa.uint16(): 0}
@@ -119,7 +119,7 @@ class RowHasher:
     def add_both(
         self, columns: Sequence[pa.Array], others: Sequence[pa.Array]
     ) -> tuple[RowSums, RowSums]:
-        """The sums of rows of two tables; columns that are the same memory are hashed once."""
+        """Return the sums of rows of two tables; columns that are the same memory are hashed once."""
         n = len(columns[0]) if columns else 0
         shared = [same_memory(a, b) for a, b in zip(columns, others, strict=True)]
         both = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
@@ -137,7 +137,7 @@ class RowHasher:
         return sums_of_tables[0], sums_of_tables[-1]
 
     def hash_into(self, columns: Sequence[pa.Array], first: Words, second: Words) -> int:
-        """Put the hashes of some rows into two arrays of zeros; returns their sum."""
+        """Add the hashes of some rows to two arrays of zeros, and return their sum."""
         for column, array in zip(self._columns, columns, strict=True):
             column.add(array, first, second)
         return self._whole(first, second)
@@ -179,6 +179,7 @@ def row_hashes(
 
     def one(window: tuple[Any, Sequence[pa.Array]]) -> int:
         rows, cells = window
+        # windows are disjoint, so threads write to their own rows
         first[rows] = second[rows] = 0
         return hasher.hash_into(cells, first[rows], second[rows])
 
@@ -203,8 +204,11 @@ class _Column:
             array = pa.DictionaryArray.from_arrays(codes, _BOTH, safe=False)
         if pa.types.is_dictionary(array.type):
             entries, codes = array.dictionary, array.indices.cast(pa.int32())
-            codes, tables = filled(codes, len(entries)).to_numpy(), self._of_entries(entries)
+            addresses = (b.address if b is not None else 0 for b in entries.buffers())
+            name = (entries.type, entries.offset, len(entries), *addresses)
+            codes, tables = filled(codes, len(entries)).to_numpy(), self._tables(name, entries)
         elif array.type in _LEAST:
+            # 65,536 hashes at most: cheaper than listing the column's values
             codes, tables = self._of_small(array)
         else:
             a, b = self._hashed(canonical(array, self.kind, self.signed))
@@ -215,7 +219,7 @@ class _Column:
         return int(one), int(two)
 
     def _of_small(self, array: pa.Array) -> tuple[NDArray[np.int32], tuple[Words, Words]]:
-        """Integers of up to 16 bits: the value itself tells where its hash stands."""
+        """Return codes of integers of up to 16 bits, and the hashes of all values of that type."""
         low, count = _LEAST[array.type], 1 << array.type.bit_width
         codes = filled(array, 0).to_numpy().astype(np.int32) - low
         if array.null_count:
@@ -223,12 +227,8 @@ class _Column:
         every = np.arange(low, low + count).astype(array.type.to_pandas_dtype())
         return codes, self._tables(array.type, pa.array(every))
 
-    def _of_entries(self, entries: pa.Array) -> tuple[Words, Words]:
-        where = (b.address if b is not None else 0 for b in entries.buffers())
-        return self._tables((entries.type, entries.offset, len(entries), *where), entries)
-
     def _tables(self, name: Any, entries: pa.Array) -> tuple[Words, Words]:
-        """The hashes of a dictionary and, last, of a missing cell; kept for the next rows."""
+        """Return the hashes of a dictionary and, last, of a missing cell; cached for the next rows."""
         for cached_name, _, tables in self._kept:
             if cached_name == name:
                 return tables
@@ -240,6 +240,7 @@ class _Column:
 
     def _hashed(self, cells: Cells) -> tuple[Words, Words]:
         first, second = np.empty(len(cells.form), np.uint64), np.empty(len(cells.form), np.uint64)
+        # nearly every column: plain words alone
         if not cells.form.any():
             hash_words(cells.words, *self._keys[_WORD], first, second)
             return first, second
@@ -324,7 +325,7 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
 
 
 def _whole(values: NDArray[Any]) -> tuple[Words, NDArray[np.uint8]]:
-    """Whole numbers as the words of their doubles; as themselves where no double holds them."""
+    """Return whole numbers as the words of their doubles, or as themselves where doubles are inexact."""
     words = values.astype(np.float64).view(np.uint64)
     form = np.full(len(values), _WORD, np.uint8)
     if (
@@ -362,7 +363,7 @@ def _decimals(values: Sequence[Decimal | None]) -> tuple[Words, NDArray[np.uint8
 
 
 def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
-    """Dates and time stamps as microseconds since 1970; what lies between two as nanoseconds."""
+    """Return dates and time stamps as microseconds since 1970; what lies between two as nanoseconds."""
     kind = array.type
     form = np.full(len(array), _WORD, np.uint8)
     if pa.types.is_date(kind):
@@ -378,7 +379,7 @@ def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
 
 
 def _plain_text(array: pa.Array) -> pa.Array:
-    """Cells of any type as text."""
+    """Return cells of any type as text."""
     texts = [None if v is None else str(v).encode() for v in array.to_pylist()]
     return pa.array(texts, pa.large_binary())
 

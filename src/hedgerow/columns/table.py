@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from .arrays import (
     kind_of,
     one_piece,
     same_memory,
+    slices,
     storage,
 )
 from .column import Column, as_categories, in_unit, ordered
@@ -63,11 +64,41 @@ class Table:
     path : Path, optional
         The file they came from.
 
+    Attributes
+    ----------
+    arrow : pyarrow.Table
+        The values; refused where `is_loaded` is False, because the rows are not in memory.
+    types : pyarrow.Schema
+        Column names and types, in order.
+    n_rows : int
+    spelled : dict
+        The table as its file is read under other declarations; None where no column differs.
+    engine : str
+        The name of the engine that holds it (`hedgerow.backends`).
+    engine_reason : str, optional
+        Why that engine was chosen, where nobody named one and it is not the one in memory.
+    record_source : callable, optional
+        Makes the records that a tree grows over, where the rows are on other machines.
+    drawn_counts : callable, optional
+        Counts categories before and after draws, of a released table on other machines.
+    resume_obstacle : str, optional
+        Why nothing is left for a killed run to go on from, where that was wanted.
+    resumed_from : str, optional
+        The files of a killed run that are used again, in words.
+
     Raises
     ------
     InputError
         No columns, no rows, or column names that are empty or not unique.
     """
+
+    engine: ClassVar[str] = "memory"
+    is_loaded: ClassVar[bool] = True
+    engine_reason: str | None = None
+    record_source: Any = None
+    drawn_counts: Any = None
+    resume_obstacle: str | None = None
+    resumed_from: str | None = None
 
     def __init__(
         self,
@@ -76,50 +107,36 @@ class Table:
         layout: FileFormat | None = None,
         path: Path | None = None,
     ) -> None:
-        self.path = path
-        self.layout = layout or FileFormat()
         self._source: Source = source or ArrowSource(arrow)
         self.arrow: pa.Table = self._source.arrow
+        self._describe(self.arrow.schema, self.arrow.num_rows, layout, path)
+
+    def _describe(
+        self, types: pa.Schema, n_rows: int, layout: FileFormat | None, path: Path | None
+    ) -> None:
+        """Set what every table has, wherever its rows are."""
+        self.types, self.n_rows = types, n_rows
+        self.layout, self.path = layout or FileFormat(), path
+        self.label = "the table" if path is None or self.is_loaded else path.name
         self._columns: dict[tuple[Any, ...], Column] = {}
         self.spelled: dict[tuple[Any, ...], Table | None] = {}
-        """The table as its file is read under other declarations; None: no column differs."""
-        check_names(self.names)
-        if self.arrow.num_rows == 0:
-            raise InputError("the table has no rows", hint="give a table with at least one record")
-
-    engine: ClassVar[str] = "memory"
-    """The engine that holds it (`hedgerow.backends`)."""
-    is_loaded: ClassVar[bool] = True
-    """Whether its rows are in memory, as `arrow`."""
-    engine_reason: str | None = None
-    """Why the engine was chosen, where nobody named one and it is not the one in memory."""
-    record_source: Any = None
-    """What makes records to grow over where the rows are not here; None where they are."""
-
-    drawn_counts: Any = None
-    """Of a released table whose rows are elsewhere: what counts categories before and after draws."""
-
-    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """The table with the codes of some columns here, for whoever asks for them row by row.
-
-        `besides` are bytes that a method takes for its own.
-        """
-        return self
-
-    @property
-    def resume_obstacle(self) -> str | None:
-        """Why nothing is kept for a killed run to go on from, where that was asked for."""
-        return None
-
-    @property
-    def resumed_from(self) -> str | None:
-        """Describe the files of a killed run that are used again; None where there are none."""
-        return None
+        check_names(self.names, self.label)
+        if n_rows == 0:
+            raise InputError(
+                f"{self.label} has no rows", hint="give a table with at least one record"
+            )
 
     @property
     def memory_limit(self) -> int | None:
-        """Bytes of memory that work on it may take, where it is read a few rows at a time."""
+        """Return the bytes that work may take, for a table that is read a few rows at a time."""
         return None
+
+    def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
+        """Return the table with the codes of some columns on this machine, row by row.
+
+        `besides` are bytes that a method takes for itself.
+        """
+        return self
 
     def relation(self) -> Any:
         """Return the table as a relation of DuckDB.
@@ -139,32 +156,21 @@ class Table:
         return Table(self.arrow.take(pa.array(rows)), layout=self.layout)
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Room for an array with an element a row."""
+        """Return an array to fill, with an element a row."""
         return np.empty(shape, kind)
-
-    @property
-    def types(self) -> pa.Schema:
-        """Column names and types, in order."""
-        return self.arrow.schema
 
     @property
     def names(self) -> list[str]:
         """Column names, in order."""
         return list(self.types.names)
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int(self.arrow.num_rows)
-
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """Yield the rows in their order, so many at a time, with the cells of some columns."""
-        for start in range(0, self.n_rows, size):
-            rows = slice(start, min(start + size, self.n_rows))
+        """Yield the rows in their order, `size` or fewer at a time, with the cells of some columns."""
+        for rows in slices(self.n_rows, size):
             yield Window(rows, {name: self.take(name, rows) for name in names})
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Some cells of a column as one array; a slice of one chunk is not copied."""
+        """Return some cells of a column as one array; a slice of one chunk is not copied."""
         column = self.arrow.column(name)
         if isinstance(rows, slice):
             return one_piece(column.slice(rows.start, rows.stop - rows.start))
@@ -196,15 +202,20 @@ class Table:
         return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
 
     def distinct_share(self, name: str) -> float:
-        """Different values over those that are there; nan where none is, or they cannot be compared."""
-        array = decoded(self.arrow.column(name))
-        there = len(array) - array.null_count
-        if pa.types.is_nested(array.type) or not there:
+        """Return the share of present cells that differ; nan if none is present, or for nested values."""
+        if pa.types.is_nested(self._field(name).type):
             return math.nan
-        return float(pc.count_distinct(array, mode="only_valid").as_py() / there)
+        n_distinct, n_present = self._distinct(name)
+        return n_distinct / n_present if n_present else math.nan
+
+    def _distinct(self, name: str) -> tuple[int, int]:
+        """Return how many values differ, and how many cells are present."""
+        array = decoded(self.arrow.column(name))
+        n_distinct = pc.count_distinct(array, mode="only_valid").as_py()
+        return n_distinct, len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """The distinct cells of a column, and how many rows have each."""
+        """Return the distinct cells of a column, and how many rows have each."""
         cells = self.arrow.column(name)
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
             chunk = cells.chunk(0)
@@ -300,7 +311,7 @@ class Table:
         return schema.kinds.get(name) or self.kind(name)
 
     def declared_column(self, schema: Schema, name: str) -> Column:
-        """A column under the kind, the order of categories and the events that a schema declares."""
+        """Return a column of the kind, the order of categories and the events that a schema declares."""
         column = self.column(
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
@@ -330,7 +341,7 @@ class Table:
         return [self.take(name, slice(0, n)) for name in names]
 
     def discard_work(self) -> None:
-        """Let go of what was put aside elsewhere for work that did not end."""
+        """Release what is stored outside this process for work that failed."""
 
     def check_memory(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError where working on so many columns takes more memory than is allowed."""
@@ -339,7 +350,7 @@ class Table:
         """Let the system take pages of mapped files out of memory, where there are any."""
 
     def reuse_codes(self, other: Table) -> None:
-        """Take over what another table encoded of columns that are the same memory here."""
+        """Take over the codes of another table's columns that are the same memory here."""
         for name in self.names:
             if name in other.names and same_memory(
                 self.arrow.column(name), other.arrow.column(name)
@@ -359,6 +370,7 @@ class Table:
     def _dates(self, name: str, unit: str | None) -> Column:
         if unit is None:
             return self._encoded(name, "date")
+        # days become microseconds without a second look at the cells
         converted = in_unit(self.column(name, kind="date"), unit)
         return converted or self._encoded(name, "date", unit)
 
@@ -367,6 +379,7 @@ class Table:
         arrow_type = self._field(name).type
 
         def make() -> Column:
+            # codes are shared with the numeric column, whose order of values is the same
             if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type):
                 return as_categories(self.column(name, kind="numeric"))
             return self._encoded(name, "categorical")  # decimals keep their zeros
@@ -472,6 +485,57 @@ class Table:
                 f"no column {name!r}", hint="the table's columns are: " + ", ".join(self.names)
             )
         return self.types.field(name)
+
+
+class StoredTable(Table):
+    """A table whose rows are not in memory: a column is known by its distinct values and their counts.
+
+    Subclasses call `_describe` where they are made, and have `values` and `_distinct`.
+    """
+
+    is_loaded: ClassVar[bool] = False
+    refusal: ClassVar[str]
+
+    @property
+    def arrow(self) -> NoReturn:
+        """Refuse to load the rows."""
+        raise UnsupportedError(
+            f"this needs the whole table in memory, and {self.refusal}",
+            hint='use engine="memory" (--engine memory), or a part of the table',
+        )
+
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        raise NotImplementedError
+
+    def entries(self, name: str) -> pa.Array:
+        """Return the distinct values of a column, a missing one perhaps among them."""
+        return self.values(name)[0]
+
+    def beyond_doubles(self, name: str) -> bool:
+        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
+        return beyond_doubles(self.entries(name))
+
+    def equality_codes(self, name: str) -> NDArray[Any]:
+        """Return codes of a column that are equal where its cells read alike."""
+        return self.column(name, kind="categorical").codes
+
+    def has_missing(self, name: str) -> bool:
+        """Return whether a cell of a column is missing or NaN."""
+        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
+
+    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+        """Return the distinct cells of a column, and how many rows have each."""
+        entries, counts = self.values(name)
+        return entries.to_pylist(), counts
+
+    def declared(self, name: str) -> tuple[str, ...]:
+        """Return the category order that the column's own type declares; empty when none."""
+        self._field(name)
+        return ()
+
+    def reuse_codes(self, other: Table) -> None:
+        """Do nothing: no memory is shared with another table."""
 
 
 def check_names(names: Sequence[str], where: str = "the table") -> None:

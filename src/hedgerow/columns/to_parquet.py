@@ -95,7 +95,7 @@ def open_chunked(
 
 
 def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
-    """A digest of the files of a source and of how they are read; None where it is no file."""
+    """Hash the files of a source and how they are read; None where it is no file."""
     if not isinstance(source, (str, Path)):
         return None
     file, _, name = str(source).partition("::")
@@ -179,25 +179,28 @@ def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTa
     try:
         check_names(list(relation.columns))
         batches = in_batches(relation, _BATCH)
-        if (finished := workspace.finished(_COPY)) is not None:
-            return ChunkedTable(Scan.from_files([finished]), workspace, FileFormat(), keeps=True)
-        target = workspace.path_to_write(_COPY)
-        tables = (pa.Table.from_batches([batch]) for batch in batches)
-        n_rows = _write(target, tables, workspace)
+        copy = workspace.finished(_COPY)
+        if copy is None:
+            tables = (pa.Table.from_batches([batch]) for batch in batches)
+            copy = _write(_COPY, tables, workspace, "the table has no rows")
     except duckdb.Error as error:
         if no_memory(error):
             raise MemoryError from None
         raise fault() from None
-    if not n_rows:
-        raise InputError("the table has no rows", hint="give a table with at least one record")
-    copy = workspace.finish(_COPY, target)
     return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), keeps=True)
 
 
-def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
-    """Write tables of one schema to a Parquet file of our own; how many rows there are."""
+def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: str) -> Path:
+    """Write tables of one schema to a finished Parquet file of the workspace, and return its path.
+
+    Raises
+    ------
+    InputError
+        There is no row, in the words of `none`.
+    """
     import pyarrow.parquet as pq
 
+    path = workspace.path_to_write(name)
     writer, n_rows = None, 0
     with workspace.disk_errors():
         private_handle(path).close()
@@ -209,13 +212,16 @@ def _write(path: Path, tables: Iterable[pa.Table], workspace: Workspace) -> int:
                         f"columns are of types that no Parquet file holds: {', '.join(unsupported)}",
                         hint="give a query or a view without them, or with them cast to text",
                     )
+                # lz4: it is read many times and removed with the table
                 writer = writer or pq.ParquetWriter(path, table.schema, compression="lz4")
                 writer.write_table(table, row_group_size=_BATCH)
                 n_rows += table.num_rows
         finally:
             if writer is not None:
                 writer.close()
-    return n_rows
+    if not n_rows:
+        raise InputError(none, hint="give a table with at least one record")
+    return workspace.finish(name, path)
 
 
 def _open_text(
@@ -230,23 +236,18 @@ def _open_text(
     for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
         warn_of_guesses(part, replace(layout.dialect, unnamed=()))
         name = f"text-{i}.parquet"
-        if (finished := workspace.finished(name)) is not None:
-            copies.append(finished)
-            continue
-        _, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
-        copy = workspace.path_to_write(name)
-        arrays = (pa.Table.from_arrays(b.columns, names=layout.names) for b in batches)
-        tables = (table.cast(_text(layout.names)) for table in arrays)
-        if not _write(copy, tables, workspace):
-            raise InputError(
-                f"{part.name} has a header but no rows",
-                hint="give a table with at least one record",
-            )
-        copies.append(workspace.finish(name, copy))
+        copy = workspace.finished(name)
+        if copy is None:
+            _, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
+            text = pa.schema([(column, pa.string()) for column in layout.names])
+            tables = (pa.Table.from_arrays(b.columns, names=text.names).cast(text) for b in batches)
+            copy = _write(name, tables, workspace, f"{part.name} has a header but no rows")
+        copies.append(copy)
     names, dialect = layouts[0].names, layouts[0].dialect
     warn_of_guesses(path, replace(dialect, not_utf8=0))
     texts = [_texts(copy, workspace, names) for copy in copies]
     types, readers = {}, dict[str, Reader]()
+    # the type of a column is decided over all parts, so that they cannot differ
     every = {name: pa.concat_arrays([each[name] for each in texts]).unique() for name in names}
     columns, dialect = declared_columns(
         {name: pa.chunked_array([entries]) for name, entries in every.items()}, dialect, schema
@@ -264,10 +265,6 @@ def _open_text(
     scan = Scan.from_files(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
     return ChunkedTable(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
-
-
-def _text(names: Sequence[str]) -> pa.Schema:
-    return pa.schema([(name, pa.string()) for name in names])
 
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:

@@ -39,19 +39,19 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 _trim, _tune = (getattr(_libc, name, None) for name in ("malloc_trim", "mallopt"))
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
+# less memory holds no more than the interpreter and the compiled kernels
 LEAST = 1 << 29
-"""Less memory holds no more than the interpreter and the compiled kernels."""
+# arrays stay in memory while they take no more than one part in so many of it
 _ARRAYS = 16
-"""Arrays stay in memory while they take no more than one part in so many of it."""
+# memory of a machine that does not tell
 _UNKNOWN = 8 << 30
-"""Memory of a machine that does not tell."""
 _CHECKPOINT, _UNFINISHED, _SUM = ".hedgerow-kept.", "unfinished.", "sum."
+# whoever does not go on within a day does no more: then others remove what was left
 _SECONDS = 86_400
-"""Whoever does not go on within a day does no more: then others remove what was left."""
+# last bytes of a file that are looked at: a Parquet file describes itself there
 _END = 1 << 16
-"""Last bytes of a file that are looked at: a Parquet file describes itself there."""
+# of what the folders hold
 _VERSION = 3
-"""Of what the folders hold."""
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 _LARGE = 1 << 20
 
@@ -115,6 +115,7 @@ class Workspace:
         if self._used + size <= self.memory // _ARRAYS:
             self._used += size
             array = np.empty(shape, kind)
+            # counted while it lives, so that memory that was freed can be used again
             weakref.finalize(array, _freed, weakref.ref(self), size)
             return array
         with tempfile.TemporaryFile(dir=self.folder) as file:
@@ -125,6 +126,7 @@ class Workspace:
     ) -> NDArray[Any]:
         """Return the array in a file, which is made as large."""
         try:
+            # reserved now: a full disk would kill the process when it writes to the mapping
             _reserve(file.fileno(), max(size, 1))
         except OSError as error:
             raise full(self.folder, size, error) from None
@@ -197,7 +199,7 @@ def _reserve(handle: int, size: int) -> None:
 
 
 def _of_machine() -> int:
-    """Bytes of memory that this process may have: the machine's, or those of its container."""
+    """Return the bytes of memory of the machine, or of the container if it has fewer."""
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -219,7 +221,7 @@ def full(folder: Path, size: int | None, error: OSError) -> OutputError:
 
 
 def memory_of(text: str | int | None) -> int:
-    """A limit of memory in bytes, such as ``"4GB"``; by default half of what the machine has.
+    """Parse a limit of memory such as ``"4GB"`` into bytes; by default half of what the machine has.
 
     Raises
     ------
@@ -286,8 +288,7 @@ class Checkpoint:
         with suppress(FileExistsError):
             self.folder.mkdir(mode=0o700)
         about = self.folder.lstat()
-        mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-        if not stat.S_ISDIR(about.st_mode) or not mine or stat.S_IMODE(about.st_mode) & 0o077:
+        if not stat.S_ISDIR(about.st_mode) or not _is_private(about):
             raise PermissionError("somebody else made the folder")
         self._lock = locked(self.folder)
         for path in self.folder.iterdir():
@@ -295,6 +296,7 @@ class Checkpoint:
                 path.unlink()
         self._checked: set[str] = set()
         self.file_names = [path.name for path in sorted(self.folder.iterdir()) if self._is_whole(path)]
+        # the time of the last run, by which others see that nobody resumes it
         os.utime(self.folder)
 
     def close(self) -> None:
@@ -319,37 +321,40 @@ class Checkpoint:
 
     def _is_whole(self, path: Path) -> bool:
         """Return whether it is a finished file of this user, with its hash."""
-        return not path.name.startswith(_SUM) and _is_private(path) and _is_private(self._sum(path.name))
+        files = path, self._sum(path.name)
+        return not path.name.startswith(_SUM) and all(map(_is_private_file, files))
 
     def unfinished(self, name: str) -> Path:
         """Return the path to write the file of that name to; an unfinished one is removed."""
-        path = self._unfinished_path(name)
+        path = self.folder / f"{_UNFINISHED}{name}"
         path.unlink(missing_ok=True)
         return path
 
-    def _unfinished_path(self, name: str) -> Path:
-        return self.folder / f"{_UNFINISHED}{name}"
-
     def finish(self, name: str) -> Path:
         """Give a file that was written its name."""
-        written = self._unfinished_path(name)
+        written = self.folder / f"{_UNFINISHED}{name}"
         self._sum(name).unlink(missing_ok=True)
         with private_handle(self._sum(name)) as file:
             file.write(_file_hash(written))
+        # the hash is written first: a file that has its name is whole
         os.replace(written, self.folder / name)
         self._checked.add(name)
         return self.folder / name
 
 
-def _is_private(path: Path) -> bool:
+def _is_private(about: os.stat_result) -> bool:
+    """Return whether only this user may read or write a file or a folder."""
+    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return mine and not stat.S_IMODE(about.st_mode) & 0o077
+
+
+def _is_private_file(path: Path) -> bool:
     """Return whether a path is a file of this user alone, under one name."""
     try:
         about = path.lstat()
     except OSError:
         return False
-    alone = stat.S_ISREG(about.st_mode) and about.st_nlink == 1
-    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
-    return alone and mine and not stat.S_IMODE(about.st_mode) & 0o077
+    return stat.S_ISREG(about.st_mode) and about.st_nlink == 1 and _is_private(about)
 
 
 def _file_hash(path: Path) -> bytes:
@@ -377,12 +382,9 @@ def remove_checkpoint(home: Path, job: str) -> None:
 
 
 def keep_small() -> None:
-    """Have freed arrays go back to the system at once from now on: C libraries learn to keep them.
-
-    What is set once stays as it is: glibc no longer raises the size from which memory is the
-    system's own, and threads share two heaps.
-    """
+    """Make the C library return freed arrays to the system at once, from now on."""
     if _tune is not None:
+        # glibc no longer raises the size from which memory is mapped, and threads share two heaps
         _tune(_MMAP_THRESHOLD, _LARGE)
         _tune(_ARENA_MAX, 2)
 

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, is_text
+from ..columns.arrays import as_text, is_text, value_type
 from ..columns.table import Table, check_names
 from ..errors import InputError, no_memory
 from ..schema import Schema

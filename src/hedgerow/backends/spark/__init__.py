@@ -16,7 +16,7 @@ from ...columns.table import Table
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from ...schema import Schema
-from ..base import Capabilities, Executors
+from ..base import Capabilities, Executors, execute_by
 from ..select import is_frame
 from .growing import SparkRows
 from .joint_counts import paired, same_rows
@@ -24,11 +24,8 @@ from .recode import by_draws, by_leaves, by_maps
 from .spark_files import classes, copied_here, from_files, is_held, over_parts, release, write
 from .spark_table import SparkTable
 
-_executors = Executors()
-_executors.register("partition")(by_leaves)
-_executors.register("maps")(by_maps)
-_executors.register("randomize")(by_draws)
-execute = _executors.execute
+_EXECUTORS: Executors = {"partition": by_leaves, "maps": by_maps, "randomize": by_draws}
+execute = partial(execute_by, _EXECUTORS)
 
 
 def open(
@@ -79,7 +76,7 @@ def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
 
 capabilities = Capabilities(
     sources="Spark DataFrames; Parquet and CSV files, folders and patterns of them",
-    recodings=_executors.kinds,
+    recodings=tuple(_EXECUTORS),
     streams=True,
     nested=False,
     units=False,

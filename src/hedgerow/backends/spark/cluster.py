@@ -7,13 +7,16 @@ a function and plain data, never a key of the steward.
 from __future__ import annotations
 
 import atexit
+import json
 import os
-import pickle
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from dataclasses import fields, is_dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,15 +27,16 @@ from numpy.typing import NDArray
 
 from ... import errors
 from ...columns.numbers import one_zero
-from ...columns.table import Table, check_names
-from ...errors import HedgerowError, InputError, SchemaError, UnsupportedError
+from ...columns.table import check_names
+from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
 
+# rows that are put together before they are worked on
 AT_ONCE = 1 << 20
-"""Rows that are put together before they are worked on."""
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 _LARGEST = "spark.driver.maxResultSize"
+# errors by how Spark's names of them end, and what is said of them
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
     "COLUMN_ALREADY_EXISTS": (
@@ -49,7 +53,6 @@ _KNOWN = {
         "into more parts: frame.repartition(...)",
     ),
 }
-"""Errors by how Spark's names of them end, and what is said of them."""
 _JAVA = "Java 17 or newer is needed (on Debian: apt-get install openjdk-17-jre-headless)"
 
 T = TypeVar("T")
@@ -140,6 +143,7 @@ def run(job: Callable[[], T]) -> T:
         raised = _RAISED.findall(str(error))
         kind = getattr(errors, raised[-1][0], None) if raised else None
         if isinstance(kind, type) and issubclass(kind, HedgerowError):
+            # what our own code raised on an executor arrives as text inside Spark's error
             raise kind(raised[-1][1], hint=raised[-1][2] or None) from None
         if missing := _MISSING.search(str(error)):
             raise UnsupportedError(
@@ -215,21 +219,90 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
         yield pa.Table.from_batches(waiting)
 
 
-def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
-    """Return what `work` gives for the rows of a frame, some of them at a time; `whole` as above."""
+def gathered(
+    frame: Any, name: str, number: Callable[[pa.Table], NDArray[np.int64]], n_parts: int
+) -> Any:
+    """Return the rows of a frame with a number as their last column, those of one number in one part."""
+    from pyspark.sql import types as t
 
-    def packed(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        cells = pa.array([pickle.dumps(work(part))], pa.binary())
-        yield pa.RecordBatch.from_arrays([cells], ["result"])
+    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        yield from part.append_column(name, pa.array(number(part))).to_batches(1 << 16)
+
+    schema = t.StructType([*frame.schema.fields, t.StructField(name, t.LongType())])
+    return map_parts(frame, work, schema).repartition(n_parts, name)
+
+
+def parts_for(n_rows: int, size: int = AT_ONCE) -> int:
+    """Return how many parts of so many rows a table has."""
+    return max(-(-n_rows // size), 1)
+
+
+def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
+    """Return what `work` answers for the rows of a frame, some of them at a time.
+
+    Parameters
+    ----------
+    frame : Spark DataFrame
+    work : callable
+        Takes a table of at least one row and returns numbers, texts, arrays, counters, records of
+        this package, and tuples of these.
+    whole : bool
+        Give it all rows of a partition at once.
+    """
+
+    def answer(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        arrays: list[bytes] = []
+        text = json.dumps(_as_json(work(part), arrays))
+        cells = [pa.array([text]), pa.array([arrays], pa.list_(pa.binary()))]
+        yield pa.RecordBatch.from_arrays(cells, ["answer", "arrays"])
 
     # its name alone: functools.wraps would send the attributes of `work` to executors as well
-    packed.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
-    cells = collected(map_parts(frame, packed, "result binary", whole=whole)).column(0)
-    return [pickle.loads(cell.as_py()) for cell in cells]
+    answer.__qualname__ = getattr(work, "__qualname__", type(work).__qualname__)
+    frame = map_parts(frame, answer, "answer string, arrays array<binary>", whole=whole)
+    rows = collected(frame).to_pylist()
+    return [_from_json(json.loads(row["answer"]), row["arrays"]) for row in rows]
 
 
+def _as_json(value: Any, arrays: list[bytes]) -> Any:
+    """Return an answer as plain JSON data; its arrays are added to a list, as Arrow tensors.
+
+    Unlike a pickle it runs nothing here, whatever an executor sends.
+    """
+    if isinstance(value, np.ndarray):
+        sink = pa.BufferOutputStream()
+        pa.ipc.write_tensor(pa.Tensor.from_numpy(np.ascontiguousarray(value)), sink)
+        arrays.append(sink.getvalue().to_pybytes())
+        return {"array": len(arrays) - 1}
+    if isinstance(value, Counter):
+        return {"counts": list(value.items())}
+    if is_dataclass(value):
+        kind, parts = type(value), [getattr(value, f.name) for f in fields(value)]
+        return {"record": [kind.__module__, kind.__name__], "fields": _as_json(parts, arrays)}
+    if isinstance(value, (tuple, list)):
+        return [_as_json(each, arrays) for each in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _from_json(data: Any, arrays: Sequence[bytes]) -> Any:
+    """Return the answer that `_as_json` wrote; sequences come back as tuples."""
+    if isinstance(data, list):
+        return tuple(_from_json(each, arrays) for each in data)
+    if not isinstance(data, dict):
+        return data
+    if "array" in data:
+        return np.array(pa.ipc.read_tensor(pa.BufferReader(arrays[data["array"]])))
+    if "counts" in data:
+        return Counter(dict(data["counts"]))
+    module, name = data["record"]
+    kind: Any = getattr(import_module(module), name) if module.startswith("hedgerow.") else None
+    if kind is None or not is_dataclass(kind):
+        raise InputError(f"an executor answered with {name!r}, which is no record of this package")
+    record: Any = kind
+    return record(*_from_json(data["fields"], arrays))
+
+
+# the collation by which texts are equal where their bytes are
 _BINARY = "UTF8_BINARY"
-"""The collation by which texts are equal where their bytes are."""
 
 
 def columns_of(frame: Any, where: str) -> pa.Schema:
@@ -254,6 +327,7 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         )
     names = list(frame.columns)
     check_names(names, where)
+    # a query would take dots and quotes in a name for a path
     renamed = frame.toDF(*map(place, range(len(names))))
     try:
         types = collected(renamed.limit(0)).schema.types
@@ -261,7 +335,7 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
         refused = [
             f"{name!r} ({frame.schema[i].dataType.simpleString()})"
             for i, name in enumerate(names)
-            if not _is_given(renamed.select(place(i)))
+            if not _is_readable(renamed.select(place(i)))
         ]
         if not refused or len(refused) == len(names) > 1:
             raise
@@ -304,7 +378,7 @@ def place(number: int) -> str:
     return f"c{number}"
 
 
-def _is_given(column: Any) -> bool:
+def _is_readable(column: Any) -> bool:
     try:
         collected(column.limit(0))
     except HedgerowError:
@@ -337,6 +411,7 @@ def codes_of(
         if unknown is None:
             raise
         return np.full(len(values), unknown, np.int64)
+    # Spark groups 0.0 and -0.0 together, so they are one value here
     codes = pc.index_in(one_zero(values), value_set=one_zero(entries))
     if codes.null_count and unknown is not None:
         codes = codes.fill_null(unknown)
@@ -346,13 +421,3 @@ def codes_of(
             hint="persist the table, or write it down first",
         )
     return codes.to_numpy().astype(np.int64)
-
-
-def in_order(name: str, values: pa.Array) -> NDArray[np.int64]:
-    """Return the natural order of distinct values; by their text where they have none."""
-    try:
-        codes = Table(pa.table({name: values})).column(name).codes
-    except SchemaError:
-        texts = [repr(v) for v in values.to_pylist()]
-        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
-    return np.argsort(codes, kind="stable").astype(np.int64)

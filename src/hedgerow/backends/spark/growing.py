@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,6 @@ from ...columns.column import Column
 from ...errors import InputError
 from ...measures import Classes
 from ...measures.class_counts import Counts
-from ...measures.classes import SensitiveCounts
 from ...progress import done
 from ...trees.grow import grow_below
 from ...trees.node_rows import NodeRows, Predictors
@@ -52,7 +53,7 @@ from ...trees.responses import Responses
 from ...trees.split import Counted, Split, best_split
 from ...trees.statistics import StatisticsLayout, root_statistics
 from ..partitions import CodedTree, follow
-from .cluster import collected, map_parts, results
+from .cluster import collected, gathered, map_parts, parts_for, results
 from .packing import Packing
 from .spark_table import CountedColumn, SparkTable
 
@@ -93,7 +94,6 @@ class Records:
 
 
 
-
 @dataclass(frozen=True, eq=False)
 class Signposts:
     """A tree as arrays that rows follow by their codes, with the label of every node without a split.
@@ -112,29 +112,23 @@ class Signposts:
     def of(cls, tree: Mapping[str, Any], label: Ints, predictors: Predictors) -> Signposts:
         """Return the nodes of a tree in pre-order, as `trees.grow.renumbered` gives them."""
         column = tree["column"]
-        subset_at = np.zeros(len(column), np.int64)
-        places: dict[tuple[int, bytes], int] = {}
-        tables: list[NDArray[np.bool_]] = [np.zeros(1, np.bool_)]
-        length = 1
         is_subset = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
-        for node in np.flatnonzero(is_subset).tolist():
-            at, j = int(tree["subset_at"][node]), int(column[node])
+        nodes = np.flatnonzero(is_subset)
+        sizes = predictors.n_codes[column[nodes]].astype(np.int64) + 1
+        subset_at = np.zeros(len(column), np.int64)
+        subset_at[nodes] = np.cumsum(sizes) - sizes
+        goes_left = np.zeros(sizes.sum() + 1, np.bool_)
+        for node in nodes.tolist():
+            at = int(tree["subset_at"][node])
             codes = tree["subset_codes"][at : at + int(tree["last_left"][node])]
-            key = j, codes.tobytes()
-            if key not in places:
-                inside = np.zeros(int(predictors.n_codes[j]) + 1, np.bool_)
-                inside[codes] = True
-                places[key] = length
-                tables.append(inside)
-                length += len(inside)
-            subset_at[node] = places[key]
+            goes_left[subset_at[node] + codes.astype(np.int64)] = True
         return cls(
             CodedTree(
                 np.maximum(column, -1),
                 tree["first_right"],
                 is_subset,
                 subset_at,
-                np.concatenate(tables),
+                goes_left,
                 tree["missing_left"],
                 predictors.n_codes.astype(np.int64),
                 tree["right"],
@@ -151,9 +145,8 @@ class Signposts:
         return self.label[out]
 
 
-
+# rows of a part whose leaves are summed up together
 ROWS = 1 << 20
-"""Rows of a part whose leaves are summed up together."""
 
 
 class SparkLeaves:
@@ -162,7 +155,6 @@ class SparkLeaves:
     Parameters
     ----------
     table : SparkTable
-    packing : Packing
     records : Records
     signs : Signposts
         To the number of each leaf, in pre-order.
@@ -174,18 +166,17 @@ class SparkLeaves:
     def __init__(
         self,
         table: SparkTable,
-        packing: Packing,
         records: Records,
         signs: Signposts,
         sizes: Ints,
         columns: Sequence[CountedColumn],
     ) -> None:
-        self._table, self._packing, self._records, self._signs = table, packing, records, signs
+        self._table, self._records, self._signs = table, records, signs
         self._columns = {column.name: column for column in columns}
         self.sizes = sizes
         self.starts = np.cumsum(sizes) - sizes
         self._frame: Any = None
-        self._known: dict[tuple[str, bool, bytes], Counts] = {}
+        self._counted: dict[tuple[str, bool, bytes], Counts] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -200,20 +191,19 @@ class SparkLeaves:
         at = self._groups(starts, number)
         n = int(at.max()) + 1
         counted = [c for c in sensitive if isinstance(c, CountedColumn)]
-        counts = {c.name: self._counts(counted, c, True).placed(groups=at, n_groups=n) for c in counted}
         columns = {
-            c.name: SensitiveCounts(c.name, c.kind, c.values, counts[c.name], c.exact, c.events)
-            for c in sensitive
+            c.name: c.with_class_counts(self._counts(counted, c, True).placed(groups=at, n_groups=n))
+            for c in counted
         }
         return Classes(np.bincount(at, self.sizes, n).astype(np.int64), columns)
 
     def column(
         self, column: Column, starts: Ints, number: Ints | None, whole: bool
     ) -> tuple[Column, Ints, Ints]:
-        """Return a column with its values side by side, group after group, and where each group begins.
+        """Return a column with its values group after group, and where each group begins.
 
-        Every value of a group once for each of its rows; or, where that is not asked for, once,
-        and of numbers the ends alone.
+        Where `whole`, a value stands once for each of its rows; else once, and of numbers only the
+        least and the greatest.
         """
         assert isinstance(column, CountedColumn)
         listed = [c for c in self._columns.values() if c.is_number == column.is_number]
@@ -231,47 +221,44 @@ class SparkLeaves:
         return leaf if number is None else number[leaf]
 
     def _counts(
-        self, columns: Sequence[CountedColumn], asked: CountedColumn, whole: bool
+        self, columns: Sequence[CountedColumn], column: CountedColumn, whole: bool
     ) -> Counts:
-        """Count each code of a column in each leaf; several columns in one pass."""
+        """Return how often each code of a column stands in each leaf.
 
-        def key(column: CountedColumn) -> tuple[str, bool, bytes]:
-            return column.name, whole or not column.is_number, column.lookup.tobytes()
+        `columns` are counted in the same pass, because a pass costs more than a column.
+        """
+
+        def key(each: CountedColumn) -> tuple[str, bool, bytes]:
+            return each.name, whole or not each.is_number, each.lookup.tobytes()
 
         with self._lock:
-            if key(asked) not in self._known:
-                todo = list({key(c): c for c in [asked, *columns] if key(c) not in self._known}.values())
-                for column, counts in zip(todo, self._count(todo, whole), strict=True):
-                    self._known[key(column)] = counts
-            return self._known[key(asked)]
+            if key(column) not in self._counted:
+                todo = {key(c): c for c in [column, *columns] if key(c) not in self._counted}
+                counts = self._count(list(todo.values()), whole)
+                self._counted |= dict(zip(todo, counts, strict=True))
+            return self._counted[key(column)]
 
-    def _gathered(self) -> Any:
-        """Return the packed codes with the number of their leaf, the rows of a leaf side by side."""
+    def _by_leaf(self) -> Any:
+        """Return the packed codes and the number of their leaf, the rows of a leaf side by side."""
         if self._frame is None:
-            _, frame = self._table.packed
-            names, records, signs = frame.columns, self._records, self._signs
+            records, signs, frame = self._records, self._signs, self._table.packed[1]
 
-            def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-                words = [column.to_numpy() for column in part.columns]
-                leaf = signs.labels(records.codes(words)).astype(np.int32)
-                arrays = [pa.array(leaf), *part.combine_chunks().columns]
-                yield from pa.Table.from_arrays(arrays, ["leaf", *names]).to_batches()
+            def leaf_of(part: pa.Table) -> Ints:
+                return signs.labels(records.codes([word.to_numpy() for word in part.columns]))
 
-            schema = ", ".join(["leaf int", *(f"{w} long" for w in names)])
-            parts = max(-(-self._table.n_rows // ROWS), 1)
-            together = map_parts(frame, work, schema).repartition(parts, "leaf")
-            self._frame = self._table.keep(together)
+            parts = parts_for(self._table.n_rows, ROWS)
+            self._frame = self._table.keep(gathered(frame, "leaf", leaf_of, parts))
         return self._frame
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
-        packing = self._packing
+        packing = self._records.packing
         wanted = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
         def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
-            leaf, *words = (column.to_numpy() for column in part.columns)
+            *words, leaf = (column.to_numpy() for column in part.columns)
             arrays: list[tuple[NDArray[Any], ...]] = []
             for name, lookup, m, is_ends in wanted:
-                keys = leaf.astype(np.int64) * m + lookup[packing.codes(words, name)]
+                keys = leaf * m + lookup[packing.codes(words, name)]
                 keys, number = np.unique(keys, return_counts=True)
                 mine, code = keys // m, keys % m
                 if is_ends:
@@ -280,13 +267,14 @@ class SparkLeaves:
                 arrays.append((mine.astype(np.int32), code.astype(np.int32), number))
             return arrays
 
-        parts = results(self._gathered(), work, whole=True)
+        parts = results(self._by_leaf(), work, whole=True)
         totals = []
         for (_, _, m, is_ends), columns in zip(wanted, zip(*parts, strict=True), strict=True):
             leaf, code, number = (
                 np.concatenate(each).astype(np.int64) for each in zip(*columns, strict=True)
             )
             order = np.argsort(leaf * m + code, kind="stable")
+            # executors answer in any order; sorted, the same table always gives the same tree
             counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
             if not is_ends and not np.array_equal(counts.sizes, self.sizes):
                 raise self._table.changed()
@@ -295,26 +283,25 @@ class SparkLeaves:
 
 
 def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
-    """Of sorted pairs those that hold a leaf's first or last code, or its missing one."""
+    """Return which of sorted pairs hold the first, the last or the missing code of a leaf."""
     first = np.diff(leaf, prepend=-1) != 0
     last = np.diff(leaf, append=-1) != 0
     before = np.append((code[1:] == missing) & ~first[1:], False)
     return first | last | before
 
 
-
+# rows of a node that one executor finishes: they come together in its memory
 SMALL = 1 << 20
-"""Nodes of at most so many rows are finished by one executor each."""
 
 
 @dataclass
 class _Node:
-    """A node that is open: what was counted of it, or whose children tell."""
+    """A node to split: its counts, or the two nodes whose difference these are."""
 
     number: int
     counted: Counted | None = None
+    # the parent and the smaller child, whose difference it is
     larger_of: tuple[_Node, _Node] | None = None
-    """The parent and the smaller child, whose difference it is."""
 
 
 @dataclass(eq=False)
@@ -334,7 +321,7 @@ class SparkRows:
         lookups: Sequence[NDArray[Any] | None],
         sensitive: Sequence[CountedColumn],
     ) -> SparkRows:
-        """By the columns that rows are split by, what becomes of their codes, and the responses."""
+        """Make records from the columns that split rows, lookups of their codes, and the responses."""
         quasi = [
             (c.name, c.lookup if lookup is None else lookup[c.lookup])
             for c, lookup in zip(columns, lookups, strict=True)
@@ -344,7 +331,7 @@ class SparkRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return self.table.n_rows
 
     def grow(
@@ -355,11 +342,10 @@ class SparkRows:
         max_depth: int | None = None,
     ) -> Grown:
         """Return the tree that the grower in memory grows."""
-        packing, frame = self.table.packed
-        top = _Top.of(self, responses, layout, rules, self.n if max_depth is None else max_depth)
+        _, frame = self.table.packed
+        top = _Top(self, responses, layout, rules, max_depth)
         top.grow(frame)
-        r = 0 if layout.alone else layout.r
-        nodes, sums = top.finished(frame, r, max_depth)
+        nodes, sums = top.finished(frame, 0 if layout.alone else layout.r)
         tree, order = renumbered(nodes)
         leaf = tree["column"] == LEAF
         sizes = tree["stats"][leaf, 0]
@@ -372,43 +358,34 @@ class SparkRows:
         high, low = (each[order[leaf]] for each in sums)
         return Grown(
             **tree,
-            rows=SparkLeaves(self.table, packing, self.records, signs, sizes, self.columns),
+            rows=SparkLeaves(self.table, self.records, signs, sizes, self.columns),
             products=Products(high, low),
             listed=np.zeros((0, layout.n_listed), np.uint16),
         )
 
 
-@dataclass(eq=False)
 class _Top:
-    """The upper part of a tree, whose nodes are counted on the cluster one by one."""
+    """The upper part of a tree, whose nodes are counted on the cluster one by one.
 
-    rows: SparkRows
-    responses: Responses
-    own: StatisticsLayout
-    layout: StatisticsLayout
-    """With every class counted."""
-    rules: Rules
-    terms: Terms
-    max_depth: int
-    nodes: list[list[int]] = field(default_factory=list)
-    stats: list[Ints] = field(default_factory=list)
-    codes: list[int] = field(default_factory=list)
+    `tree_layout` is the layout of the grower; `layout` counts every class.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         rows: SparkRows,
         responses: Responses,
         layout: StatisticsLayout,
         rules: Rules,
-        max_depth: int,
-    ) -> _Top:
-        counted = layout.all_counted
-        top = cls(
-            rows, responses, layout, counted, rules, Terms.of(rules, counted, rows.n), max_depth
-        )
-        top._add(-1, 0, root_statistics(responses, counted))
-        return top
+        max_depth: int | None,
+    ) -> None:
+        self.rows, self.responses, self.rules = rows, responses, rules
+        self.tree_layout, self.layout = layout, layout.all_counted
+        self.terms = Terms.of(rules, self.layout, rows.n)
+        self.max_depth = max_depth
+        self.nodes: list[list[int]] = []
+        self.stats: list[Ints] = []
+        self.codes: list[int] = []
+        self._add(-1, 0, root_statistics(responses, self.layout))
 
     def _add(self, parent: int, depth: int, stats: Ints) -> int:
         node = [0] * N_COLUMNS
@@ -421,14 +398,12 @@ class _Top:
     def _is_small(self, number: int) -> bool:
         return int(self.stats[number][0]) <= SMALL
 
-    def _array(self) -> Nodes:
-        return Nodes(
-            np.array(self.nodes, np.int64), np.stack(self.stats), np.array(self.codes, np.int64)
-        )
+    def _array(self, stats: Sequence[Ints]) -> Nodes:
+        return Nodes(np.array(self.nodes, np.int64), np.stack(stats), np.array(self.codes, np.int64))
 
     def signposts(self, labels: Mapping[int, int]) -> Signposts:
         """Return the way of rows down to the nodes that have labels."""
-        tree, order = renumbered(self._array())
+        tree, order = renumbered(self._array(self.stats))
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
         return Signposts.of(tree, label, self.rows.records.predictors)
 
@@ -456,7 +431,7 @@ class _Top:
         assert counted is not None
         self._check(counted, total)
         split = None
-        if fields[DEPTH] < self.max_depth:
+        if self.max_depth is None or fields[DEPTH] < self.max_depth:
             split = best_split(
                 counted.sums,
                 counted.cells,
@@ -469,6 +444,7 @@ class _Top:
             fields[COLUMN] = LEAF
             return []
         smaller, right = self._write(number, split)
+        # the larger child's histogram is its parent's less the smaller child's, so half the rows are not counted
         small, large = (smaller, right) if split.left[0] * 2 <= total[0] else (right, smaller)
         if self._is_small(large):
             return []
@@ -492,7 +468,7 @@ class _Top:
         return fields[LEFT], fields[RIGHT]
 
     def _check(self, counted: Counted, total: Ints) -> None:
-        """Every column's histogram must sum to what is known of the node, or work stops."""
+        """Raise InputError where a column's histogram does not sum to the statistics of the node."""
         ends = np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]
         for histogram in np.split(counted.sums, ends):
             if not np.array_equal(histogram.sum(axis=0), total):
@@ -507,16 +483,7 @@ class _Top:
         width, n = size + int(layout.cells[-1]), len(nodes)
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            words = [column.to_numpy() for column in part.columns]
-            codes = records.codes(words)
-            label = signs.labels(codes)
-            order = np.argsort(label, kind="stable")
-            order = order[np.searchsorted(label[order], 0) :]
-            bounds = np.searchsorted(label[order], np.arange(n + 1))
-            rows = records.rows(
-                [c[order] for c in codes], [w[order] for w in words], responses
-            )
-            counted = Counted.of(rows, bounds.astype(np.int64), layout)
+            counted = Counted.of(*_by_label(part, signs, n, records, responses), layout)
             both = np.concatenate([counted.sums, counted.cells], axis=2)
             yield from _sparse(both.reshape(n * n_codes, width))
 
@@ -528,22 +495,25 @@ class _Top:
 
         schema = "place long, sums binary"
         frames = map_parts(frame, work, schema)
+        # sums of one place are added on the cluster, so one row a place comes here
         frames = map_parts(frames.repartition(min(n, 64), "place"), add, schema, whole=True)
-        found = collected(frames)
+        sums_by_place = collected(frames)
         whole = np.zeros((n * n_codes, width), np.int64)
-        np.add.at(whole, found.column(0).to_numpy(), _vectors(found.column(1), width))
+        places, vectors = sums_by_place.columns
+        np.add.at(whole, places.to_numpy(), _vectors(vectors, width))
         for node, sums in zip(nodes, whole.reshape(n, n_codes, width), strict=True):
             node.counted = Counted(sums[:, :size].copy(), sums[:, size:].copy())
 
-    def finished(
-        self, frame: Any, r: int, max_depth: int | None
-    ) -> tuple[Nodes, tuple[Ints, Ints]]:
+    def finished(self, frame: Any, r: int) -> tuple[Nodes, tuple[Ints, Ints]]:
         """Return the whole tree, and the products of every node that is a leaf, by node."""
         numbers = [i for i, node in enumerate(self.nodes) if node[COLUMN] == OPEN]
         leaves = [i for i, node in enumerate(self.nodes) if node[COLUMN] == LEAF]
-        listed = replace(self, stats=[self._listed(stats) for stats in self.stats])
-        top = listed._array()
-        branches, products_of = self._below(numbers, listed.stats, frame, max_depth, r)
+        # the grower's own layout has no counts of classes that it finds in lists
+        first, more = int(self.tree_layout.starts[0]), self.layout.size - self.tree_layout.size
+        stats = [np.delete(each, slice(first, first + more)) for each in self.stats]
+        top = self._array(stats)
+        branches, products_of = self._below(numbers, stats, frame, r)
+        # rows of the upper tree stand in no order yet; `grow` numbers them leaf by leaf
         top.nodes[:, [START, END]] = 0
         joined = joined_nodes(top, branches)
         pairs = r * (r + 1) // 2
@@ -559,18 +529,8 @@ class _Top:
                 high[number], low[number] = one
         return joined, (high, low)
 
-    def _listed(self, stats: Ints) -> Ints:
-        """Return a node's statistics as the grower's own layout has them."""
-        first, more = int(self.own.starts[0]), self.layout.size - self.own.size
-        return np.delete(stats, slice(first, first + more))
-
     def _below(
-        self,
-        numbers: Sequence[int],
-        stats: Sequence[Ints],
-        frame: Any,
-        max_depth: int | None,
-        r: int,
+        self, numbers: Sequence[int], stats: Sequence[Ints], frame: Any, r: int
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
         """Return the subtree that the grower in memory grows below each of these nodes."""
         if not numbers:
@@ -578,24 +538,26 @@ class _Top:
         labels = {number: at for at, number in enumerate(numbers)}
         signs, records, names = self.signposts(labels), self.rows.records, frame.columns
         states = [(stats[i], self.nodes[i][DEPTH]) for i in numbers]
-        responses, layout, rules, n = self.responses, self.own, self.rules, self.rows.n
+        responses, layout, rules, n = self.responses, self.tree_layout, self.rules, self.rows.n
+        max_depth = self.max_depth
 
-        def apart(part: pa.Table) -> Iterator[pa.RecordBatch]:
+        def of_nodes(part: pa.Table) -> Iterator[pa.RecordBatch]:
             words = [column.to_numpy() for column in part.columns]
             label = signs.labels(records.codes(words))
             here = label >= 0
             arrays = [pa.array(label[here]), *(pa.array(w[here]) for w in words)]
             yield pa.RecordBatch.from_arrays(arrays, ["node", *names])
 
-        def grown(part: pa.Table) -> dict[int, tuple[Nodes, Products]]:
+        def grown(part: pa.Table) -> list[tuple[Any, ...]]:
             label, *words = (column.to_numpy() for column in part.columns)
             order = np.argsort(label, kind="stable")
             bounds = np.searchsorted(label[order], np.arange(len(states) + 1))
-            branches = {}
+            branches = []
             for at in np.unique(label).tolist():
                 mine = [w[order[bounds[at] : bounds[at + 1]]] for w in words]
                 rows = records.rows(records.codes(mine), mine, responses)
                 total, depth = states[at]
+                # a table that is computed anew, as from a sample, would give rows that the upper tree never saw
                 if not _sums_to(rows, layout, total):
                     raise InputError(
                         "the table gives other rows each time it is computed",
@@ -605,36 +567,29 @@ class _Top:
                 leaf = branch.nodes[:, COLUMN] == LEAF
                 ends = branch.nodes[leaf].T
                 sums = products(rows, r, ends[START].copy(), ends[END].copy())
-                branches[at] = branch, sums
+                branches.append((at, tuple(branch), sums))
             return branches
 
         schema = ", ".join(["node long", *(f"{w} long" for w in names)])
         parts = -(-self.rows.n // SMALL) * 2
-        gathered = map_parts(frame, apart, schema).repartition(parts, "node")
-        grown_nodes = sorted(
-            ((at, *branch) for part in results(gathered, grown, whole=True) for at, branch in part.items()),
-            key=lambda branch: branch[0],
-        )
-        if [at for at, *_ in grown_nodes] != list(range(len(numbers))):
+        by_node = map_parts(frame, of_nodes, schema).repartition(parts, "node")
+        grown_parts = chain.from_iterable(results(by_node, grown, whole=True))
+        # subtrees are joined in the order of their nodes, whichever executor was first
+        branches = sorted(grown_parts, key=itemgetter(0))
+        if [at for at, *_ in branches] != list(range(len(numbers))):
             raise self.rows.table.changed()
         return (
-            {numbers[at]: nodes for at, nodes, _ in grown_nodes},
-            {numbers[at]: sums for at, _, sums in grown_nodes},
+            {numbers[at]: Nodes(*nodes) for at, nodes, _ in branches},
+            {numbers[at]: sums for at, _, sums in branches},
         )
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
         """Return the products of leaves of many rows, which no executor holds."""
         labels = {number: at for at, number in enumerate(leaves)}
         signs, records, responses = self.signposts(labels), self.rows.records, self.responses
-        n = len(leaves)
 
         def work(part: pa.Table) -> tuple[Ints, Ints]:
-            words = [column.to_numpy() for column in part.columns]
-            codes = records.codes(words)
-            label = signs.labels(codes)
-            order = np.argsort(label, kind="stable")
-            bounds = np.searchsorted(label[order], np.arange(n + 1)).astype(np.int64)
-            rows = records.rows([c[order] for c in codes], [w[order] for w in words], responses)
+            rows, bounds = _by_label(part, signs, len(labels), records, responses)
             sums = products(rows, r, bounds[:-1], bounds[1:])
             return sums.high, sums.low
 
@@ -642,9 +597,21 @@ class _Top:
         return list(zip(high, low, strict=True))
 
 
+def _by_label(
+    part: pa.Table, signs: Signposts, n: int, records: Records, responses: Responses
+) -> tuple[NodeRows, Ints]:
+    """Return the rows that have one of n labels, label after label, and where each label begins."""
+    words = [column.to_numpy() for column in part.columns]
+    codes = records.codes(words)
+    label = signs.labels(codes)
+    order = np.argsort(label, kind="stable")
+    order = order[np.searchsorted(label[order], 0) :]
+    rows = records.rows([c[order] for c in codes], [w[order] for w in words], responses)
+    return rows, np.searchsorted(label[order], np.arange(n + 1)).astype(np.int64)
+
 
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
-    """Return whether the rows of a node sum to what is known of it, by its first column's codes."""
+    """Return whether the rows of a node sum to its statistics, by the codes of the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     form = replace(rows.format, codes=rows.format.codes[:1])
     alone = replace(rows, predictors=first, format=form)

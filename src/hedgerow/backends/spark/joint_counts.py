@@ -1,4 +1,4 @@
-"""The rows of a cluster beside what was released of them: pairs that were counted, as codes."""
+"""Original and released rows of a cluster side by side, as counted pairs of codes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ...plan import Plan
 from ..base import transform
 from .cluster import codes_of, reading
 from .packing import Packing, check_room, combined, ordered
-from .recode import Maker
-from .spark_table import Gathered, SparkTable
+from .spark_table import Gathered, Maker, SparkTable
 
+# stand before the names of columns of either table, which may have the same
 _ORIGINAL, _RELEASED = "original ", "released "
-"""Stand before the names of columns of either table, which may have the same."""
 
 
 def paired(
@@ -42,7 +41,7 @@ def paired(
     names : sequence of str
         Columns; each of those that a table has.
     besides : int
-        Bytes that whoever asked takes besides.
+        Bytes that the caller takes besides.
     memory : str or int, optional
         Most memory of this process; by default half of the machine's.
 
@@ -58,14 +57,13 @@ def paired(
     """
     assert isinstance(original, SparkTable)
     assert isinstance(released, SparkTable)
-    maker: Maker | None = released.maker
+    maker = released.maker
     if plan is not None:
         columns = transform(plan, original).columns.values()
-        maker = next((column.maker for column in columns), None)
-    made_of = maker.names if maker else ()
+        maker = next((column.maker for column in columns), Maker(()))
     before = [n for n in names if n in original.names]
     after = [n for n in names if n in released.names]
-    if original.n_rows != released.n_rows or {*made_of, *after} - set(original.names) or not after:
+    if original.n_rows != released.n_rows or {*maker.names, *after} - set(original.names) or not after:
         return None
     entries = {n: original.entries(n) for n in before}
     released_entries = {n: released.entries(n) for n in after}
@@ -79,21 +77,20 @@ def paired(
         "ask from a larger machine; release.summary() counts groups and disclosure on the cluster",
         memory or original.memory,
     )
-    asked = list(dict.fromkeys([*before, *after, *made_of]))
-    read = reading(original.types, asked)
+    used = list(dict.fromkeys([*before, *after, *maker.names]))
+    read = reading(original.types, used)
 
     def coded(part: pa.Table) -> Mapping[str, NDArray[Any]]:
         cells = read(part)
-        made = maker.columns(cells) if maker else {}
+        output = maker.columns(cells)
         codes = {_ORIGINAL + n: codes_of(cells.column(n), entries[n], n) for n in before}
         for n in after:
-            cell = pa.chunked_array([made[n]]) if n in made else cells.column(n)
+            cell = pa.chunked_array([output[n]]) if n in output else cells.column(n)
             codes[_RELEASED + n] = codes_of(cell, released_entries[n], n, unknown=len(released_entries[n]))
         return codes
 
-    rows, whole = (maker.rows(original), maker.whole) if maker else (original.frame, False)
-    frame = rows.select(*(original.place(n) for n in asked))
-    codes, counts = combined(frame, coded, Packing.of(sizes), whole=whole)
+    frame = maker.rows(original).select(*(original.place(n) for n in used))
+    codes, counts = combined(frame, coded, Packing.of(sizes), whole=maker.whole)
     if counts.sum() != original.n_rows:
         raise original.changed()
     theirs = {n: codes[_RELEASED + n] for n in after}

@@ -16,8 +16,8 @@ from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from .cluster import collected, map_parts
 
+# words stay positive, for Spark's numbers have a sign
 _BITS = 63
-"""Words stay positive, for Spark's numbers have a sign."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Packing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int]) -> Packing:
-        """For columns of so many codes each."""
+        """Pack columns by how many codes each of them has."""
         places, word, used = {}, 0, 0
         for name, size in sizes.items():
             bits = max(int(size - 1).bit_length(), 1)
@@ -73,7 +73,7 @@ class Packing:
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
-    """Bytes that codes of so many rows take where they come together, roughly.
+    """Estimate the bytes that codes of so many rows take in the process that collects them.
 
     A combination comes as one word or more and its count, held twice, is unpacked (two numbers of
     8 bytes at a time), counted (8) and put in order (8); the codes of every row are then held by
@@ -100,8 +100,8 @@ def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     return combinations * (16 * (words + 1) + 32 + 2 * width) + n_rows * 3 * width
 
 
+# combinations of values that are brought here
 MOST_TOGETHER = 1 << 27
-"""Combinations of values that are brought here."""
 
 
 def combined(
@@ -145,6 +145,7 @@ def combined(
 
     schema = ", ".join(f"{w} long" for w in [*words, "n"])
     grouped = map_parts(frame, work, schema, whole=whole)
+    # counted twice: within each part here, and then over the cluster, so little is shuffled
     grouped = grouped.groupBy(*words).agg(f.sum("n").alias("n"))
     table = collected(grouped.limit(MOST_TOGETHER + 1))
     if table.num_rows > MOST_TOGETHER:
@@ -164,7 +165,7 @@ def combined(
 def ordered(
     codes: Mapping[str, NDArray[Any]], counts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Combinations in the order of their codes, column after column."""
+    """Sort combinations by their codes, column after column."""
     order = np.lexsort(list(codes.values())[::-1])
     return {n: c[order] for n, c in codes.items()}, counts[order]
 
@@ -180,9 +181,9 @@ def check_room(
     sizes : mapping of str to int
         By column, how many values it has.
     besides : int
-        Bytes that whoever asked takes besides.
+        Bytes that the caller takes besides.
     what, hint : str
-        Who asked, and what may be done instead.
+        What the codes are for, and what may be done instead.
     memory : str or int, optional
         Most memory to take; by default half of the machine's.
     """

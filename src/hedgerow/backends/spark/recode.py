@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,34 +33,11 @@ from ..randomize import (
     released_values,
 )
 from ..release_order import TEXT
-from .cluster import AT_ONCE, codes_of, map_parts, reading, results, run
-from .spark_table import CountedColumn, SparkTable
+from .cluster import codes_of, gathered, parts_for, reading, results, run
+from .spark_table import CountedColumn, Maker, SparkTable
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
-_HASH = "hash"
-
-
-class Maker(Protocol):
-    """Makes released columns; sent to executors, so it holds plain data and no key."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns that it reads."""
-        ...
-
-    @property
-    def whole(self) -> bool:
-        """Return whether it is given all rows of a partition at once."""
-        ...
-
-    def rows(self, table: SparkTable) -> Any:
-        """Return the rows of a table, with those side by side that it needs so."""
-        ...
-
-    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of some rows."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,6 @@ class SparkColumn:
     Parameters
     ----------
     maker : Maker
-    name : str
     entries : pyarrow.Array
         The values that it may hold.
     kind : pyarrow.DataType
@@ -78,39 +54,24 @@ class SparkColumn:
     """
 
     maker: Maker
-    name: str
     entries: pa.Array
     kind: pa.DataType
 
 
-class _InPlace:
-    """Rows are made one by one, wherever they are."""
-
-    whole = False
-
-    def rows(self, table: SparkTable) -> Any:
-        return table.frame
-
-
 @dataclass(frozen=True)
-class ByLeaves(_InPlace):
-    """A partition; `hidden`: what does not cover its original tells nothing."""
+class ByLeaves(Maker):
+    """A partition; where `hidden`, a cell that does not cover its original is released as `*`."""
 
     recoding: Partition
     hidden: bool = False
 
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns of the partition."""
-        return [column.name for column in self.recoding.columns]
-
-    def made(self, part: pa.Table) -> Transformed:
+    def recoded(self, part: pa.Table) -> Transformed:
         """Return some rows, as the engine in memory recodes them."""
         return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """Return the released columns of some rows."""
-        recoded = self.made(part)
+        recoded = self.recoded(part)
         return recoded.without_outside() if self.hidden else recoded.columns
 
 
@@ -120,13 +81,15 @@ def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) ->
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # refused for the whole table, and not part by part
 
+    names = [column.name for column in recoding.columns]
+
     def columns(hidden: bool) -> dict[str, SparkColumn]:
-        recoded, maker = {}, ByLeaves(recoding, hidden)
+        recoded, maker = {}, ByLeaves(names, recoding, hidden)
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
             kind = TEXT if pa.types.is_string(entries.type) else entries.type
-            recoded[column.name] = SparkColumn(maker, column.name, entries, kind)
+            recoded[column.name] = SparkColumn(maker, entries, kind)
         return recoded
 
     return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
@@ -135,10 +98,9 @@ def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) ->
 def _outside(recoding: Partition, table: SparkTable) -> int:
     """Cells whose original value is not covered by the released cell."""
     names = [column.name for column in recoding.recoded()]
-    read, maker = reading(table.types, names), ByLeaves(recoding)
-
+    read, maker = reading(table.types, names), ByLeaves(names, recoding)
     frame = table.frame.select(*(table.place(n) for n in names))
-    return sum(results(frame, lambda part: maker.made(read(part)).outside))
+    return sum(results(frame, lambda part: maker.recoded(read(part)).outside))
 
 
 @dataclass(frozen=True)
@@ -170,16 +132,11 @@ class _Looked:
 
 
 @dataclass(frozen=True)
-class ByMaps(_InPlace):
+class ByMaps(Maker):
     """Column maps, each looked up by the distinct values of the whole table."""
 
     maps: Maps
     looked: Sequence[_Looked]
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns that have a map."""
-        return [each.name for each in self.looked]
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """Return the released columns of some rows."""
@@ -206,34 +163,25 @@ def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transforme
     """Return the columns of maps, which are made when the release is."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
-    kinds: dict[str, Any] = {}
+    maker = ByMaps([column.name for column in columns], maps, looked)
+    recoded = {}
     for column in columns:
         coded, released = column.coded, column.released(maps, table)
         assert isinstance(coded, CountedColumn)
         kind, values, place = released or (None, None, np.zeros(0, np.int64))
-        kinds[coded.name] = kind
+        entries = table.entries(coded.name)
         looked.append(
             _Looked(
-                coded.name,
-                table.entries(coded.name),
-                coded.lookup,
-                values,
-                place,
-                column.by_code,
-                column.numbers,
+                coded.name, entries, coded.lookup, values, place, column.by_code, column.numbers
             )
         )
-    maker = ByMaps(maps, looked)
-    made = {
-        each.name: SparkColumn(maker, each.name, each.released, kinds[each.name])
-        for each in looked
-        if each.released is not None
-    }
-    return Transformed(made, outside)
+        if released is not None:
+            recoded[coded.name] = SparkColumn(maker, values, kind)
+    return Transformed(recoded, outside)
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _RandomizedColumn:
     """A column that is drawn: the category of each distinct value, and what each is released as."""
 
     name: str
@@ -246,32 +194,34 @@ class _Drawn:
 
 
 @dataclass(frozen=True)
-class ByDraws:
+class ByDraws(Maker):
     """Draws by the ids of rows, which are keyed hashes of what they hold (`engines/rows`).
 
     Executors get the words that were derived from the key for hashes and columns. Rows that are
     alike must be numbered, so rows of equal hashes come together.
     """
 
-    names: Sequence[str]
     hashed: Sequence[str]
     hasher: RowHasher
     number: tuple[np.uint64, np.uint64]
-    drawn: Sequence[_Drawn]
-    whole: bool = True
+    randomized: Sequence[_RandomizedColumn]
+    whole: ClassVar[bool] = True
 
     def rows(self, table: SparkTable) -> Any:
         """Return the rows with those of equal hashes in one part."""
-        parts = max(-(-table.n_rows // AT_ONCE), 1)
-        names = table.frame.columns
-        frame = _with_hashes(table, self.hashed, self.hasher)
-        return frame.repartition(parts, _HASH).select(*names)
+        read, hashed, hasher = reading(table.types, self.hashed), self.hashed, self.hasher
+
+        def first_words(part: pa.Table) -> Ints:
+            return _hashed(read(part), hashed, hasher)[0].view(np.int64)
+
+        frame = gathered(table.frame, "hash", first_words, parts_for(table.n_rows))
+        return frame.select(*table.frame.columns)
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """Return the released columns of some rows."""
         return {
             each.name: each.values.take(pa.array(after))
-            for each, (_, after) in zip(self.drawn, self.codes(part), strict=True)
+            for each, (_, after) in zip(self.randomized, self.codes(part), strict=True)
         }
 
     def codes(self, part: pa.Table) -> list[tuple[NDArray[Any], NDArray[Any]]]:
@@ -279,7 +229,7 @@ class ByDraws:
         first, second, _ = _hashed(part, self.hashed, self.hasher)
         ids = numbered(first, second, self.number)
         pairs = []
-        for each in self.drawn:
+        for each in self.randomized:
             before = each.category[codes_of(part.column(each.name), each.entries, each.name)]
             after = before
             if each.words is not None:
@@ -289,7 +239,7 @@ class ByDraws:
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
         """Return how many rows have each category before (by row) and after (by column), by name."""
-        read, width = reading(table.types, self.names), [each.d + 1 for each in self.drawn]
+        read, width = reading(table.types, self.names), [each.d + 1 for each in self.randomized]
 
         def work(part: pa.Table) -> list[Ints]:
             return [
@@ -301,7 +251,7 @@ class ByDraws:
         counts = zip(*results(frame, work, whole=True), strict=True)
         return {
             each.name: sum(pairs).reshape(m, m)
-            for each, m, pairs in zip(self.drawn, width, counts, strict=True)
+            for each, m, pairs in zip(self.randomized, width, counts, strict=True)
         }
 
 
@@ -324,7 +274,7 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Tran
         unknown = int(coded.counts()[category == column.d].sum())
         outside += unknown
         randomized.append(
-            _Drawn(
+            _RandomizedColumn(
                 column.name,
                 table.entries(column.name),
                 category[coded.lookup],
@@ -336,7 +286,7 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Tran
         )
     names = list(dict.fromkeys([*hashed, *(each.name for each in randomized)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
-    released = {e.name: SparkColumn(maker, e.name, e.values, e.values.type) for e in randomized}
+    released = {e.name: SparkColumn(maker, e.values, e.values.type) for e in randomized}
     return Transformed(released, outside)
 
 
@@ -351,31 +301,15 @@ def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Wo
     return first, second, hasher.hash_into(cells, first, second)
 
 
-def _with_hashes(table: SparkTable, names: Sequence[str], hasher: RowHasher) -> Any:
-    """Return the rows beside the first word of each, as the column `_HASH`."""
-    from pyspark.sql import types as t
-
-    read = reading(table.types, names)
-
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        first, *_ = _hashed(read(part), names, hasher)
-        yield from part.append_column(_HASH, pa.array(first.view(np.int64))).to_batches(1 << 16)
-
-    schema = t.StructType([*table.frame.schema.fields, t.StructField(_HASH, t.LongType())])
-    return map_parts(table.frame, work, schema)
-
-
 def _sum(table: SparkTable, hasher: RowHasher) -> int:
     """Return the sum of the hashes of all rows."""
-    names = table.names
-    read = reading(table.types, names)
-
+    names, read = table.names, reading(table.types, table.names)
     sums = results(table.frame, lambda part: _hashed(read(part), names, hasher)[2])
     return sum(sums) % (1 << 128)
 
 
 def _check_ids(table: SparkTable, name: str) -> None:
-    """Return whether a column of ids tells every row apart."""
+    """Raise PlanError where a column of row ids has missing or repeated values."""
     place = table.frame[table.place(name)]
     missing = int(run(table.frame.where(place.isNull()).count))
     distinct = int(run(table.frame.select(place).distinct().count))

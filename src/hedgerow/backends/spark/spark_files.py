@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from ...columns.arrays import decoded, one_piece, value_type
 from ...columns.chunked_table import ChunkedTable
-from ...columns.column import Column
 from ...columns.numbers import one_zero
 from ...columns.order import cell_texts, ranks_of
 from ...columns.table import Table
@@ -27,22 +26,22 @@ from ...io.file_format import FileFormat
 from ...io.parquet_reader import Scan
 from ...io.write import ROW_GROUP, parquet_writer, write_parts
 from ...measures import Classes, Counts, Persons, group
-from ...measures.classes import SensitiveCounts
 from ...plan import Partition, PlanColumn
 from ...schema import Schema
 from .. import duckdb, partitions
 from ..base import PartWork, ReleasedTable, T, sensitive_column
 from .cluster import (
-    AT_ONCE,
+    gathered,
     map_parts,
     moments_as_numbers,
+    parts_for,
     reading,
     results,
     run,
     session,
 )
 from .recode import ByDraws, SparkColumn
-from .spark_table import CountedColumn, SparkTable
+from .spark_table import CountedColumn, Maker, SparkTable
 
 _BATCH = 1 << 17
 
@@ -58,10 +57,10 @@ def from_files(
         Spark does not hold a column's type.
     """
     chunked = open_chunked(source, Workspace(memory), schema, unescape_formulas)
-    odd = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
-    if odd:
+    unsupported = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
+    if unsupported:
         raise UnsupportedError(
-            f"Spark does not hold the types of these columns: {', '.join(odd)}",
+            f"Spark does not hold the types of these columns: {', '.join(unsupported)}",
             hint='use engine="memory" or "duckdb" (--engine), or give them another type',
         )
     paths = chunked.scan.paths
@@ -77,26 +76,12 @@ def from_files(
 def _typed(chunked: ChunkedTable) -> Path:
     """Return the table with its values in place of their texts, as one file."""
     target = chunked.workspace.new_path("typed.parquet")
-    types = pa.schema([(entry.name, _value_type(entry.type)) for entry in chunked.types])
-
-    def windows() -> Iterator[pa.Table]:
-        for window in chunked.windows(chunked.names, _BATCH):
-            yield pa.table(dict(window.cells)).cast(types)
+    types = pa.schema([(entry.name, value_type(entry.type)) for entry in chunked.types])
 
     with private_handle(target) as file, pq.ParquetWriter(file, types) as writer:
-        for table in windows():
-            writer.write_table(table)
+        for window in chunked.windows(chunked.names, _BATCH):
+            writer.write_table(pa.table(dict(window.cells)).cast(types))
     return target
-
-
-def one_file(path: Path, like: SparkTable) -> ChunkedTable:
-    """Return a file that was written of a table's rows, as a table that is not loaded."""
-    assert like.workspace is not None
-    return ChunkedTable(Scan.from_files([path]), like.workspace, replace(like.layout), path)
-
-
-def _value_type(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def is_held(kind: pa.DataType) -> bool:
@@ -122,26 +107,22 @@ def is_held(kind: pa.DataType) -> bool:
     )
 
 
+# ranks of neighbouring columns go into one number below it: Spark's numbers have a sign
 _WIDEST = 1 << 62
-"""Ranks of neighbouring columns are put into one number below it."""
 
 
 def by_group(recoding: Partition, table: SparkTable) -> Any:
     """Return the rows of a table with those of a group of a partition side by side, in one part each."""
-    from pyspark.sql import types as t
-
     read = reading(table.types, [c.name for c in recoding.columns])
-    groups, names = np.asarray(recoding.groups, np.int64), table.frame.columns
+    groups = np.asarray(recoding.groups, np.int64)
 
-    def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
+    def group_of(part: pa.Table) -> NDArray[np.int64]:
         here = Table(read(part))
         leaf = partitions.route(recoding, [here.like(c) for c in recoding.columns])
-        at = groups[leaf] if len(groups) else leaf.astype(np.int64)
-        yield from part.append_column("group", pa.array(at)).to_batches(1 << 16)
+        return groups[leaf] if len(groups) else leaf.astype(np.int64)
 
-    schema = t.StructType([*table.frame.schema.fields, t.StructField("group", t.LongType())])
-    parts = max(-(-table.n_rows // AT_ONCE), 1)
-    return map_parts(table.frame, work, schema).repartition(parts, "group").select(*names)
+    frame = gathered(table.frame, "group", group_of, parts_for(table.n_rows))
+    return frame.select(*table.frame.columns)
 
 
 def over_parts(
@@ -179,8 +160,9 @@ def classes(
 ) -> Classes:
     """Return the classes of a released table: whole classes are counted by one executor each."""
     assert isinstance(table, SparkTable)
-    columns = [sensitive_column(c, table) for c in sensitive]
-    values = [_without_rows(column) for column in columns]
+    columns = [cast(CountedColumn, sensitive_column(c, table)) for c in sensitive]
+    # a column without rows is small enough to be sent to executors
+    values = [column.with_rows(np.zeros(0, np.uint8)) for column in columns]
     names = [*quasi, *(c.name for c in sensitive)]
     read = reading(table.types, names)
 
@@ -196,35 +178,24 @@ def classes(
 
     keys = [table.place(n) for n in quasi]
     frame = table.frame.select(*(table.place(n) for n in names))
-    n_parts = max(-(-table.n_rows // AT_ONCE), 1)
-    frame = frame.repartition(n_parts, *keys) if keys else frame.coalesce(1)
+    # equal cells come to one executor, so classes of parts need not be merged
+    frame = frame.repartition(parts_for(table.n_rows), *keys) if keys else frame.coalesce(1)
     parts = results(frame, work, whole=True)
     sizes = [part for part, _ in parts]
     first = np.cumsum([0, *map(len, sizes)])
     counted = {}
     for i, column in enumerate(columns):
         counts = [part[i] for _, part in parts]
-        counted[column.name] = SensitiveCounts(
-            column.name,
-            column.kind,
-            column.values,
+        counted[column.name] = column.with_class_counts(
             Counts(
                 np.concatenate([c.groups + at for c, at in zip(counts, first, strict=False)]),
                 np.concatenate([c.values.astype(np.int64) for c in counts]),
                 np.concatenate([c.counts for c in counts]),
                 int(first[-1]),
                 column.n_values + column.has_missing,
-            ),
-            column.exact,
-            column.events,
+            )
         )
     return Classes(np.concatenate(sizes), counted)
-
-
-def _without_rows(column: Column) -> Column:
-    """Return a column without rows, to be sent to executors."""
-    assert isinstance(column, CountedColumn)
-    return column.with_rows(np.zeros(0, np.uint8))
 
 
 def release(
@@ -240,9 +211,9 @@ def release(
     Its rows have no numbers, so nothing tells the row of the input behind each.
     """
     from pyspark.sql import types as t
+    from pyspark.sql.pandas.types import from_arrow_type
 
     assert isinstance(table, SparkTable)
-
     if refused := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
         raise UnsupportedError(
             f"these columns cannot be replaced on a cluster: {', '.join(map(repr, refused))}",
@@ -250,43 +221,41 @@ def release(
         )
     remaining = [name for name in table.names if name not in set(drop)]
     names = [f"r{i}" for i in range(len(remaining))]
-    maker = next((column.maker for column in columns.values()), None)
-    used = [] if maker is None else maker.names
-    read = reading(table.types, used)
+    maker = next((column.maker for column in columns.values()), Maker(()))
+    read = reading(table.types, maker.names)
     stays = {n: table.place(n) for n in remaining if n not in columns}
-    order = None if keep_order else Order.of(table, columns, remaining)
+    order = None if keep_order else Order(table, columns, remaining)
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-        output = {} if maker is None else maker.columns(read(part))
+        output = maker.columns(read(part))
         cells = [
-            part.column(stays[n]) if n in stays else pa.chunked_array([_plain(output[n])])
+            part.column(stays[n]) if n in stays else decoded(pa.chunked_array([output[n]]))
             for n in remaining
         ]
         keys = {} if order is None else order.keys(cells)
         whole = pa.Table.from_arrays([*cells, *keys.values()], [*names, *keys])
         yield from whole.to_batches(1 << 16)
 
-    fields = []
+    fields, types, frame_types = [], [], table.frame.schema
     for name, place in zip(remaining, names, strict=True):
         if name in stays:
-            kind = table.frame.schema[stays[name]].dataType
+            kind, in_file = frame_types[stays[name]].dataType, table.file_types.field(name).type
         else:
-            kind = _spark_type(columns[name].entries.type, name, table)
+            type_ = columns[name].entries.type
+            same = type_ == table.types.field(name).type
+            kind = frame_types[table.place(name)].dataType if same else from_arrow_type(type_, True)
+            in_file = type_ if table.workspace is None else columns[name].kind
         fields.append(t.StructField(place, kind, True))
+        types.append((name, in_file))
     if order is not None:
         kinds = {"long": t.LongType(), "string": t.StringType()}
         fields += [t.StructField(k, kinds[kind], True) for k, kind in order.kinds.items()]
-    rows = table.frame if maker is None else maker.rows(table)
-    selected = rows.select(*dict.fromkeys([*stays.values(), *(table.place(n) for n in used)]))
-    whole = maker is not None and maker.whole
-    frame = map_parts(selected, work, t.StructType(fields), whole=whole)
+    used = dict.fromkeys([*stays.values(), *(table.place(n) for n in maker.names)])
+    selected = maker.rows(table).select(*used)
+    frame = map_parts(selected, work, t.StructType(fields), whole=maker.whole)
     if order is not None:
         frame = frame.orderBy(*order.kinds).select(*names)
-    types = [
-        (n, table.file_types.field(n).type if n in stays else _file_type(columns[n], table))
-        for n in remaining
-    ]
-    frame = table.handed(frame.toDF(*remaining))
+    frame = table.keep_release(frame.toDF(*remaining))
     output = SparkTable(frame, table.layout, file_types=pa.schema(types))
     output.workspace, output.maker, output.memory = table.workspace, maker, table.memory
     if isinstance(maker, ByDraws):
@@ -294,71 +263,48 @@ def release(
     return ReleasedTable(output.given, None, output)
 
 
-def _spark_type(kind: pa.DataType, name: str, table: SparkTable) -> Any:
-    """Return the type by which Spark holds a recoded column."""
-    from pyspark.sql import types as t
-
-    if kind == table.types.field(name).type:
-        return table.frame.schema[table.place(name)].dataType
-    if pa.types.is_date32(kind):
-        return t.DateType()
-    if pa.types.is_timestamp(kind):
-        return t.TimestampNTZType()
-    return t.StringType() if pa.types.is_string(kind) else t.DoubleType()
-
-
-def _file_type(column: SparkColumn, table: SparkTable) -> pa.DataType:
-    """Return the type of a recoded column in a file; that of Spark where the table came from none."""
-    return column.entries.type if table.workspace is None else column.kind
-
-
-def _plain(array: pa.Array) -> pa.Array:
-    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
-
-
-@dataclass(frozen=True)
 class Order:
     """The order of a release by its content (`columns/order`), as columns to sort by.
 
-    Parameters
+    A column to sort by stands for a run of released columns: for one by its text, or for several
+    whose values were counted, by the ranks of their values in one number.
+
+    Attributes
     ----------
-    kinds : mapping of str to {"long", "string"}
+    kinds : dict of str to {"long", "string"}
         The columns to sort by.
-    runs : sequence of (list of (int, entries, ranks, int))
-        For each the released columns that it stands for: their place, and where their values are
-        known, the rank of each and how many there are.
     """
 
-    kinds: Mapping[str, str]
-    runs: Sequence[Sequence[tuple[int, pa.Array | None, NDArray[np.uint64], int]]]
-
-    @classmethod
-    def of(cls, table: SparkTable, recoded: Mapping[str, SparkColumn], remaining: Sequence[str]) -> Order:
-        """Ranks where the values of a column are known, else their text."""
+    def __init__(
+        self, table: SparkTable, recoded: Mapping[str, SparkColumn], remaining: Sequence[str]
+    ) -> None:
         runs: list[list[tuple[int, pa.Array | None, NDArray[np.uint64], int]]] = []
         width = _WIDEST
         for at, name in enumerate(remaining):
-            entries = recoded[name].entries if name in recoded else table.known(name)
+            entries = recoded[name].entries if name in recoded else table.counted_entries(name)
+            # 0.0 and -0.0 are one value to Spark and two texts in a file, so their text decides
             if entries is None or _has_zeros(entries):
                 runs.append([(at, None, np.zeros(0, np.uint64), 0)])
                 width = _WIDEST
                 continue
             ranks, n = ranks_of(entries)
+            # the number is full: the next columns begin another one
             if width * n >= _WIDEST:
                 runs.append([])
                 width = 1
             runs[-1].append((at, entries, ranks, n))
             width *= n
         kinds = ["string" if columns[0][1] is None else "long" for columns in runs]
-        return cls({f"k{i}": kind for i, kind in enumerate(kinds)}, runs)
+        self.kinds = {f"k{i}": kind for i, kind in enumerate(kinds)}
+        self._runs = runs
 
     def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
         """Return the columns to sort some rows by."""
         sort_keys = {}
-        for name, columns in zip(self.kinds, self.runs, strict=True):
+        for name, columns in zip(self.kinds, self._runs, strict=True):
             key = np.zeros(len(cells[0]), np.uint64)
             for at, entries, ranks, n in columns:
-                values = _as_array(cells[at])
+                values = one_piece(cells[at])
                 if entries is None:
                     sort_keys[name] = cell_texts(values).cast(pa.string())
                     break
@@ -367,11 +313,6 @@ class Order:
             else:
                 sort_keys[name] = pa.array(key.astype(np.int64))
         return sort_keys
-
-
-def _as_array(cells: pa.ChunkedArray) -> pa.Array:
-    array = cells.combine_chunks()
-    return array if isinstance(array, pa.Array) else array.chunk(0)
 
 
 def _has_zeros(entries: pa.Array) -> bool:
@@ -405,6 +346,7 @@ def write(
     types = table.file_types
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"
+        # days and moments as numbers, for settings of Spark decide how it writes dates
         run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
         entries = {
             entry.name: table.entries(entry.name).drop_null()
@@ -423,7 +365,9 @@ def write(
                     append(rows)
                     written += rows.num_rows
         if suffix == ".csv" and written == table.n_rows and not parts:
-            duckdb.write(one_file(whole, table), file, like=like, escape=escape)
+            assert table.workspace is not None
+            copy = ChunkedTable(Scan.from_files([whole]), table.workspace, table.layout, whole)
+            duckdb.write(copy, file, like=like, escape=escape)
     if written != table.n_rows:
         raise OutputError(
             "what the cluster writes does not lie where this process reads: the executors and "
@@ -467,6 +411,7 @@ def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
     """Return the rows of a folder of parts, so many at a time as a file has in a group."""
     waiting: list[pa.Table] = []
     n = 0
+    # names of parts count up in the order of the rows
     for path in sorted(folder.glob("part-*.parquet")):
         with pq.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches():

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn, Protocol
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...columns.arrays import beyond_doubles
+from ...columns.arrays import value_type
 from ...columns.column import Column, ValueCounts
-from ...columns.table import Table, Window
+from ...columns.encode import natural_order
+from ...columns.table import StoredTable, Table
 from ...columns.workspace import LEAST, Workspace
 from ...errors import InputError, SchemaError, UnsupportedError
 from ...io.file_format import FileFormat
+from ...measures import Counts
+from ...measures.classes import SensitiveCounts
 from .cluster import (
     codes_of,
     collected,
     columns_of,
-    in_order,
     map_parts,
     place,
     placed,
@@ -44,21 +44,8 @@ class RefusedCodes:
             hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
         )
 
+    # refused when they are used: a column may be passed on by whoever needs its values alone
     __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
-
-
-class Counting(Protocol):
-    """A table whose rows are counted on other machines."""
-
-    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the distinct values of a column, and how many rows have each."""
-        ...
-
-    def pairs(
-        self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Return how many rows have each level of a column, by its values, and each code of another."""
-        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -71,16 +58,16 @@ class CountedColumn(Column):
         The code of each distinct value, in the order in which the table lists them.
     rows : int64 array
         How many rows have each.
-    table : Counting
+    table : SparkTable
         Where they are.
     """
 
     lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
     rows: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    table: Counting | None = None
+    table: SparkTable | None = None
 
     @classmethod
-    def of(cls, column: Column, table: Counting) -> CountedColumn:
+    def of(cls, column: Column, table: SparkTable) -> CountedColumn:
         """Return a column of a table's distinct values."""
         attributes = {f.name: getattr(column, f.name) for f in fields(Column)}
         rows = table.values(column.name)[1]
@@ -91,7 +78,7 @@ class CountedColumn(Column):
 
     @cached_property
     def value_counts(self) -> ValueCounts:
-        """The values and how often each occurs."""
+        """Count each value, from the counts of the distinct cells."""
         counts = np.zeros(self.n_values + 1, np.int64)
         np.add.at(counts, self.lookup.astype(np.int64), self.rows)
         return self.with_counts(counts)
@@ -104,19 +91,54 @@ class CountedColumn(Column):
         counted = [c for c in others if isinstance(c, CountedColumn)]
         yield from self.table.pairs(self.name, levels[self.lookup], counted)
 
+    def with_class_counts(self, counts: Counts) -> SensitiveCounts:
+        """Return the column with how often each value stands in each class."""
+        return SensitiveCounts(
+            self.name, self.kind, self.values, counts, self.exact, self.events
+        )
+
     def with_rows(self, codes: NDArray[Any]) -> Column:
         """Return the same column with some codes of rows."""
         attributes = {f.name: getattr(self, f.name) for f in fields(Column)}
         return Column(**{**attributes, "codes": codes})
 
 
+# distinct values of a column that is coded: they are in the memory of this process and of every executor
 MOST = 1 << 24
-"""Distinct values of a column that is coded: they are held here, and by every executor."""
-_BROUGHT, _GROUPED = 150, 130
-"""Bytes that a record takes while its codes are brought, and by a method that says nothing of its own."""
+# bytes that a record takes while its codes are collected, and in a method that does not estimate its own
+_COLLECTED, _GROUPED = 150, 130
 
 
-class SparkTable(Table):
+@dataclass(frozen=True)
+class Maker:
+    """Makes the released columns of some rows; this one makes none.
+
+    It is sent to executors, so it holds plain data and no key.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that it reads.
+
+    Attributes
+    ----------
+    whole : bool
+        Whether it needs all rows of a partition at once.
+    """
+
+    names: Sequence[str]
+    whole: ClassVar[bool] = False
+
+    def rows(self, table: SparkTable) -> Any:
+        """Return the rows of a table as a frame, with those side by side that it needs so."""
+        return table.frame
+
+    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
+        """Return the released columns of some rows."""
+        return {}
+
+
+class SparkTable(StoredTable):
     """A Spark DataFrame as a table.
 
     Parameters
@@ -128,14 +150,24 @@ class SparkTable(Table):
         The file, folder or pattern that came in.
     file_types : pyarrow.Schema, optional
         The types that a file of its rows has; by default those that Spark gives.
+
+    Attributes
+    ----------
+    frame : Spark DataFrame
+        The rows under names that `place` gives.
+    workspace : Workspace, optional
+        Where temporary files are, if there are any; it lasts as long as the table.
+    memory : str or int, optional
+        Most memory of this process; by default half of the machine's.
+    maker : Maker
+        What made the columns of a released table.
     """
 
     engine: ClassVar[str] = "spark"
-    is_loaded: ClassVar[bool] = False
+    refusal: ClassVar[str] = "its rows are on a cluster"
     workspace: Workspace | None = None
-    """The place of temporary files, if there are any; kept as long as the table."""
     memory: str | int | None = None
-    """Most memory of this process; by default half of the machine's."""
+    maker = Maker(())
 
     def __init__(
         self,
@@ -145,65 +177,25 @@ class SparkTable(Table):
         file_types: pa.Schema | None = None,
     ) -> None:
         self.given = frame
-        self.layout, self.path = layout or FileFormat(), path
         types = columns_of(frame, "the table" if path is None else path.name)
         self.file_types = types if file_types is None else file_types
-        self._types = pa.schema([(entry.name, _held(entry.type)) for entry in self.file_types])
+        types = pa.schema([(entry.name, value_type(entry.type)) for entry in self.file_types])
         self.frame = placed(frame)
-        self._columns = {}
-        self.spelled = {}
         self._values: dict[str, tuple[pa.Array, NDArray[np.int64]]] = {}
         self._alone: dict[str, Table] = {}
         self._packed: tuple[Packing, Any] | None = None
         self._persisted: list[Any] = []
-        self._handed: Any = None
-        self._n_rows = int(run(self.frame.count))
-        self.maker: Any = None  # of a released table, what made it (`making.Maker`)
-        if not self._n_rows:
-            raise InputError("the table has no rows", hint="give a table with at least one record")
+        self._release: Any = None
+        self._describe(types, int(run(self.frame.count)), layout, path)
 
     def place(self, name: str) -> str:
         """Return the name of a column inside `frame`."""
-        return place(self._types.names.index(name))
-
-    @property
-    def arrow(self) -> NoReturn:
-        """Refused: the rows are on a cluster."""
-        raise _not_here()
-
-    @property
-    def types(self) -> pa.Schema:
-        """Column names and types, in order."""
-        return self._types
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self._n_rows
-
-    def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """Refused: the rows are on a cluster."""
-        return self.arrow
-
-    def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Refused: the rows are on a cluster."""
-        return self.arrow
+        return place(self.types.names.index(name))
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
         """Return the first rows of some columns, to be shown."""
         rows = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
         return [column.combine_chunks() for column in rows.columns]
-
-    def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Refused: the rows are on a cluster."""
-        return self.arrow
-
-    def equality_codes(self, name: str) -> NDArray[Any]:
-        """Refused: the rows are on a cluster."""
-        return self.arrow
-
-    def reuse_codes(self, other: Table) -> None:
-        """Nothing: no memory is shared with executors."""
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
         """Return the distinct values of a column in their natural order, and how many rows have each.
@@ -221,6 +213,7 @@ class SparkTable(Table):
                     hint="leave it out, or flatten it",
                 )
             place = self.place(name)
+            # one more than allowed is enough to refuse
             table = collected(self.frame.groupBy(place).count().limit(MOST + 1))
             if table.num_rows > MOST:
                 raise UnsupportedError(
@@ -232,12 +225,12 @@ class SparkTable(Table):
             counts = table.column(1).to_numpy().astype(np.int64)
             if counts.sum() != self.n_rows:
                 raise self.changed()
-            order = in_order(name, entries)
+            order = natural_order(name, entries)
             self._values[name] = entries.take(pa.array(order)), counts[order]
         return self._values[name]
 
-    def known(self, name: str) -> pa.Array | None:
-        """Return the distinct values of a column where they were asked for already."""
+    def counted_entries(self, name: str) -> pa.Array | None:
+        """Return the distinct values of a column if they were counted before, else None."""
         return self._values[name][0] if name in self._values else None
 
     def column(
@@ -262,43 +255,17 @@ class SparkTable(Table):
             self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
         return self._alone[name]
 
-    def declared(self, name: str) -> tuple[str, ...]:
-        """Return the category order that the column's own type declares: Spark knows none."""
-        self._field(name)
-        return ()
-
-    def entries(self, name: str) -> pa.Array:
-        """Return the distinct values of a column, a missing one perhaps among them."""
-        return self.values(name)[0]
-
-    def beyond_doubles(self, name: str) -> bool:
-        """Return whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
-        return beyond_doubles(self.entries(name))
-
-    def has_missing(self, name: str) -> bool:
-        """Return whether a cell of a column is missing or no number."""
-        return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
-
-    def distinct_share(self, name: str) -> float:
-        """Different values over those that are there; nan where none is, or they cannot be compared."""
-        if pa.types.is_nested(self._field(name).type):
-            return math.nan
+    def _distinct(self, name: str) -> tuple[int, int]:
         from pyspark.sql import functions as f
 
         place = self.place(name)
-        table = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
-        distinct, there = table.column(0)[0].as_py(), table.column(1)[0].as_py()
-        return distinct / there if there else math.nan
-
-    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return the distinct cells of a column, and how many rows have each."""
-        entries, counts = self.values(name)
-        return entries.to_pylist(), counts
+        counts = collected(self.frame.agg(f.count_distinct(place).alias("a"), f.count(place).alias("b")))
+        return counts.column(0)[0].as_py(), counts.column(1)[0].as_py()
 
     def encode(self, names: Iterable[str]) -> None:
         """Keep codes of some columns on the cluster, packed; made when they are first counted."""
         self.discard_codes()
-        self._handed = None
+        self._release = None
         packing, coded = self._coded(list(dict.fromkeys(names)))
         # without this every pass would read and code the table again
         self._packed = packing, self.keep(coded)
@@ -331,7 +298,7 @@ class SparkTable(Table):
         check_room(
             self.n_rows,
             {n: len(self.values(n)[0]) for n in names},
-            LEAST + self.n_rows * _BROUGHT + (besides or self.n_rows * _GROUPED),
+            LEAST + self.n_rows * _COLLECTED + (besides or self.n_rows * _GROUPED),
             "this method",
             "allow more (memory=, --memory), ask from a larger machine, or take MART, which counts "
             "on the cluster",
@@ -351,6 +318,7 @@ class SparkTable(Table):
             There are too many to be held.
         """
 
+        # codes that are kept on the cluster need no second look at the table
         is_packed = self._packed is not None and set(names) <= set(self._packed[0].places)
         packing, frame = self.packed if is_packed else self._coded(names)
         joint = Packing.of({n: len(self.values(n)[0]) for n in names})
@@ -390,7 +358,7 @@ class SparkTable(Table):
 
     @property
     def packed(self) -> tuple[Packing, Any]:
-        """The codes of the columns that were encoded, and how they are packed."""
+        """Return how the encoded columns are packed, and the frame of their packed codes."""
         if self._packed is None:
             raise SchemaError("no column of this table was encoded")
         return self._packed
@@ -410,28 +378,27 @@ class SparkTable(Table):
             with suppress(Exception):  # a session that has ended keeps nothing
                 self._persisted.pop().unpersist()
 
-    def handed(self, frame: Any) -> Any:
-        """Return a released frame: what is verified is handed out, and not what another run would make."""
-        self._handed = frame.persist()
+    def keep_release(self, frame: Any) -> Any:
+        """Return a released frame that the cluster keeps: draws differ where it is computed again."""
+        self._release = frame.persist()
         return frame
 
     def discard_work(self) -> None:
         """Let the cluster forget the codes, and the release that was not verified."""
-        if self._handed is not None:
-            self._persisted.append(self._handed)
+        if self._release is not None:
+            self._persisted.append(self._release)
         self.discard_codes()
 
     def changed(self) -> InputError:
         """Return the error where two passes saw different rows."""
-        where = "the table" if self.path is None else self.path.name
         return InputError(
-            f"{where} gives other rows each time it is computed",
+            f"{self.label} gives other rows each time it is computed",
             hint="persist it, or write it down first",
         )
 
 
-class Gathered(Table):
-    """A table on a cluster with the codes of some columns here.
+class Gathered(StoredTable):
+    """A table on a cluster with the codes of some columns on this machine.
 
     What has equal codes in all of them came as one combination with its count; rows are told apart
     by nothing else, and stand in no order of the table's.
@@ -444,83 +411,31 @@ class Gathered(Table):
     """
 
     engine: ClassVar[str] = "spark"
-    is_loaded: ClassVar[bool] = False
+    refusal: ClassVar[str] = SparkTable.refusal
 
     def __init__(self, whole: SparkTable, codes: Mapping[str, NDArray[Any]]) -> None:
-        self.whole, self.path, self.layout = whole, whole.path, whole.layout
-        self._columns, self.spelled = {}, {}
-        self._codes = codes
+        self._whole, self._codes = whole, codes
+        self._describe(whole.types, whole.n_rows, whole.layout, whole.path)
 
-    @property
-    def arrow(self) -> NoReturn:
-        """Refused: the rows are on a cluster."""
-        raise _not_here()
+    def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
+        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        return self._whole.values(name)
 
-    @property
-    def types(self) -> pa.Schema:
-        """Column names and types, in order."""
-        return self.whole.types
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.whole.n_rows
+    def _distinct(self, name: str) -> tuple[int, int]:
+        return self._whole._distinct(name)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
         """Return some cells of a column whose codes are here."""
         if name not in self._codes:
-            raise _not_here()
-        return self.whole.entries(name).take(pa.array(self._codes[name][rows]))
+            return self.arrow
+        return self.entries(name).take(pa.array(self._codes[name][rows]))
 
-    def column(self, name: str, **asked: Any) -> Column:
+    def column(self, name: str, **options: Any) -> Column:
         """Return a column with the codes of its rows, where they are here."""
-        column = self.whole.column(name, **asked)
+        column = self._whole.column(name, **options)
         if name not in self._codes:
             return column
-        key = (name, *asked.items())
-        if key not in self._columns:
-            assert isinstance(column, CountedColumn)
-            self._columns[key] = column.with_rows(column.lookup[self._codes[name]])
-        return self._columns[key]
-
-    def equality_codes(self, name: str) -> NDArray[Any]:
-        """Return codes of a column that are equal where its cells read alike."""
-        return self.column(name, kind="categorical").codes
-
-    def declared(self, name: str) -> tuple[str, ...]:
-        """Return the category order that the column's own type declares: Spark knows none."""
-        return self.whole.declared(name)
-
-    def entries(self, name: str) -> pa.Array:
-        """Return the distinct values of a column, a missing one perhaps among them."""
-        return self.whole.entries(name)
-
-    def beyond_doubles(self, name: str) -> bool:
-        """Return whether a column holds numbers, or moments in microseconds, that doubles do not hold."""
-        return self.whole.beyond_doubles(name)
-
-    def has_missing(self, name: str) -> bool:
-        """Return whether a cell of a column is missing or no number."""
-        return self.whole.has_missing(name)
-
-    def distinct_share(self, name: str) -> float:
-        """Different values over those that are there."""
-        return self.whole.distinct_share(name)
-
-    def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return the distinct cells of a column, and how many rows have each."""
-        return self.whole.cell_counts(name)
-
-    def reuse_codes(self, other: Table) -> None:
-        """Nothing: no memory is shared with executors."""
-
-
-def _not_here() -> UnsupportedError:
-    return UnsupportedError(
-        "this needs the whole table in memory, and its rows are on a cluster",
-        hint='use engine="memory" (--engine memory), or a part of the table',
-    )
-
-
-def _held(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+        assert isinstance(column, CountedColumn)
+        lookup, codes = column.lookup, self._codes[name]
+        key = (name, *options.items())
+        return self._cached(key, lambda: column.with_rows(lookup[codes]))
