@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -25,6 +27,15 @@ def same(a: Column, b: Column) -> bool:
         and list(a.values) == list(b.values)
         and a.codes.tolist() == b.codes.tolist()
     )
+
+
+def in_order(column: Column, order: Sequence[str]) -> Column:
+    """The same column with its categories in a declared order, worked out row by row."""
+    texts = [*column.values, None]
+    values = [v for v in order if v in texts] + [v for v in column.values if v not in order]
+    places = [*values, None]
+    codes = np.array([places.index(texts[code]) for code in column.codes.tolist()], column.codes.dtype)
+    return replace(column, codes=codes, values=values)
 
 
 @pytest.fixture
@@ -60,7 +71,7 @@ def test_numbers_as_categories_equal_a_direct_encoding(data, kind):
         table.column("c")
     for asked in ("categorical", "ordinal"):
         found = table.column("c", kind=asked, categories=order)
-        assert same(found, encode("c", array, asked, order))
+        assert same(found, in_order(encode("c", array, asked), order))
 
 
 @given(
@@ -71,7 +82,8 @@ def test_numbers_as_categories_equal_a_direct_encoding(data, kind):
 def test_a_declared_order_equals_a_direct_encoding(values, order, kind):
     array = pa.chunked_array([pa.array(values, pa.string())])
     table = read(pa.table({"c": array}))
-    assert same(table.column("c", kind=kind, categories=order), encode("c", array, kind, order))
+    found = table.column("c", kind=kind, categories=order)
+    assert same(found, in_order(encode("c", array, kind), order))
 
 
 moments = st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)) | st.dates(
@@ -83,7 +95,7 @@ moments = st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(9000, 1, 1)) | st.da
 def test_dates_in_either_unit_equal_a_direct_encoding(values, unit):
     array = pa.chunked_array([pa.array(values, pa.timestamp("us"))])
     table = read(pa.table({"c": array}))
-    assert same(table.column("c", unit=unit), encode("c", array, "date", (), unit))
+    assert same(table.column("c", unit=unit), encode("c", array, "date", unit))
 
 
 def test_equal_requests_are_encoded_once(encoded):

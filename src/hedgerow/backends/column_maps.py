@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,28 +26,29 @@ _WINDOW = 1 << 20
 def recode(maps: Maps, table: Table) -> Transformed:
     """Return the released columns: every value by its column's map, small classes suppressed."""
     columns, outside = coded_maps(maps, table)
-    codes: list[NDArray[Any]] = [column.codes for column in columns]
+    codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
     # a window at a time, for groups of keys take eight bytes a row and column
     if maps.suppressed:  # suppressed rows get a code of their own
         codes = [
             table.allocate((table.n_rows,), smallest(len(column.places) + 1)) for column in columns
         ]
         for rows in slices(table.n_rows, _WINDOW):
-            labels = [column.by_code[column.codes[rows]] for column in columns]
+            labels = [column.by_code[column.coded.codes[rows]] for column in columns]
             hidden = suppressed(maps, [column.numbers for column in columns], labels)
             for column, out in zip(columns, codes, strict=True):
-                out[rows] = np.where(hidden, len(column.places), column.codes[rows])
+                out[rows] = np.where(hidden, len(column.places), column.coded.codes[rows])
     recoded = {}
     for column, out in zip(columns, codes, strict=True):
         if (released := column.released(maps, table)) is not None:
             kind, entries, place = released
-            recoded[column.name] = ReleasedCodes(column.name, kind, entries, out, place)
+            name = column.map.name
+            recoded[name] = ReleasedCodes(name, kind, entries, out, place)
     return Transformed(recoded, outside)
 
 
 def coded_maps(maps: Maps, table: Table) -> tuple[list[CodedMap], int]:
     """Return the maps over the codes of a table, and the number of cells that no map knows."""
-    columns = [CodedMap.from_table(column, maps, table) for column in maps.columns]
+    columns = [CodedMap(column, maps, table) for column in maps.columns]
     outside = sum(
         int(column.coded.counts()[column.places == _unknown(column.map)].sum())
         for column in columns
@@ -57,51 +57,28 @@ def coded_maps(maps: Maps, table: Table) -> tuple[list[CodedMap], int]:
     return columns, outside
 
 
-@dataclass(frozen=True, eq=False)
 class CodedMap:
     """A column map over the codes of a table's column.
 
-    Parameters
+    Attributes
     ----------
     map : ColumnMap
     coded : Column
     places : int64 array
         For every code the place of its label in `_labels`.
-    numbers : mapping
+    numbers : dict
         The distinct released values and their numbers.
-    words : int64 array
-        The number of every label.
+    by_code : int64 array
+        The number of the released value of each code.
     """
 
-    map: ColumnMap
-    coded: Column
-    places: Ints
-    numbers: dict[Released, int]
-    words: Ints
-
-    @classmethod
-    def from_table(cls, column: ColumnMap, maps: Maps, table: Table) -> CodedMap:
-        """Read the column of a table."""
-        coded, places = _places(column, table)
-        every = [*_labels(column), *([maps.suppress_label] if maps.suppressed else [])]
-        numbers = {label: i for i, label in enumerate(dict.fromkeys(every))}
-        words = np.array([numbers[label] for label in _labels(column)], dtype=np.int64)
-        return cls(column, coded, places, numbers, words)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the column."""
-        return self.map.name
-
-    @property
-    def codes(self) -> NDArray[Any]:
-        """Return the code of each row."""
-        return self.coded.codes
-
-    @property
-    def by_code(self) -> Ints:
-        """Return the number of the released value of each code."""
-        return self.words[self.places]
+    def __init__(self, column: ColumnMap, maps: Maps, table: Table) -> None:
+        self.map = column
+        self.coded, self.places = _places(column, table)
+        labels = _labels(column)
+        every = [*labels, *([maps.suppress_label] if maps.suppressed else [])]
+        self.numbers = {label: i for i, label in enumerate(dict.fromkeys(every))}
+        self.by_code = np.array([self.numbers[label] for label in labels], np.int64)[self.places]
 
     def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
         """Return the type, the released values, and which of them each code stands for.

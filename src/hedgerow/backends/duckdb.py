@@ -51,7 +51,7 @@ def open(
 
     Parameters
     ----------
-    source : path, pattern, DuckDB relation, or Scanned
+    source : path, pattern, DuckDB relation, or ChunkedTable
         Parquet or CSV: a file, a folder of them, or a pattern such as ``people/*.parquet``.
     schema : Schema, optional
         What it declares categorical stands as a CSV file spells it; columns that it leaves out

@@ -23,8 +23,7 @@ from ..kernels.threads import side_by_side
 from ..key import Key
 from ..measures import Classes, Persons, disclosure, group
 from ..measures.classes import by_ranges, distinct_values
-from ..plan import Partition, Plan, PlanColumn
-from ..schema import Schema
+from ..plan import Plan, PlanColumn
 from . import column_maps, partitions, randomize
 from .base import (
     Capabilities,
@@ -54,14 +53,8 @@ capabilities = Capabilities(
 )
 
 
-def open(
-    source: Any,
-    *,
-    schema: Schema | None = None,
-    memory: Any = None,
-    unescape_formulas: bool = False,
-) -> Table:
-    """Read a source whole."""
+def open(source: Any, *, memory: Any = None, **options: Any) -> Table:
+    """Read a source whole; `options` as `hedgerow.io.read.read` takes them."""
     if memory is not None:
         raise ParameterError(
             "memory= limits engines that read a table piece by piece, and this one holds the whole table",
@@ -74,7 +67,7 @@ def open(
         )
     if isinstance(source, (str, Path)) and is_many(source):
         return _joined(Path(source))
-    return read(source, schema=schema, unescape_formulas=unescape_formulas)
+    return read(source, **options)
 
 
 def _joined(path: Path) -> Table:
@@ -122,36 +115,22 @@ def as_arrays(recoded: Transformed) -> Transformed:
 
 
 def release(
-    table: Table,
-    columns: Released,
-    *,
-    drop: Iterable[str] = (),
-    keep_order: bool = False,
-    parts: bool = False,
+    table: Table, columns: Released, *, parts: bool = False, **options: Any
 ) -> ReleasedTable:
-    """Return the kind of frame that came in, in the order of its content."""
+    """Return the kind of frame that came in; `options` as `Table.release` takes them."""
     arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
-    return ReleasedTable(*table.release(arrays, drop=drop, keep_order=keep_order))
+    return ReleasedTable(*table.release(arrays, **options))
 
 
-def write(
-    table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
-) -> None:
-    """Write a table in the format of the file's ending, or as a folder of Parquet files."""
+def write(table: Table, file: Path, *, parts: bool = False, **options: Any) -> None:
+    """Write a table as a folder of Parquet files, or as one; `options` as `write_table` takes them."""
     if parts:
         write_parts(in_parts(table.arrow), file)
     else:
-        write_table(table.arrow, file, like=like, escape=escape)
+        write_table(table.arrow, file, **options)
 
 
-def over_parts(
-    table: Table,
-    work: PartWork[T],
-    names: Sequence[str],
-    *,
-    groups: Partition | None = None,
-    redrawn: Table | None = None,
-) -> Iterator[T]:
+def over_parts(table: Table, work: PartWork[T], names: Sequence[str], **_: Any) -> Iterator[T]:
     """Yield the result of `work` on the table, which is one part."""
     yield work(table, None)
 

@@ -366,7 +366,7 @@ class ReorderedTable(ChunkedTable):
 
     Parameters
     ----------
-    table : Scanned
+    table : ChunkedTable
     rows : integer array of shape (n_rows,)
         The row of `table` at each place.
     """
@@ -375,16 +375,9 @@ class ReorderedTable(ChunkedTable):
         super().__init__(table.scan, table.workspace, table.layout, table.path)
         self._table, self._rows = table, rows
 
-    def column(
-        self,
-        name: str,
-        *,
-        kind: str | None = None,
-        categories: Sequence[str] | None = None,
-        unit: str | None = None,
-    ) -> Column:
+    def column(self, name: str, **options: Any) -> Column:
         """Return a column of the table; see `Table.column`."""
-        column = self._table.column(name, kind=kind, categories=categories, unit=unit)
+        column = self._table.column(name, **options)
         codes = self.allocate((self.n_rows,), column.codes.dtype)
         for rows in slices(self.n_rows, _WINDOW):
             codes[rows] = column.codes[self._rows[rows]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from math import floor
 from typing import Any
@@ -48,7 +47,6 @@ def encode(
     name: str,
     array: pa.ChunkedArray,
     kind: Kind,
-    categories: Sequence[str] = (),
     unit: str | None = None,
 ) -> Column:
     """Encode one column.
@@ -61,8 +59,6 @@ def encode(
         Its values.
     kind : str
         Kind to encode it as.
-    categories : sequence of str
-        Declared category order.
     unit : {"day", "us"}, optional
         Unit for dates; by default days where no value has a time of day.
 
@@ -93,7 +89,7 @@ def encode(
             column = _encode_numbers(name, kind, found_unit, numbers)
         zone = array.type.tz if pa.types.is_timestamp(array.type) else None
         return replace(column, zone=zone or "")
-    return _encode_categories(name, array, kind, categories)
+    return _encode_categories(name, array, kind)
 
 
 def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
@@ -290,9 +286,7 @@ def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> C
     return Column(name, kind, unit, rank[index], values, missing, exact=exact)
 
 
-def _encode_categories(
-    name: str, array: pa.ChunkedArray, kind: Kind, categories: Sequence[str]
-) -> Column:
+def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     if pa.types.is_nested(array.type):
         raise SchemaError(
             f"column {name!r} holds nested values ({array.type})",
@@ -309,11 +303,6 @@ def _encode_categories(
     used[merged[used_entries]] = True
     present = np.flatnonzero(used[:-1])
     order = present[_natural(entries, merged, unique, present)]
-    if categories:
-        place = {text: i for i, text in enumerate(categories)}
-        names = unique.take(pa.array(order)).to_pylist()
-        ranks = [place.get(text, len(place)) for text in names]
-        order = order[np.argsort(ranks, kind="stable")]
     missing = bool(used[-1])
     # the missing code has room in the type only where a value is missing
     missing_code = len(order) if missing else 0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -69,8 +69,8 @@ def open_chunked(
         It is no kind of source for tables that are not loaded.
     """
     if is_relation(source):
-        message = "the DuckDB relation cannot be read"
-        table = _copy_relation(source, workspace, lambda: InputError(message))
+        fault = InputError("the DuckDB relation cannot be read")
+        table = _copy_relation(source, workspace, fault)
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
@@ -101,14 +101,11 @@ def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) 
     file, _, name = str(source).partition("::")
     parts = [Path(file)] if is_database(source) else parts_of(source)
     declared = schema or Schema()
-    options = declared.kinds, declared.categories, declared.missing, declared.decimal, declared.encoding
+    by_name = (sorted(option.items()) for option in (declared.kinds, declared.categories))
+    options = declared.missing, declared.decimal, declared.encoding, unescape_formulas
     with suppress(OSError):  # whoever opens it says what is wrong
-        return job_digest(parts, name, *map(_sorted_option, options), unescape_formulas)
+        return job_digest(parts, name, *by_name, *options)
     return None
-
-
-def _sorted_option(option: Any) -> Any:
-    return sorted(option.items()) if isinstance(option, Mapping) else option
 
 
 def is_relation(source: Any) -> bool:
@@ -141,12 +138,6 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
         ) from None
 
-    def fault() -> InputError:
-        return InputError(
-            f"{name!r} of {path.name} cannot be read",
-            hint="a view may need files or tables that are not there",
-        )
-
     with connection:
         query = (
             "SELECT table_schema, table_name FROM information_schema.tables "
@@ -166,14 +157,18 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
                 hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
                 f"it holds {', '.join(tables) or 'none'}",
             )
+        fault = InputError(
+            f"{name!r} of {path.name} cannot be read",
+            hint="a view may need files or tables that are not there",
+        )
         try:
             relation = connection.table(tables[name])
         except duckdb.Error:
-            raise fault() from None
+            raise fault from None
         return _copy_relation(relation, workspace, fault)
 
 
-def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
+def _copy_relation(relation: Any, workspace: Workspace, fault: InputError) -> ChunkedTable:
     import duckdb
 
     try:
@@ -186,7 +181,7 @@ def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTa
     except duckdb.Error as error:
         if no_memory(error):
             raise MemoryError from None
-        raise fault() from None
+        raise fault from None
     return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), keeps=True)
 
 

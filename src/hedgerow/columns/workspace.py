@@ -275,7 +275,7 @@ class Checkpoint:
     home : Path
         Where temporary files lie.
     job : str
-        What `job_of` gives.
+        The work, as `job_digest` names it.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """The engine for tables on a cluster: Spark counts, groups and writes; rows do not come here.
 
 Executors run this package on the rows that they have. Here are dictionaries, histograms of open
-nodes, and what each group holds (`engines/base` tells the costs).
+nodes, and counts of groups (`backends/base` lists the costs).
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from ...schema import Schema
 from ..base import Capabilities, Executors, execute_by
 from ..select import is_frame
 from .growing import SparkRows
-from .joint_counts import paired, same_rows
+from .joint_counts import paired as paired
+from .joint_counts import same_rows as same_rows
 from .recode import by_draws, by_leaves, by_maps
-from .spark_files import classes, copied_here, from_files, is_held, over_parts, release, write
+from .spark_files import classes as classes
+from .spark_files import copied_here as copied_here
+from .spark_files import from_files, is_held
+from .spark_files import over_parts as over_parts
+from .spark_files import release as release
+from .spark_files import write as write
 from .spark_table import SparkTable
 
 _EXECUTORS: Executors = {"partition": by_leaves, "maps": by_maps, "randomize": by_draws}
@@ -62,7 +68,7 @@ def open(
     else:
         table = from_files(source, schema, allowed, unescape_formulas)
     table.memory = memory
-    table.record_source = partial(SparkRows.of, table)
+    table.record_source = partial(SparkRows, table)
     return table
 
 
@@ -89,19 +95,3 @@ capabilities = Capabilities(
 def as_table(source: Any) -> SparkTable:
     """Return a Spark DataFrame as a table."""
     return source if isinstance(source, SparkTable) else SparkTable(source)
-
-
-__all__ = [
-    "as_table",
-    "capabilities",
-    "classes",
-    "copied_here",
-    "encode",
-    "execute",
-    "open",
-    "over_parts",
-    "paired",
-    "release",
-    "same_rows",
-    "write",
-]

@@ -94,23 +94,19 @@ class Records:
 
 
 
-@dataclass(frozen=True, eq=False)
 class Signposts:
     """A tree as arrays that rows follow by their codes, with the label of every node without a split.
 
     Parameters
     ----------
-    tree : CodedTree
+    tree : mapping of str to array
+        Nodes in pre-order, as `trees.grow.renumbered` returns them.
     label : int64 array over the nodes
-        -1 for nodes whose rows nobody asks about.
+        -1 for nodes whose rows are not counted.
+    predictors : Predictors
     """
 
-    tree: CodedTree
-    label: Ints
-
-    @classmethod
-    def of(cls, tree: Mapping[str, Any], label: Ints, predictors: Predictors) -> Signposts:
-        """Return the nodes of a tree in pre-order, as `trees.grow.renumbered` gives them."""
+    def __init__(self, tree: Mapping[str, Any], label: Ints, predictors: Predictors) -> None:
         column = tree["column"]
         is_subset = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
         nodes = np.flatnonzero(is_subset)
@@ -122,19 +118,17 @@ class Signposts:
             at = int(tree["subset_at"][node])
             codes = tree["subset_codes"][at : at + int(tree["last_left"][node])]
             goes_left[subset_at[node] + codes.astype(np.int64)] = True
-        return cls(
-            CodedTree(
-                np.maximum(column, -1),
-                tree["first_right"],
-                is_subset,
-                subset_at,
-                goes_left,
-                tree["missing_left"],
-                predictors.n_codes.astype(np.int64),
-                tree["right"],
-                np.arange(len(column)),
-            ),
-            label,
+        self.label = label
+        self.tree = CodedTree(
+            np.maximum(column, -1),
+            tree["first_right"],
+            is_subset,
+            subset_at,
+            goes_left,
+            tree["missing_left"],
+            predictors.n_codes.astype(np.int64),
+            tree["right"],
+            np.arange(len(column)),
         )
 
     def labels(self, codes: Sequence[NDArray[Any]]) -> Ints:
@@ -304,35 +298,36 @@ class _Node:
     larger_of: tuple[_Node, _Node] | None = None
 
 
-@dataclass(eq=False)
 class SparkRows:
-    """The rows of a table on a cluster, ready to be grown over."""
+    """The rows of a table on a cluster, ready to be grown over.
 
-    table: SparkTable
-    records: Records
-    columns: Sequence[CountedColumn]
+    Parameters
+    ----------
+    table : SparkTable
+    predictors : Predictors
+    columns : sequence of CountedColumn
+        The columns that rows are split by.
+    lookups : sequence of array or None
+        What becomes of the codes of each of them.
+    sensitive : sequence of CountedColumn
+        The responses.
+    """
 
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         table: SparkTable,
         predictors: Predictors,
         columns: Sequence[CountedColumn],
         lookups: Sequence[NDArray[Any] | None],
         sensitive: Sequence[CountedColumn],
-    ) -> SparkRows:
-        """Make records from the columns that split rows, lookups of their codes, and the responses."""
+    ) -> None:
         quasi = [
             (c.name, c.lookup if lookup is None else lookup[c.lookup])
             for c, lookup in zip(columns, lookups, strict=True)
         ]
         responses = [(c.name, c.lookup) for c in sensitive]
-        return cls(table, Records(table.packed[0], predictors, quasi, responses), columns)
-
-    @property
-    def n(self) -> int:
-        """Return the number of rows."""
-        return self.table.n_rows
+        self.table, self.columns, self.n = table, columns, table.n_rows
+        self.records = Records(table.packed[0], predictors, quasi, responses)
 
     def grow(
         self,
@@ -354,7 +349,7 @@ class SparkRows:
         first = np.cumsum(leaf) - leaf  # leaves before every node
         tree["start"] = np.concatenate([[0], np.cumsum(sizes)])[first]
         tree["end"] = tree["start"] + tree["stats"][:, 0]
-        signs = Signposts.of(tree, np.where(leaf, first, -1), self.records.predictors)
+        signs = Signposts(tree, np.where(leaf, first, -1), self.records.predictors)
         high, low = (each[order[leaf]] for each in sums)
         return Grown(
             **tree,
@@ -405,7 +400,7 @@ class _Top:
         """Return the way of rows down to the nodes that have labels."""
         tree, order = renumbered(self._array(self.stats))
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
-        return Signposts.of(tree, label, self.rows.records.predictors)
+        return Signposts(tree, label, self.rows.records.predictors)
 
     def grow(self, frame: Any) -> None:
         """Split all nodes of more than `SMALL` rows, a level of the tree at a time."""

@@ -163,7 +163,7 @@ def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transforme
     """Return the columns of maps, which are made when the release is."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
-    maker = ByMaps([column.name for column in columns], maps, looked)
+    maker = ByMaps([column.name for column in maps.columns], maps, looked)
     recoded = {}
     for column in columns:
         coded, released = column.coded, column.released(maps, table)
@@ -195,7 +195,7 @@ class _RandomizedColumn:
 
 @dataclass(frozen=True)
 class ByDraws(Maker):
-    """Draws by the ids of rows, which are keyed hashes of what they hold (`engines/rows`).
+    """Draws by the ids of rows, which are keyed hashes of what they hold (`backends/randomize`).
 
     Executors get the words that were derived from the key for hashes and columns. Rows that are
     alike must be numbered, so rows of equal hashes come together.

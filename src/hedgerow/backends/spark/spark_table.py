@@ -233,20 +233,10 @@ class SparkTable(StoredTable):
         """Return the distinct values of a column if they were counted before, else None."""
         return self._values[name][0] if name in self._values else None
 
-    def column(
-        self,
-        name: str,
-        *,
-        kind: str | None = None,
-        categories: Sequence[str] | None = None,
-        unit: str | None = None,
-    ) -> Column:
+    def column(self, name: str, **options: Any) -> Column:
         """Return a column by its values and counts; the codes of its rows are refused."""
-        key = (name, kind, tuple(categories or ()), unit)
-        if key not in self._columns:
-            column = self._listed(name).column(name, kind=kind, categories=categories, unit=unit)
-            self._columns[key] = CountedColumn.of(column, self)
-        return self._columns[key]
+        column = self._listed(name).column(name, **options)
+        return self._cached((name, id(column)), lambda: CountedColumn.of(column, self))
 
     def _listed(self, name: str) -> Table:
         """Return the table of the distinct values of a column: everything but counts is found on it."""
@@ -437,5 +427,4 @@ class Gathered(StoredTable):
             return column
         assert isinstance(column, CountedColumn)
         lookup, codes = column.lookup, self._codes[name]
-        key = (name, *options.items())
-        return self._cached(key, lambda: column.with_rows(lookup[codes]))
+        return self._cached((name, id(column)), lambda: column.with_rows(lookup[codes]))
