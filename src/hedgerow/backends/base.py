@@ -71,7 +71,7 @@ ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
 T = TypeVar("T")
 # called with a part of a table, and with its released columns where these are drawn again
 PartWork = Callable[[Table, Mapping[str, pa.Array] | None], T]
-# released columns: values, or what stands for them where rows are too many
+# released columns as values, or as codes where the rows are too many
 Released = Mapping[str, pa.Array | ReleasedCodes]
 
 

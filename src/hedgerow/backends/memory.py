@@ -38,7 +38,7 @@ from .base import (
 )
 from .release_order import ReleasedCodes
 
-# they recode rows of this machine, wherever their codes lie
+# also of DuckDB's engine: they recode rows by codes, which may lie in mapped files
 EXECUTORS: Executors = {
     "partition": partitions.recode,
     "maps": column_maps.recode,

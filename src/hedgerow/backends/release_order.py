@@ -32,7 +32,7 @@ Words = NDArray[np.uint64]
 # the type of recoded text: its distinct values stand once in a file
 TEXT = pa.dictionary(pa.int32(), pa.string())
 _WINDOW = 1 << 20
-# rows that are looked at to deal all of them evenly
+# rows in the sample by which all rows are dealt evenly
 _SAMPLE = 1 << 17
 _MOST = 1 << 63
 # bytes of memory that sorting takes for a row

@@ -22,7 +22,7 @@ from ..plan.recodings import Released
 from ..validation import check_one_of
 
 NATIVE = "duckdb"
-# the kinds of object that a statement may create
+# what a statement may create
 CREATED = ("view", "table", "materialized view")
 # dialects whose materialized views hold such statements
 _MATERIALIZED = ("postgres",)

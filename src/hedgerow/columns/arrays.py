@@ -17,7 +17,7 @@ from ..schema import Kind
 
 # beyond this, whole numbers share a double
 _EXACT = 1 << 53
-# A decimal of fewer digits is the shortest text of its double
+# a decimal of fewer digits is the shortest text of its double
 _DIGITS = Decimal(10**15)
 # text of more digits than a double has, or of a whole number that may lie beyond 2^53
 _LONG = r"[1-9](\.?\d){17,}|^[+-]?0*[1-9]\d{15,}(\.0*)?$"
@@ -27,7 +27,7 @@ _MICROSECONDS = {
     "us": Decimal(1),
     "ns": Decimal("0.001"),
 }
-# fewest values that are looked at to choose between hashing and sorting
+# fewest values in the sample that decides between hashing and sorting
 _TRIAL = 4096
 
 

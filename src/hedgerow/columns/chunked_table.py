@@ -38,11 +38,11 @@ _BATCH = 1 << 17
 _ROW, _CELL = 16, 3
 
 
-# windows after which pages of mapped files are put aside
+# windows after which pages of mapped files leave memory: less often keeps too many, more often reads them again
 _OFTEN = 64
 
 
-# lists of values are merged when they are this long, and again when they have doubled
+# lists of values are merged at this length, and again when they have doubled
 _FEW = 1 << 15
 
 

@@ -20,7 +20,7 @@ from ..notation import DAY, Exact, number
 from ..schema import Kind
 from .arrays import inexact, slices
 
-# so many codes are widened at a time
+# codes that are counted at a time, because counting widens them to eight bytes
 _TALLIED = 1 << 20
 
 
@@ -396,12 +396,18 @@ def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
     ([0, 1, 1, 2, 3], [2.0, 8.0])
     """
     values = np.asarray(counts.values, np.float64)
-    occupied, first, bins = np.unique(
-        np.searchsorted(points, values, side="right"), return_index=True, return_inverse=True
-    )
-    last = np.append(first[1:], len(values)) - 1
-    lookup = np.append(bins.reshape(-1), len(occupied)).astype(smallest(len(occupied) + 1))
-    return Bins(lookup, len(occupied), values[first], values[last], points[occupied[1:] - 1], True)
+    occupied, first = np.unique(np.searchsorted(points, values, side="right"), return_index=True)
+    return Bins(*_bins_from(values, first), points[occupied[1:] - 1], True)
+
+
+def _bins_from(
+    values: NDArray[np.float64], first: NDArray[np.int64]
+) -> tuple[NDArray[Any], int, NDArray[np.float64], NDArray[np.float64]]:
+    """Return lookup, number, least and largest values of bins that begin at some codes."""
+    ends = np.append(first[1:], len(values))[: len(first)]
+    bins = np.repeat(np.arange(len(first)), ends - first)
+    lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))
+    return lookup, len(first), values[first], values[ends - 1]
 
 
 def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
@@ -428,21 +434,16 @@ def quantile_bins(counts: ValueCounts, max_bins: int = 1024) -> Bins:
     if not counts.is_number:
         empty = np.empty(0)
         return Bins(np.arange(n + 1, dtype=smallest(n + 1)), n, empty, empty, empty)
-    lo = hi = np.asarray(counts.values, np.float64)
-    lookup = np.arange(n + 1, dtype=smallest(n + 1))
-    first = np.flatnonzero(
-        np.append(True, lo[1:] != lo[:-1])
-    )  # numbers that share a double: one bin
+    values = np.asarray(counts.values, np.float64)
+    # numbers that share a double are one bin
+    first = np.flatnonzero(np.append(True, values[1:] != values[:-1]))[:n]
     if n > max_bins:
         before = np.cumsum(counts.counts) - counts.counts
         share = before * max_bins // max(counts.known, 1)
         first = first[np.flatnonzero(np.diff(share[first], prepend=-1))]
-    if len(first) < n:
-        bins = np.repeat(np.arange(len(first)), np.diff(first, append=n))
-        lo, hi = lo[first], hi[np.append(first[1:], n) - 1]
-        lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))
+    lookup, n_bins, lo, hi = _bins_from(values, first)
     # halves first: the sum of two large numbers may be infinite
     middle = hi[:-1] / 2 + lo[1:] / 2
     # between neighbouring doubles there is no middle
     thresholds = np.where(middle > hi[:-1], middle, lo[1:])
-    return Bins(lookup, len(lo), lo, hi, thresholds)
+    return Bins(lookup, n_bins, lo, hi, thresholds)

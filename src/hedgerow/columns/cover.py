@@ -16,7 +16,7 @@ from ..notation import Cell, Exact
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-# up to so many pairs of cell and category stand in a table
+# most pairs of cell and category that stand in a table: 64 MB
 _LOOKED_UP = 1 << 26
 
 

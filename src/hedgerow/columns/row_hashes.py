@@ -42,7 +42,7 @@ _WORD, _LARGE, _NEGATIVE, _TEXT, _MISSING, _STRANGE = range(len(FORMS))
 _EXACT = 1 << 53
 
 
-# so many dictionaries of a column are known at a time: two tables, in parts, have some each
+# dictionaries of a column whose hashes are cached: two tables, in parts, have some each
 _DICTIONARIES = 4
 
 
@@ -192,7 +192,7 @@ class _Column:
     def __init__(self, key: Key, purpose: str, kind: str, signed: bool) -> None:
         self.kind, self.signed = kind, signed
         self._keys = [key_words(key, f"{form} {purpose}") for form in FORMS]
-        self._kept: tuple[tuple[Any, pa.Array, tuple[Words, Words]], ...] = ()
+        self._cache: tuple[tuple[Any, pa.Array, tuple[Words, Words]], ...] = ()
 
     def add(self, array: pa.Array, first: Words, second: Words) -> tuple[int, int]:
         """Add the cells' hashes to their rows; returns the sums of the column by itself."""
@@ -229,13 +229,13 @@ class _Column:
 
     def _tables(self, name: Any, entries: pa.Array) -> tuple[Words, Words]:
         """Return the hashes of a dictionary and, last, of a missing cell; cached for the next rows."""
-        for cached_name, _, tables in self._kept:
+        for cached_name, _, tables in self._cache:
             if cached_name == name:
                 return tables
         every = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
         hashes = self._hashed(canonical(every, self.kind, self.signed))
         # the entries are held as well: nothing else comes to stand at their address
-        self._kept = ((name, entries, hashes), *self._kept[: _DICTIONARIES - 1])
+        self._cache = ((name, entries, hashes), *self._cache[: _DICTIONARIES - 1])
         return hashes
 
     def _hashed(self, cells: Cells) -> tuple[Words, Words]:

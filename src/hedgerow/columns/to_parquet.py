@@ -69,8 +69,8 @@ def open_chunked(
         It is no kind of source for tables that are not loaded.
     """
     if is_relation(source):
-        fault = InputError("the DuckDB relation cannot be read")
-        table = _copy_relation(source, workspace, fault)
+        message = "the DuckDB relation cannot be read"
+        table = _copy_relation(source, workspace, lambda: InputError(message))
         table.is_relation = True
         return table
     if not isinstance(source, (str, Path)):
@@ -138,6 +138,13 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
         ) from None
 
+    # made when it is raised: an error in a variable would keep the workspace until the next collection
+    def fault() -> InputError:
+        return InputError(
+            f"{name!r} of {path.name} cannot be read",
+            hint="a view may need files or tables that are not there",
+        )
+
     with connection:
         query = (
             "SELECT table_schema, table_name FROM information_schema.tables "
@@ -157,18 +164,14 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
                 hint=f"name one after the file, {path.name}::{next(iter(tables), 'people')}; "
                 f"it holds {', '.join(tables) or 'none'}",
             )
-        fault = InputError(
-            f"{name!r} of {path.name} cannot be read",
-            hint="a view may need files or tables that are not there",
-        )
         try:
             relation = connection.table(tables[name])
         except duckdb.Error:
-            raise fault from None
+            raise fault() from None
         return _copy_relation(relation, workspace, fault)
 
 
-def _copy_relation(relation: Any, workspace: Workspace, fault: InputError) -> ChunkedTable:
+def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     import duckdb
 
     try:
@@ -181,7 +184,7 @@ def _copy_relation(relation: Any, workspace: Workspace, fault: InputError) -> Ch
     except duckdb.Error as error:
         if no_memory(error):
             raise MemoryError from None
-        raise fault from None
+        raise fault() from None
     return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), keeps=True)
 
 

@@ -39,18 +39,18 @@ _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 _trim, _tune = (getattr(_libc, name, None) for name in ("malloc_trim", "mallopt"))
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
-# less memory holds no more than the interpreter and the compiled kernels
+# what the interpreter and the compiled kernels take by themselves
 LEAST = 1 << 29
-# arrays stay in memory while they take no more than one part in so many of it
+# arrays stay in memory while they take less than one part in so many of it
 _ARRAYS = 16
-# memory of a machine that does not tell
+# assumed where the system does not say how much memory there is
 _UNKNOWN = 8 << 30
 _CHECKPOINT, _UNFINISHED, _SUM = ".hedgerow-kept.", "unfinished.", "sum."
-# whoever does not go on within a day does no more: then others remove what was left
+# a run that nobody resumed within a day is given up, and others may remove its files
 _SECONDS = 86_400
-# last bytes of a file that are looked at: a Parquet file describes itself there
+# bytes at the end of a file that are hashed: a Parquet file describes itself there
 _END = 1 << 16
-# of what the folders hold
+# of what a checkpoint holds: a release of the package that writes other files raises it
 _VERSION = 3
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 _LARGE = 1 << 20
@@ -80,8 +80,7 @@ class Workspace:
         keep_small()
         self._maps: list[weakref.ref[mmap.mmap]] = []
         home = Path(tempfile.gettempdir())
-        for abandoned in stale_checkpoints(home):
-            shutil.rmtree(abandoned, ignore_errors=True)
+        remove_stale_checkpoints(home)
         stack = ExitStack()
         try:
             if job is not None:
@@ -362,17 +361,15 @@ def _file_hash(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").hexdigest().encode()
 
 
-def stale_checkpoints(home: Path) -> Iterator[Path]:
-    """Yield the folders of runs that nobody resumed for a day."""
+def remove_stale_checkpoints(home: Path) -> None:
+    """Remove the folders of runs that nobody resumed for a day."""
     for path in home.glob(f"{_CHECKPOINT}*"):
-        with suppress(OSError):  # it is held, just gone, or somebody else's
+        with suppress(OSError):  # it is locked, just gone, or somebody else's
             old = time.time() - path.lstat().st_mtime > _SECONDS
             if old and not path.is_symlink():
                 handle = locked(path)
-                try:
-                    yield path
-                finally:
-                    os.close(handle)
+                shutil.rmtree(path, ignore_errors=True)
+                os.close(handle)
 
 
 def remove_checkpoint(home: Path, job: str) -> None:

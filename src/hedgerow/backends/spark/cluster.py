@@ -36,7 +36,7 @@ AT_ONCE = 1 << 20
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 _LARGEST = "spark.driver.maxResultSize"
-# errors by how Spark's names of them end, and what is said of them
+# errors by the end of Spark's name for them, with our message and hint
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
     "COLUMN_ALREADY_EXISTS": (
@@ -301,7 +301,7 @@ def _from_json(data: Any, arrays: Sequence[bytes]) -> Any:
     return record(*_from_json(data["fields"], arrays))
 
 
-# the collation by which texts are equal where their bytes are
+# the collation that compares texts byte by byte
 _BINARY = "UTF8_BINARY"
 
 

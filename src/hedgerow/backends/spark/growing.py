@@ -176,10 +176,6 @@ class SparkLeaves:
     def __len__(self) -> int:
         return int(self.sizes.sum())
 
-    def leaf_of(self, starts: Ints) -> Ints:
-        """In a tree that was pruned, whose leaves begin here, the leaf that each has come to."""
-        return np.searchsorted(starts, self.starts, "right") - 1
-
     def classes(self, starts: Ints, sensitive: Sequence[Column], number: Ints | None) -> Classes:
         """Return the classes of a tree's leaves, or of groups of them, with their sensitive columns."""
         at = self._groups(starts, number)
@@ -211,7 +207,8 @@ class SparkLeaves:
         return column.with_rows(codes.astype(column.lookup.dtype)), np.arange(len(codes)), begins
 
     def _groups(self, starts: Ints, number: Ints | None) -> Ints:
-        leaf = self.leaf_of(starts)
+        """Return the group of each leaf, after the tree was pruned to leaves that begin at `starts`."""
+        leaf = np.searchsorted(starts, self.starts, "right") - 1
         return leaf if number is None else number[leaf]
 
     def _counts(

@@ -16,7 +16,7 @@ from .cluster import codes_of, reading
 from .packing import Packing, check_room, combined, ordered
 from .spark_table import Gathered, Maker, SparkTable
 
-# stand before the names of columns of either table, which may have the same
+# prefixes of column names, for both tables may have the same
 _ORIGINAL, _RELEASED = "original ", "released "
 
 

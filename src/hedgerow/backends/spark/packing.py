@@ -16,7 +16,7 @@ from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from .cluster import collected, map_parts
 
-# words stay positive, for Spark's numbers have a sign
+# 64-bit numbers of Spark have a sign, and words stay positive
 _BITS = 63
 
 
@@ -100,7 +100,7 @@ def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     return combinations * (16 * (words + 1) + 32 + 2 * width) + n_rows * 3 * width
 
 
-# combinations of values that are brought here
+# most combinations of values that are collected in this process
 MOST_TOGETHER = 1 << 27
 
 
