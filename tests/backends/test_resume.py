@@ -124,7 +124,7 @@ def test_a_call_goes_on_and_says_so_before_the_long_work(
     with pytest.raises(AssertionError, match="done before"):
         apply_plan(
             hr.Plan.load(tmp_path / "found" / "plan.json"), file, engine="duckdb", resume=True,
-            held=lambda table: told.append(table.engine),
+            on_open=lambda table: told.append(table.engine),
         )
     assert told == ["duckdb"]
 
