@@ -1,1 +1,1 @@
-"""Reading and writing tables: text, Parquet, workbooks, statistical files, frames."""
+"""Read and write tables: text files, Parquet, workbooks, statistical files and data frames."""

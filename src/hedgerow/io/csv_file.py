@@ -1,4 +1,4 @@
-"""CSV files: encoding and dialect are detected from the text, cells are read by DuckDB.
+"""Read CSV files: encoding and dialect are detected from the text, and DuckDB reads the cells.
 
 DuckDB reads with explicit settings: no row is guessed away, no order lost.
 """
@@ -43,7 +43,7 @@ _DATE = re.compile(r"^\s*(\d{4}-\d{2}-\d{2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{4}
 
 
 def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Table, Dialect]:
-    """Read a CSV file as Arrow, with the types of its whole columns, and find its dialect.
+    """Read a CSV file into an Arrow table and return it with the file's dialect.
 
     Parameters
     ----------
@@ -76,21 +76,21 @@ def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Tab
 def declared_columns(
     texts: Mapping[str, pa.ChunkedArray], dialect: Dialect, schema: Schema
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """Give the columns of a text file the types that they have, or that a schema declares."""
+    """Return a text file's columns with their inferred or declared types, and the completed dialect."""
     categories, kinds = declared_texts(schema)
     dialect = replace(dialect, missing=tuple(schema.missing), declared_decimal=schema.decimal)
     return infer_declared(texts, dialect, kinds, categories)
 
 
 def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:
-    """Return the categories that a schema knows of columns, and the kinds that it declares."""
+    """Return the known categories of each column, and the declared kind of each column."""
     categories: dict[str, Collection[str]] = {n: h.paths for n, h in schema.hierarchies.items()}
     categories |= schema.categories
     return categories, {**dict.fromkeys(categories, "categorical"), **schema.kinds}
 
 
 def warn_of_guesses(path: Path, dialect: Dialect) -> None:
-    """Warn of a guessed encoding, and of first columns without a name."""
+    """Warn if the encoding was guessed or if the first columns have no name."""
     if dialect.not_utf8:
         caution(f"{path.name}: {next(dialect.doubts())}")
     if dialect.unnamed:
@@ -101,7 +101,7 @@ def warn_of_guesses(path: Path, dialect: Dialect) -> None:
 
 
 def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
-    """Read some columns of a CSV file, by position, every cell as text."""
+    """Read the columns of a CSV file at these positions, with every cell as text."""
     with _opened(path, csv_layout(path, encoding)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 
@@ -109,7 +109,7 @@ def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.Chun
 def read_csv_batches(
     path: Path, size: int, encoding: str
 ) -> tuple[list[str], Iterator[pa.RecordBatch]]:
-    """Return the columns of a CSV file, and an iterator over batches of its text."""
+    """Return the column names of a CSV file, and an iterator over batches of its rows as text."""
     layout = csv_layout(path, encoding)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -122,7 +122,7 @@ def read_csv_batches(
 
 @dataclass(frozen=True)
 class CsvLayout:
-    """The columns of a CSV file and how it is written, found from its beginning.
+    """The column names and dialect of a CSV file, detected from the beginning of the file.
 
     `broken` tells that its first record has a line break inside quotes, which DuckDB takes for
     the end of the record.
@@ -134,7 +134,7 @@ class CsvLayout:
 
 
 def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLayout:
-    """Find how a CSV file is written; see `read_csv`."""
+    """Detect the column names and dialect of a CSV file; `read_csv` describes the rules."""
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")
     declared, encoding = encoding, find_encoding(path, encoding)
@@ -159,7 +159,7 @@ def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLay
 
 
 def _not_utf8(path: Path, strict: bool) -> int:
-    """Return the number of the first line that is not UTF-8.
+    """Return the number of the first line that is not valid UTF-8, or 0 if there is none.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def _not_utf8(path: Path, strict: bool) -> int:
 
 
 def _named(names: list[str]) -> list[str]:
-    """Return a header whose first columns have names, as those of a written row index have none."""
+    """Return the header with names for leading unnamed columns, such as a row index (`column_1`, ...)."""
     header, used = list(names), set(names)
     for i, name in enumerate(names):
         if name.strip():
@@ -189,7 +189,7 @@ def _named(names: list[str]) -> list[str]:
 
 @contextmanager
 def _opened(path: Path, layout: CsvLayout) -> Iterator[Any]:
-    """Yield every cell as text; cells that are empty and not quoted are missing."""
+    """Yield a DuckDB relation with every cell as text; empty unquoted cells are missing."""
     # Positions stand for names, so that odd names need no quoting.
     dialect, width = layout.dialect, len(layout.names)
     columns = {f"c{i}": "VARCHAR" for i in range(width)}
@@ -254,7 +254,7 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
 
 @contextmanager
 def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
-    """Yield the file itself if DuckDB reads it, else a private copy in UTF-8 that is removed after.
+    """Yield a path that DuckDB can read: the file itself, or a temporary private copy in UTF-8.
 
     Where the first record has a line break, the copy begins with a header that has none: DuckDB
     takes the end of the header for the end of every record.
@@ -280,7 +280,7 @@ def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
 
 
 def find_encoding(path: Path, otherwise: str = "") -> str:
-    """Detect the encoding of a text file: by its byte order mark, else UTF-8, else the one that is named.
+    """Return a text file's encoding: that of its byte order mark, else UTF-8 if it fits, else `otherwise`.
 
     Parameters
     ----------
@@ -310,7 +310,7 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
 
 
 def unlike_utf8(path: Path) -> tuple[int, int, int]:
-    """Return the first line of a file that is not UTF-8, the number of such lines, and of all lines."""
+    """Return the number of the first line that is not UTF-8, the count of such lines, and of all lines."""
     first = broken = total = 0
     with open(path, encoding="latin-1") as file:  # every byte is a character
         for total, line in enumerate(file, 1):
@@ -336,7 +336,7 @@ def _decodes(path: Path, encoding: str) -> bool:
 
 
 def read_sample(path: Path, encoding: str) -> str:
-    """Return the first records of a text file, whole lines only when it is longer."""
+    """Return the first records of a text file; a longer file is cut after a whole line."""
     with open(path, encoding=encoding, newline="") as file:
         text = file.read(_SAMPLE)
         if not file.read(1):
@@ -383,7 +383,7 @@ def sniff(text: str, name: str) -> Dialect:
 
 
 def _below(text: str, width: int, newline: str) -> int | None:
-    """Return the fields of most lines, where the first is a title or names a separator instead."""
+    """Return the usual number of fields if the first line is only a title or `sep=`; else None."""
     marked = re.match(r"sep=.?[\r\n]", text) is not None
     if width > 2 or (width == 2 and not marked):
         return None
@@ -417,12 +417,12 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
 
 
 def _even(rows: list[list[str]]) -> float:
-    """Return the share of records that have as many fields as the first."""
+    """Return the share of records that have the same number of fields as the first."""
     return sum(len(row) == len(rows[0]) for row in rows) / max(len(rows), 1)
 
 
 def _records(text: str, dialect: Dialect) -> list[list[str]]:
-    """Return the records of the text without blank lines, as far as they can be read."""
+    """Return the records of the text without blank lines, up to the first one that cannot be parsed."""
     rows: list[list[str]] = []
     with suppress(csv.Error):
         rows.extend(filter(None, dialect.reader(io.StringIO(text, newline=""))))
@@ -430,7 +430,7 @@ def _records(text: str, dialect: Dialect) -> list[list[str]]:
 
 
 def _has_header(rows: list[list[str]]) -> bool:
-    """Return whether the first record names the columns.
+    """Return whether the first record holds column names.
 
     Text above numbers or dates is a name. Otherwise a number or date above numbers or
     dates is a value; a table of text alone has a header.

@@ -1,4 +1,4 @@
-"""DuckDB as the reader of text files: whole, or a few rows at a time."""
+"""Read text files with DuckDB, either whole or in batches of rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STEP, _BYTES = 1 << 11, 1 << 27
 def connected(
     fault: Callable[[], Exception], folder: Path | None = None, memory: int | None = None
 ) -> Iterator[Any]:
-    """Yield a connection that keeps the order of rows.
+    """Yield a DuckDB connection that keeps the order of rows.
 
     DuckDB's own messages quote the record, so `fault` looks for the error again. What does not fit
     into so many bytes of `memory` is spilled to a private `folder`; without one nothing is, for
@@ -51,18 +51,18 @@ def identifier(name: str) -> str:
 
 
 def named(path: str | Path) -> str:
-    """Return a path for DuckDB, which would take a bare name for a pattern or an address."""
+    """Return a path in the form that keeps DuckDB from reading it as a pattern or a web address."""
     return glob.escape(os.path.join(os.curdir, path))
 
 
 def whole(relation: Any) -> pa.Table:
-    """Return all rows of a relation."""
+    """Return all rows of a relation as one Arrow table."""
     make: Any = getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table
     return make()
 
 
 def in_batches(relation: Any, size: int) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a relation, so many at a time, or fewer where they are long."""
+    """Yield a relation's rows in batches of about `size` rows, or fewer if the rows are long."""
     make: Any = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
     # DuckDB counts rows alone: a batch of long texts could take gigabytes
     batches, bytes_left = [], _BYTES

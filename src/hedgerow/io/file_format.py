@@ -1,4 +1,4 @@
-"""How a file is written: its format, the dialect of a text file, the labels of a statistical file."""
+"""Describe a file's format: its kind, a text file's dialect, a statistical file's labels."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ UNICODE = ("utf-8", "utf-8-sig", "utf-16")
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a dictionary's values; other types stay."""
+    """Return the type of a dictionary's values; other types are returned unchanged."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 @dataclass(frozen=True)
 class VariableLabels:
-    """The metadata of a column of a statistical file.
+    """The metadata of one column of a statistical file.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class VariableLabels:
     numbers: bool = False
 
     def declared_missing(self, code: Code) -> bool:
-        """Return whether a cell with this code counts as missing."""
+        """Return whether the file declares this code as missing."""
         if isinstance(code, str) and self.sort != "text":
             return True
         return any(
@@ -65,7 +65,7 @@ class VariableLabels:
         )
 
     def categorical(self, codes: Iterable[Code]) -> bool:
-        """Return whether these codes are categories: all have labels, and not all of them are missing."""
+        """Return whether each code is labelled or declared missing, and some label is of a valid value."""
         return all(code in self.values or self.declared_missing(code) for code in codes) and any(
             not self.declared_missing(code) for code in self.values
         )
@@ -92,7 +92,7 @@ class FileLabels:
     version: int = 0
 
     def label(self, name: str) -> str:
-        """Return the label of a column; also of one that holds the reasons for missing values."""
+        """Return a column's label, also for a column that holds the reasons for missing values."""
         if name in self.whys:
             return f"Why {self.whys[name]} is missing"
         return self.variables[name].label if name in self.variables else ""
@@ -161,7 +161,7 @@ class Dialect:
     places: tuple[tuple[str, int], ...] = ()
 
     def doubts(self) -> Iterator[str]:
-        """Return warnings about a guessed encoding and number format."""
+        """Yield a warning for each guess about the encoding and the number format."""
         if self.encoding not in UNICODE:
             message = f"the file is read as {self.encoding}, and a release of it is written so"
             yield (
@@ -183,7 +183,7 @@ class Dialect:
             )
 
     def reader(self, lines: io.TextIOBase | list[str]) -> csv._reader:  # type: ignore[name-defined]
-        """Return a strict reader from the standard library for this dialect."""
+        """Return a strict `csv.reader` of the standard library that reads this dialect."""
         doubled = self.escape == self.quote
         return csv.reader(
             lines,
@@ -197,7 +197,7 @@ class Dialect:
 
 @dataclass(frozen=True)
 class FileFormat:
-    """Format of a file, and what a table alone does not tell of it.
+    """A file's format, with the details that the table itself does not hold.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Table files: the kind of each, and the files that a folder or a pattern stands for."""
+"""Find the files of a table: the format of each, and the files in a folder or matching a pattern."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def is_many(path: str | Path) -> bool:
 
 
 def would_join(source: str | Path, target: str | Path) -> bool:
-    """Return whether a file written there would become a part of the table."""
+    """Return whether a file written to `target` would become one of the source table's files."""
     if not is_many(source) or Path(target).name.startswith(_HIDDEN):
         return False
     if os.path.isdir(source):
@@ -42,7 +42,7 @@ def would_join(source: str | Path, target: str | Path) -> bool:
 
 
 def parts_of(path: str | Path) -> list[Path]:
-    """Return the files of a table in the order of their names.
+    """Return the files that make up a table, sorted by name.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def parts_of(path: str | Path) -> list[Path]:
 
 
 def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
-    """Raise InputError where files of ours are numbered and one is missing in front or between."""
+    """Raise InputError if a number is missing in a folder of Hedgerow's own numbered part files."""
     matches = [PART.fullmatch(path.name) for path in files]
     if any(each is None or len(each[1]) > _DIGITS for each in matches):
         return  # not as we number them: days, for example
@@ -106,7 +106,7 @@ def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
 
 
 def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]]) -> None:
-    """Raise InputError where the columns or types of a file differ from those of the first."""
+    """Raise InputError if the columns or types of any file differ from those of the first."""
     first = types[0]
     for path, columns in zip(parts[1:], types[1:], strict=True):
         if list(columns) != list(first):
@@ -129,7 +129,7 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Return whether types are equal; a dictionary has the type of its values."""
+    """Return whether two types are equal, comparing a dictionary by the type of its values."""
     if value_type(one) == value_type(other):
         return True
     # text of either width is text; numbers of several widths are several types
@@ -137,17 +137,17 @@ def _same(one: pa.DataType, other: pa.DataType) -> bool:
 
 
 def format_of(parts: Sequence[Path]) -> FileFormat:
-    """Return the kind of file that the parts are."""
+    """Return the file format of a table's files, from the ending of the first."""
     return FileFormat(SUFFIXES[parts[0].suffix.lower()])
 
 
 def written_as(suffix: str) -> str:
-    """Return the kind of file that a release of such a file is: SAS data sets are only read."""
+    """Return the ending of the release's file: that of the input, but `.xpt` for SAS data sets."""
     return ".xpt" if suffix == ".sas7bdat" else suffix
 
 
 def check_path(path: Path) -> str:
-    """Return the kind of file, as its usual ending; InputError when there is none to read."""
+    """Return the format of a file as its usual ending; raise InputError if it cannot be read."""
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     check_there(path)
@@ -165,7 +165,7 @@ def check_path(path: Path) -> str:
 
 
 def check_there(path: Path) -> None:
-    """Raise InputError where a path leads to nothing."""
+    """Raise InputError if the path does not exist."""
     if os.path.exists(path):
         return
     if os.path.islink(path):
@@ -174,7 +174,7 @@ def check_there(path: Path) -> None:
 
 
 def _tables(folder: Path) -> list[str]:
-    """Return some of the table files of a folder."""
+    """Return the names of up to 1,000 table files in a folder."""
     with suppress(OSError):
         names = (each.name for each in folder.iterdir() if each.suffix.lower() in SUFFIXES)
         return list(islice(names, 1000))
@@ -182,7 +182,7 @@ def _tables(folder: Path) -> list[str]:
 
 
 def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
-    """Return the error for a file that cannot be read."""
+    """Return the error to raise for a file that cannot be read."""
     if no_memory(error):
         return MemoryError()
     if isinstance(error, OSError) and error.errno:

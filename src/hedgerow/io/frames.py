@@ -1,4 +1,4 @@
-"""Convert frames of any kind to Arrow and back; strip tables to nothing but their values."""
+"""Convert data frames of any library to Arrow and back, and strip tables down to their values."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ Rows = NDArray[np.int64] | None
 
 
 class Source(Protocol):
-    """A frame converted to Arrow, which can be converted back to the same kind of frame."""
+    """A data frame converted to Arrow that can be converted back to its own kind."""
 
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return the same kind of frame with columns replaced, added and dropped.
+        """Return a frame of the original kind with columns replaced, added and dropped.
 
         With `rows` it has their order and nothing but its values: no index, no metadata, no
         category without a row.
@@ -45,14 +45,14 @@ class Source(Protocol):
 
 
 class ArrowSource(Source):
-    """A pyarrow table, or a file, whose new columns may stay dictionaries until written."""
+    """A pyarrow table, or a file's table, whose new columns may stay dictionaries until written."""
 
     def __init__(self, arrow: pa.Table, *, file: bool = False) -> None:
         self.arrow = without_views(arrow)
         self.file = file
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return a pyarrow table."""
+        """Return a pyarrow table with columns replaced, added and dropped."""
         table = self.arrow
         for name, array in replaced.items():
             # texts of a file are written out piece by piece, never all at once
@@ -72,7 +72,7 @@ class ArrowSource(Source):
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """Return the table with types that Arrow can put in another order: no views, no run lengths."""
+    """Return the table with view and run-length types replaced by types whose rows Arrow can reorder."""
     for i, field in enumerate(table.schema):
         kind = _VIEWS.get(_family(field.type))
         if kind is not None:
@@ -126,7 +126,7 @@ class PandasSource(Source):
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return a pandas frame with the same index."""
+        """Return a pandas frame with columns replaced, added and dropped, and with the same index."""
         frame = self.frame.copy(deep=False)
         for name, array in replaced.items():
             if name not in self.names:
@@ -141,7 +141,7 @@ class PandasSource(Source):
 
 
 class NumpySource(Source):
-    """A two-dimensional array; columns x0, x1 ..."""
+    """A two-dimensional numpy array whose columns are named x0, x1 ..."""
 
     def __init__(self, array: Any, prefix: str) -> None:
         if array.ndim == 1 and array.dtype.names is None:
@@ -157,7 +157,7 @@ class NumpySource(Source):
         self.arrow = pa.Table.from_arrays(columns, names=names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return an array of numbers where all columns are, else of objects."""
+        """Return a numeric array if all columns are numeric, else an array of objects."""
         names = self.arrow.column_names
         columns = [
             _to_numpy(replaced[name]) if name in replaced else self.array[:, names.index(name)]
@@ -173,7 +173,7 @@ class NumpySource(Source):
 
 
 class FrameSource(Source):
-    """A frame of any other library: Polars, DuckDB, Modin, Dask ... (read through narwhals)."""
+    """A frame of any other library, such as Polars, DuckDB, Modin or Dask, read through narwhals."""
 
     def __init__(self, frame: Any, prefix: str) -> None:
         import narwhals
@@ -197,7 +197,7 @@ class FrameSource(Source):
         self.arrow = self.frame.with_columns(*texts).to_arrow()
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return the same kind of frame; a query becomes one on the new values (a table on Spark)."""
+        """Return a frame of the original kind; for a query, a query on the new values (a table on Spark)."""
         import narwhals
 
         frame = self.frame.drop(sorted(drop))
@@ -215,7 +215,7 @@ class FrameSource(Source):
 
 
 def _unused_categories_dropped(frame: Any) -> list[Any]:
-    """Return the columns with categories, which then have no category without a row."""
+    """Return the categorical columns without their unused categories."""
     import narwhals
 
     recast = []
@@ -230,7 +230,7 @@ def _unused_categories_dropped(frame: Any) -> list[Any]:
 
 
 def _run(query: Any) -> Any:
-    """Return the result of a query that runs only now; its own message may quote a record."""
+    """Run a lazy query and return its result; errors omit its own message, which may quote a record."""
     from narwhals.exceptions import DuplicateError
 
     try:
@@ -250,7 +250,7 @@ def _run(query: Any) -> Any:
 
 
 def source_of(frame: Any, prefix: str = "x") -> Source:
-    """Return the source for a frame, series or array; InputError when it is none of these."""
+    """Return the source for a frame, series or array; raise InputError for anything else."""
     if isinstance(frame, pa.RecordBatch):
         frame = pa.Table.from_batches([frame])
     if isinstance(frame, (pa.Array, pa.ChunkedArray)):
@@ -295,7 +295,7 @@ def _mapping(columns: Mapping[str, Any]) -> Source:
 
 
 def _decoded(array: Any) -> Any:
-    """Return plain values; a dictionary stays one where a column of text cannot hold its cells."""
+    """Return a dictionary array as plain values, unless its text is too long for one plain column."""
     if not pa.types.is_dictionary(array.type):
         return array
     pieces = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
@@ -305,7 +305,7 @@ def _decoded(array: Any) -> Any:
 
 
 def _to_numpy(array: Any) -> Any:
-    """Return new values as numpy numbers, NaN where missing, or else as objects."""
+    """Return values as a numeric numpy array with NaN for missing; other values as an array of objects."""
     array = _decoded(array)
     kind = array.type
     if pa.types.is_floating(kind) or (pa.types.is_integer(kind) and not array.null_count):
@@ -316,7 +316,7 @@ def _to_numpy(array: Any) -> Any:
 
 
 def _from_pandas(column: Any) -> pa.ChunkedArray:
-    """Return a pandas column as Arrow; what Arrow has no type for becomes text by `str`."""
+    """Return a pandas column as Arrow; values without an Arrow type become text by `str`."""
     if isinstance(column.dtype, sys.modules["pandas"].SparseDtype):
         column = column.sparse.to_dense()
     kind = getattr(getattr(column.dtype, "categories", None), "dtype", None)
@@ -329,7 +329,7 @@ def _from_pandas(column: Any) -> pa.ChunkedArray:
 
 
 def _from_objects(values: Any) -> pa.ChunkedArray:
-    """Return an array of any values as Arrow; mixed types become text by `str`."""
+    """Return an array of any Python values as Arrow; mixed types become text by `str`."""
     if values.dtype.kind in "US":
         return pa.chunked_array([pa.array(values.astype(object).tolist(), pa.string())])
     array = _converted(values)
@@ -340,7 +340,7 @@ def _from_objects(values: Any) -> pa.ChunkedArray:
 
 
 def _converted(values: Any) -> pa.ChunkedArray | None:
-    """Convert values to Arrow; None where it has no type for them."""
+    """Convert values to Arrow, or return None if Arrow has no type for them."""
     try:
         array = pa.array(values, from_pandas=True)
     except MemoryError:  # Arrow's own is an ArrowException as well
@@ -356,7 +356,7 @@ def _stringified(values: Any, missing: Any) -> pa.ChunkedArray:
 
 
 def _to_pandas(array: Any, was: Any) -> Any:
-    """Return new values for a pandas column, in its nullable or Arrow dtype if they fit."""
+    """Return values for a pandas column, in the old column's nullable or Arrow dtype if they fit it."""
     pandas = sys.modules["pandas"]
     array = _decoded(array)
     if isinstance(was, pandas.ArrowDtype):
@@ -375,7 +375,7 @@ def _to_pandas(array: Any, was: Any) -> Any:
 
 
 def _bare_pandas(frame: Any) -> Any:
-    """Return a pandas frame with nothing but its values."""
+    """Return a pandas frame without its index, attributes and unused categories."""
     frame = frame.reset_index(drop=True)
     frame.attrs = {}
     for i, kind in enumerate(frame.dtypes):
@@ -389,7 +389,7 @@ def _bare_pandas(frame: Any) -> Any:
 
 
 def values_only(table: pa.Table) -> pa.Table:
-    """Return a table with nothing but its values: no metadata, no dictionary entry without a row.
+    """Return a table that holds only its values: no metadata and no unused dictionary entries.
 
     Entries are sorted by their text, unless the dictionary is ordered. All NaN are the same, and
     each column is one piece of memory: both would show in which order rows came.
@@ -441,14 +441,14 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _one_nan(array: Any) -> Any:
-    """Replace all NaN by one: they have many bit patterns and one meaning."""
+    """Replace every NaN by the same bit pattern, so that equal values have equal bytes."""
     if not pa.types.is_floating(array.type) or not pc.any(pc.is_nan(array)).as_py():
         return array
     return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)
 
 
 def _copy_nested(value: Any) -> Any:
-    """Copy a nested value, so that nothing else of its arrays' memory is released."""
+    """Copy a nested value so that nothing else in its arrays' memory ends up in the release."""
     if isinstance(value, (list, tuple)):
         return type(value)(map(_copy_nested, value))
     if isinstance(value, dict):
@@ -457,7 +457,7 @@ def _copy_nested(value: Any) -> Any:
 
 
 def _without_notes(kind: pa.DataType) -> pa.DataType:
-    """Return a type whose fields say nothing but name and type."""
+    """Return a type without field metadata: field names, types and nullability stay."""
     if not pa.types.is_nested(kind):
         return value_type(kind)
 

@@ -1,4 +1,4 @@
-"""Read JSON lines; the type of a column is decided over all of its values."""
+"""Read JSON lines; a column's type is inferred from all of its values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WHOLE = r"^-?\d+$"
 
 
 def read_json_lines(path: Path) -> pa.Table:
-    """Return a file of one JSON object a line as Arrow; a key that a record lacks is missing.
+    """Read a file with one JSON object per line as Arrow; keys absent from a record are missing values.
 
     Numbers, booleans and ISO dates get their types where the whole column holds nothing else;
     a column of several kinds is text.
@@ -37,7 +37,7 @@ def read_json_lines(path: Path) -> pa.Table:
 
 
 def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[pa.RecordBatch]]:
-    """Return the keys of a file, the number of its rows, and batches of them, each typed by itself.
+    """Return a file's keys, its number of rows, and batches of its rows, each batch typed by itself.
 
     Dates stay text: one batch may hold nothing else where the whole column does.
     """
@@ -54,7 +54,7 @@ def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[p
 
 
 def _keys(path: Path) -> tuple[list[str], int]:
-    """Return the keys of all records in the order of their first use, and the number of records."""
+    """Return all keys in order of first use, and the number of records."""
     if find_encoding(path) not in ("utf-8", "utf-8-sig"):
         raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
     with connected(lambda: _fault(path)) as connection:
@@ -78,14 +78,14 @@ def _relation(connection: Any, path: Path, names: list[str]) -> Any:
 
 
 def _typed(texts: pa.ChunkedArray, dates: bool = True) -> pa.ChunkedArray:
-    """Return a column of JSON values as one type."""
+    """Convert the JSON values of a column to a single type."""
     index, entries = indexed(storage(texts).cast(pa.string()))
     values = _values(entries, dates) if len(entries) else pa.nulls(0)
     return pa.chunked_array([values.take(pa.array(index, mask=index < 0))])
 
 
 def _values(entries: pa.Array, dates: bool) -> pa.Array:
-    """Return distinct JSON values in the narrowest type that holds them all."""
+    """Convert distinct JSON values to the narrowest type that holds them all."""
     starts = set(pc.utf8_slice_codeunits(entries, 0, 1).unique().to_pylist())
     if starts == {'"'}:
         texts = _unquoted(entries)
@@ -115,7 +115,7 @@ def _numbers(entries: pa.Array) -> pa.Array:
 
 
 def _unquoted(entries: pa.Array) -> pa.Array:
-    """Return JSON strings as text; other values among them are not decoded."""
+    """Return JSON strings as decoded text; the results for values other than strings are meaningless."""
     plain = pc.utf8_slice_codeunits(entries, 1, -1)
     escaped = pc.and_(pc.match_substring(entries, "\\"), pc.starts_with(entries, '"'))
     if not pc.any(escaped).as_py():

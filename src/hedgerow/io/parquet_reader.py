@@ -1,4 +1,4 @@
-"""Parquet files: read whole, or a few rows at a time."""
+"""Read Parquet files, whole or in batches of rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reader = Callable[[pa.Array], pa.Array]
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """The rows of Parquet files that make one table, in the order of the files.
+    """The rows of several Parquet files that make up one table, in the order of the files.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Scan:
 
     @classmethod
     def from_files(cls, paths: Sequence[Path]) -> Scan:
-        """Describe a table by the metadata of its files.
+        """Build a scan from the metadata of the files.
 
         Raises
         ------
@@ -63,7 +63,7 @@ class Scan:
         return cls(paths, whole, sum(metadata.num_rows for metadata in about), repeating(about))
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
-        """Yield the cells of some columns, so many rows at a time; text comes as dictionaries.
+        """Yield some columns in batches of up to `size` rows, with text as dictionaries.
 
         Raises
         ------
@@ -90,13 +90,13 @@ class Scan:
                 ) from None
 
     def relation(self) -> Any:
-        """Return the files as a relation of DuckDB's own connection."""
+        """Return the files as a DuckDB relation on a connection of its own."""
         import duckdb
 
         return duckdb.read_parquet([named(path) for path in self.paths])
 
     def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
-        """Count the different values of a column, and its cells that are not missing.
+        """Return the number of distinct values in a column, and of its non-missing cells.
 
         Counted by DuckDB, which puts values aside in a private folder where they are many.
         """
@@ -124,7 +124,7 @@ def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
 
 
 def repeating(parts: Sequence[Any]) -> list[str]:
-    """Return the text columns of Parquet files to read as dictionaries, whose values repeat.
+    """Return the text columns to read as dictionaries because their values repeat.
 
     A column of less than four bytes a value must repeat: plain text takes these for its lengths
     alone. Large text is always read so: its type would otherwise depend on how well a file happens

@@ -1,4 +1,4 @@
-"""Read any table as Arrow, with the way back, as a schema says that it is to be read.
+"""Read any table as Arrow, following the schema, so that it can be converted back.
 
 Columns of a CSV file that look like numbers and are declared categories are read as they are spelled:
 `250.1` and `250.10` are one number and two codes. Columns of a statistical file whose values all have
@@ -137,13 +137,13 @@ _READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_
 
 
 def unescape(table: pa.Table) -> pa.Table:
-    """Return the table with its text columns and column names unescaped."""
+    """Return the table with the apostrophes of `escape_cells` removed from its texts and column names."""
     columns = [unescape_cells(c) if is_text(c.type) else c for c in table.columns]
     return pa.Table.from_arrays(columns, names=unescape_names(table.column_names))
 
 
 def as_declared(table: Table, schema: Schema) -> Table:
-    """Return a table as read by a schema's words for missing, decimals, kinds, orders and hierarchies.
+    """Return the table as the schema declares it: missing words, decimal sign, kinds and categories.
 
     Raises
     ------
@@ -156,7 +156,7 @@ def as_declared(table: Table, schema: Schema) -> Table:
 
 
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
-    """Return the table of a statistical file, with labelled columns that are declared numeric as numbers.
+    """Return a statistical file's table with labelled columns as numbers if the schema says numeric.
 
     Codes that are declared missing become missing, and another column says why, as for every
     column of numbers.
@@ -182,7 +182,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
 
 
 def _with_declared_words(table: Table, schema: Schema) -> Table:
-    """Return the table of a CSV file, read with what a schema says of its words and numbers."""
+    """Return a CSV file's table, read again if the schema declares other missing words or number signs."""
     missing, decimal = schema.missing, schema.decimal
     if table.suffix != ".csv":  # a workbook has been read without them
         _refuse_words(table, missing)
@@ -208,7 +208,7 @@ def _with_declared_words(table: Table, schema: Schema) -> Table:
 
 
 def _refuse_words(table: Table, missing: Collection[str]) -> None:
-    """Raise InputError where text holds words for missing, in a table that knows what is missing."""
+    """Raise InputError if a table other than a CSV file or workbook holds the schema's words for missing."""
     words = pa.array(missing, pa.string())
     affected = [
         name
@@ -225,14 +225,14 @@ def _refuse_words(table: Table, missing: Collection[str]) -> None:
 
 
 def changed(name: str) -> InputError:
-    """Return the fault of a file that is not what it was."""
+    """Return the error for a file that changed after it was first read."""
     return InputError(f"{name} changed while it was read", hint="read it again")
 
 
 def as_spelled(
     table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]] | None = None
 ) -> Table:
-    """Return a table whose declared categories are the texts of its CSV file.
+    """Return a table whose declared categories are spelled exactly as in its CSV file.
 
     A column stays as it was read where its numbers are spelled in their one way, so that nothing
     is lost, or where more of its categories occur in that form.
@@ -262,7 +262,7 @@ def as_spelled(
 def _open_spellings(
     table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str] | None]:
-    """Return the columns whose texts decide how they are read, each with its declared categories."""
+    """Return each column whose spelling may matter with its declared categories, or None for none."""
     return {
         name: frozenset(categories[name]) if name in categories else None
         for name in table.names
@@ -273,7 +273,7 @@ def _open_spellings(
 def _read_again(
     table: Table, path: Path, columns: Mapping[str, Collection[str] | None]
 ) -> Table | None:
-    """Return the table with columns as they are spelled; None where all may stay as they are."""
+    """Return the table with columns re-read as text; None if every column can stay as it is."""
     places = [table.names.index(name) for name in columns]
     dialect, spelled = table.layout.dialect, {}
     for name, texts in zip(columns, read_texts(path, places, dialect.encoding), strict=True):

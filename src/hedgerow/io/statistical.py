@@ -1,4 +1,4 @@
-"""Files of SPSS, Stata and SAS, by pyreadstat: codes become categories, and codes again.
+"""Read and write SPSS, Stata and SAS files with pyreadstat: codes become categories and back.
 
 These files keep a number in the cell and its meaning beside the table. A column whose
 values all have labels is read as those labels, values that are declared missing among them, for
@@ -38,7 +38,7 @@ _FORMS = {"date": "DATE9", "moment": "DATETIME20", "time": "TIME8"}
 
 @dataclass(frozen=True)
 class StatisticalFormat:
-    """The limits and conventions of a kind of statistical file; by default those of SAS.
+    """The limits and conventions of a statistical file format; the defaults are those of SAS.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class StatisticalFormat:
 
 @dataclass(frozen=True)
 class StatisticalColumn:
-    """A column to write: its cells, None where missing, and its metadata."""
+    """A column to write: its cells, with None for missing ones, and its metadata."""
 
     name: str
     cells: list[Any]
@@ -128,7 +128,7 @@ def _pyreadstat() -> ModuleType:
 
 
 def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
-    """Return the errors that pyreadstat raises; early versions do not export all."""
+    """Return the exception classes that pyreadstat raises; early versions do not export all of them."""
     inner = module._readstat_parser
     return inner.ReadstatError, inner.PyreadstatError, ValueError, TypeError
 
@@ -136,7 +136,7 @@ def _faults(module: ModuleType) -> tuple[type[Exception], ...]:
 def read_statistical(
     path: Path, suffix: str
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
-    """Return a file as Arrow, the order of its categories, and its metadata.
+    """Return a statistical file's table, the order of each column's categories, and its metadata.
 
     Raises
     ------
@@ -178,13 +178,13 @@ def read_statistical(
 
 
 def _cells(column: Sequence[Any]) -> list[Any]:
-    """Return the cells with None for missing ones, empty text among them."""
+    """Return a column's cells with None for missing values and for empty text."""
     listed = column.tolist() if hasattr(column, "tolist") else column
     return [None if cell is None or cell == "" or cell != cell else cell for cell in listed]
 
 
 def _variable(name: str, about: Any, suffix: str) -> VariableLabels:
-    """Return the metadata of a column."""
+    """Return a column's metadata from what pyreadstat read."""
     ranges = about.missing_ranges.get(name, ()) if suffix in (".sav", ".zsav") else ()
     measure = about.variable_measure.get(name) or ""
     return VariableLabels(
@@ -199,7 +199,7 @@ def _variable(name: str, about: Any, suffix: str) -> VariableLabels:
 
 
 def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: FileLabels) -> None:
-    """Write a table as SPSS, Stata or SAS transport file, the same bytes whenever it is written.
+    """Write a table as an SPSS, Stata or SAS transport file; equal tables give equal bytes.
 
     Raises
     ------
@@ -249,7 +249,7 @@ def write_statistical(table: pa.Table, file: IO[bytes], suffix: str, labels: Fil
 
 
 def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]]:
-    """Return the cells of a column in one type, its pandas type, and labels of the same type."""
+    """Return a column's cells in one type, their pandas dtype, and the value labels in the same type."""
     values = dict(column.variable.values)
     if column.variable.sort == "text":
         return column.cells, "object", values
@@ -268,7 +268,7 @@ def _storable(column: StatisticalColumn) -> tuple[list[Any], str, dict[Any, str]
 
 
 def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
-    """Return the letters that stand for missing numbers, by column."""
+    """Return for each numeric column the letters that stand for its missing values."""
     letters = {
         c.name: sorted({cell for cell in c.cells if isinstance(cell, str)})
         for c in columns
@@ -278,7 +278,7 @@ def _tags(columns: Sequence[StatisticalColumn]) -> dict[str, list[str]]:
 
 
 def _version(columns: Sequence[StatisticalColumn], labels: FileLabels) -> int:
-    """Return the version of a SAS transport file: 5 if the input had it and it holds all, else 8."""
+    """Return a SAS transport file's version: 5 if the input had it and it can hold the data, else 8."""
     long = any(
         len(column.name.encode()) > _OLD_NAME
         or len(column.variable.label.encode()) > _OLD_LABEL
@@ -289,7 +289,7 @@ def _version(columns: Sequence[StatisticalColumn], labels: FileLabels) -> int:
 
 
 def _copy(path: Path, file: IO[bytes]) -> None:
-    """Copy a file without the time at which it was written."""
+    """Copy a file to another, with the time of writing replaced by a fixed one."""
     with path.open("rb") as source:
         head = bytearray(source.read(_HEAD))
         for at, instead in _STAMPS.get(path.suffix, ()):
@@ -304,7 +304,7 @@ def _copy(path: Path, file: IO[bytes]) -> None:
 def values_from_codes(
     columns: Mapping[str, Sequence[Any]], labels: FileLabels, numbers: Collection[str] = ()
 ) -> tuple[pa.Table, Mapping[str, Sequence[str]], FileLabels]:
-    """Return the columns of a file as Arrow, the order of their categories, and the metadata to write.
+    """Return a file's columns as values in Arrow, the order of their categories, and the metadata to write.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ def values_from_codes(
 
 
 def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalFormat) -> list[StatisticalColumn]:
-    """Return the columns of a table as a file holds them, each with its metadata.
+    """Return a table's columns with their values converted to codes, each with its metadata.
 
     Labels of codes that no cell has are left out. What a format cannot hold stands as text.
     """
@@ -362,7 +362,7 @@ def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalForm
 
 
 def codes_of_labels(cells: pa.ChunkedArray, variable: VariableLabels) -> list[Code | None] | None:
-    """Return the codes of categories that are numbers and letters; None where they are text."""
+    """Return the code of each labelled cell; None unless the column has codes that are numbers or letters."""
     if not variable.coded or variable.sort != "number":
         return None
     codes = {text: code for code, text in variable.values.items()}
@@ -374,7 +374,7 @@ def _place(code: Code) -> tuple[bool, Any]:
 
 
 def _with_sort(variable: VariableLabels, cells: Sequence[Any]) -> VariableLabels:
-    """Return a variable that knows what its cells are."""
+    """Return the metadata with its sort set from the first typed cell (number, date, moment or time)."""
     first = next((cell for cell in cells if cell is not None and not isinstance(cell, str)), None)
     kinds = ((dt.datetime, "moment"), (dt.date, "date"), (dt.time, "time"), ((int, float), "number"))
     cell_sort = next((sort for kind, sort in kinds if isinstance(first, kind)), variable.sort)
@@ -383,7 +383,7 @@ def _with_sort(variable: VariableLabels, cells: Sequence[Any]) -> VariableLabels
 
 
 def _texts(labels: Mapping[Code, str]) -> dict[Code, str]:
-    """Return the label of each code, in the order of the codes; a label of two codes gets the code added."""
+    """Return each code's label, ordered by code; a label that two codes share gets the code appended."""
     ordered = {code: labels[code].strip() for code in sorted(labels, key=_place)}
     unique = {code: text or _code_text(code) for code, text in ordered.items()}
     # the label with its code may be another's label
@@ -434,7 +434,7 @@ def _plain_column(cells: Sequence[Any], variable: VariableLabels) -> pa.ChunkedA
 def _codes_of_column(
     name: str, column: pa.ChunkedArray, before: VariableLabels, is_known: bool, form: StatisticalFormat
 ) -> StatisticalColumn:
-    """Return a column of values as cells; `before` is its metadata, `is_known` if a file had it."""
+    """Return a column as codes with metadata; `before` is its old metadata, `is_known` if a file had it."""
     sort = value_class(column.type)
     if sort == "boolean":
         texts = pc.if_else(column, "true", "false")
@@ -461,7 +461,7 @@ def _codes_of_column(
 
 
 def _numbers(column: pa.ChunkedArray) -> list[Any] | None:
-    """Return numbers as cells; None where doubles do not hold them."""
+    """Return a numeric column as a list of cells; None if doubles cannot hold the numbers exactly."""
     if pa.types.is_decimal(column.type) or pa.types.is_uint64(column.type):
         return None
     if pa.types.is_integer(column.type):
@@ -472,7 +472,7 @@ def _numbers(column: pa.ChunkedArray) -> list[Any] | None:
 
 
 def _of_numbers(cells: Sequence[Any], before: VariableLabels) -> VariableLabels:
-    """Return the metadata that stays true of a variable with these numbers."""
+    """Return the metadata that remains valid for a variable with these numbers."""
     there = {cell for cell in cells if cell is not None}
     if before.sort != "number":
         return VariableLabels(label=before.label, measure="scale")
@@ -492,7 +492,7 @@ def _of_numbers(cells: Sequence[Any], before: VariableLabels) -> VariableLabels:
 def _moments(
     column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat
 ) -> tuple[list[Any], VariableLabels] | None:
-    """Return dates, moments and times as numbers; None where numbers do not hold them."""
+    """Return dates, timestamps or times as numbers, with metadata; None if they cannot be exact."""
     kind, start = column.type, (form.epoch - _EPOCH).days
     if pa.types.is_date(kind):
         days = column.cast(pa.date32()).cast(pa.int32()).to_pylist()
@@ -516,7 +516,7 @@ def _moments(
 
 
 def _coded(name: str, column: pa.ChunkedArray, before: VariableLabels, form: StatisticalFormat) -> StatisticalColumn:
-    """Return texts as codes with labels; as text where the format cannot hold these."""
+    """Return texts as labelled codes, or as plain text if the format cannot hold such labels."""
     if before.sort not in ("number", "text"):
         before = VariableLabels(label=before.label)
     index, entries = indexed(column)
@@ -569,7 +569,7 @@ def _in_text(name: str, cells: list[Any], before: VariableLabels) -> Statistical
 
 
 def _natural(text: str) -> list[tuple[bool, Any]]:
-    """Return a sort key that puts texts in the order of the numbers in them."""
+    """Return a sort key that orders texts by the numbers in them, so that "9" comes before "10"."""
     parts = re.split(r"(\d+)", text)
     return [(part.isdigit(), int(part) if part.isdigit() else part) for part in parts]
 
@@ -577,7 +577,7 @@ def _natural(text: str) -> list[tuple[bool, Any]]:
 def _together(
     numbers: StatisticalColumn, whys: StatisticalColumn, before: VariableLabels, form: StatisticalFormat
 ) -> StatisticalColumn | None:
-    """Return numbers with the codes of missing values among them; None where they conflict."""
+    """Return a numeric column with its codes for missing values merged in; None if the two conflict."""
     codes = {text: code for code, text in before.values.items() if before.declared_missing(code)}
     reasons = [None if code is None else whys.variable.values.get(code) for code in whys.cells]
     conflict = any(

@@ -1,4 +1,4 @@
-"""Infer types of text columns, and write values as text that no spreadsheet runs.
+"""Infer the types of text columns, and write values as text that no spreadsheet would execute.
 
 A type is decided over all values of a column.
 """
@@ -64,7 +64,7 @@ _PLAIN_NUMBER = r"^'*[+-](\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?$"
 
 
 def all_match(texts: pa.Array, pattern: str) -> bool:
-    """Return whether every non-missing text matches; the first ones often show that they do not."""
+    """Return whether every non-missing text matches; the first few are tried before the rest."""
     # most patterns fail within the first rows
     if len(texts) > 1000 and not all_match(texts.slice(0, 1000), pattern):
         return False
@@ -72,7 +72,7 @@ def all_match(texts: pa.Array, pattern: str) -> bool:
 
 
 def parse_iso(texts: pa.Array) -> pa.Array | None:
-    """Return ISO dates as date32, ISO times as timestamps; None when any text is neither."""
+    """Parse ISO dates as date32, and ISO dates with times as timestamps; None if any text is neither."""
     try:
         if all_match(texts, ISO_DATE):
             return texts.cast(pa.date32())
@@ -89,7 +89,7 @@ def parse_iso(texts: pa.Array) -> pa.Array | None:
 
 
 def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
-    """Return ISO dates and times in microseconds since 1970; without an offset, by the clocks of a zone.
+    """Return ISO dates and times as microseconds since 1970; without an offset they are in time zone `zone`.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def instants(texts: Sequence[str], zone: str) -> NDArray[np.int64]:
 
 
 def parse_dates(texts: pa.Array) -> pa.Array | None:
-    """Parse dates in ISO, ``31.12.2020``, or slashes where only one order fits them all."""
+    """Parse dates in ISO, ``31.12.2020``, or slashes if only one order of day and month fits all."""
     texts = pc.utf8_trim_whitespace(texts.cast(pa.string()))
     texts = pc.if_else(pc.equal(texts, ""), None, texts)
     parsed = parse_iso(texts)
@@ -130,7 +130,7 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
 
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
-    """Return texts such as 31.12.2020 as days; None if one is no day, such as 31.02.2020."""
+    """Parse texts such as 31.12.2020 as dates; None if any is no real date, such as 31.02.2020."""
     read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
     # some systems take 31 February for a day of March
     padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
@@ -143,7 +143,7 @@ def days_of(texts: pa.Array, form: str) -> pa.Array | None:
 def infer_types(
     texts: Mapping[str, pa.ChunkedArray], dialect: Dialect
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """Return the columns of a file of text with their types, and how it writes numbers and days.
+    """Return a text file's columns with inferred types, and the dialect with its number and date style.
 
     A column whose numbers can be read in two ways is read as the others are written: 22.807 beside
     3,50 is a whole number.
@@ -182,7 +182,7 @@ def infer_declared(
     kinds: Mapping[str, str],
     categories: Mapping[str, Collection[str]],
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """Infer types as `infer_types` does; declared categories stay as they are spelled.
+    """Infer types as `infer_types` does, but keep declared categories as they are spelled.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def infer_declared(
 def spelling_matters(
     name: str, kind: pa.DataType, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> bool:
-    """Return whether a column that is declared a category was read as something else than text."""
+    """Return whether a column declared as a category was read as a number, date or boolean."""
     read_as = kind_of(kind)
     other = read_as == "numeric" or (categories.get(name) and read_as in ("date", "boolean"))
     return bool(other) and kinds.get(name) in ("categorical", "ordinal")
@@ -216,7 +216,7 @@ def spelled_texts(
     dialect: Dialect,
     categories: Collection[str] | None,
 ) -> pa.ChunkedArray | None:
-    """Return the texts of a column, missing for markers; None where it may stay as it was read."""
+    """Return a column's texts as spelled, markers as missing; None if the parsed column may stay."""
     bare = pc.utf8_trim_whitespace(texts)
     words = pa.array([*MARKERS, *dialect.missing])
     bare = pc.if_else(pc.is_in(bare, value_set=words), pa.scalar(None, bare.type), bare)
@@ -240,7 +240,7 @@ def spelled_texts(
 def infer_type(
     texts: pa.ChunkedArray, dialect: Dialect | None = None
 ) -> tuple[pa.ChunkedArray, dict[str, Any]]:
-    """Return a column of text as numbers, booleans or dates when every value is one; else as it is.
+    """Return a text column as numbers, booleans or dates if every value is one; otherwise unchanged.
 
     Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are names
     and stay text. What the dialect calls missing is missing.
@@ -275,13 +275,13 @@ def infer_type(
 
 
 def _without_words(texts: pa.ChunkedArray, index: Any, is_word: pa.Array) -> pa.ChunkedArray:
-    """Return the texts of a column, missing where their distinct values are said to be."""
+    """Return a column's texts, with null for each cell whose distinct value `is_word` marks."""
     missing = np.append(np.asarray(is_word), False)[index]
     return pc.if_else(pa.array(~missing), texts, None) if missing.any() else texts
 
 
 def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
-    """Return positions and distinct values; all values where hashing them would not pay."""
+    """Return each cell's position among the distinct texts, and these; all texts if most are distinct."""
     n = len(texts)
     # hashing half a million different texts takes longer than matching all of them
     if mostly_distinct(len(texts.slice(0, trial(n)).unique()), n):
@@ -293,7 +293,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
 
 
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
-    """Return distinct values in the narrowest type that holds them all; None when only text does."""
+    """Parse distinct texts to the narrowest type that holds them all; None if only text does."""
     # one character of one value spares columns of names a dozen patterns
     start = values.drop_null()[0].as_py()[:1]
     if start in "-+.,0123456789iI":
@@ -333,7 +333,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
 
 
 def _places(numbers: pa.Array) -> int:
-    """Return the number of decimals that all numbers are written with; 0 where they differ."""
+    """Return the number of decimal places if all numbers are written with the same; otherwise 0."""
     match = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
     if match is None:
         return 0
@@ -341,19 +341,19 @@ def _places(numbers: pa.Array) -> int:
 
 
 def _some_match(texts: pa.Array, pattern: str) -> bool:
-    """Return whether some text contains a match of the pattern."""
+    """Return whether at least one text contains a match of the pattern."""
     return bool(pc.any(pc.match_substring_regex(texts, pattern)).as_py())
 
 
 def _ungrouped(texts: pa.Array, decimal: str) -> pa.Array | None:
-    """Return numbers without the signs between their thousands, as integers if all are whole."""
+    """Parse numbers after removing the thousands separators, as integers if all are whole."""
     bare = pc.replace_substring(texts, "." if decimal == "," else ",", "")
     points = pc.replace_substring(bare, decimal, ".")
     return points.cast(pa.int64()) if all_match(points, _INTEGER) else _floats(points)
 
 
 def _floats(texts: pa.Array) -> pa.Array | None:
-    """Return numbers as doubles, or as decimals where doubles do not hold them; None if neither do."""
+    """Parse numbers as doubles, or as decimals if doubles cannot hold them exactly; None if neither can."""
     try:
         exact = decimals(texts)
     except pa.ArrowInvalid:
@@ -362,7 +362,7 @@ def _floats(texts: pa.Array) -> pa.Array | None:
 
 
 def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) -> pa.Array:
-    """Return values as text of a CSV file, before quoting; missing stays missing.
+    """Return values as the text of CSV cells, before quoting; missing values stay missing.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def cell_text(array: pa.Array, dialect: Dialect | None = None, places: int = 0) 
 
 
 def _padded(numbers: pa.Array, places: int) -> pa.Array:
-    """Pad numbers with zeros to so many decimals; those with an exponent stay."""
+    """Pad numbers with zeros to `places` decimals; numbers with an exponent are unchanged."""
     if not places:
         return numbers
     point = pc.find_substring(numbers, ".")
@@ -412,7 +412,7 @@ def _padded(numbers: pa.Array, places: int) -> pa.Array:
 
 
 def concat(*parts: Any) -> Any:
-    """Join arrays of text, and fixed texts between them, row by row."""
+    """Join text arrays and constant strings row by row."""
     kind = next(part.type for part in parts if not isinstance(part, str))
     same = [pa.scalar(part, kind) if isinstance(part, str) else part for part in parts]
     return pc.binary_join_element_wise(*same, pa.scalar("", kind))
@@ -424,7 +424,7 @@ def _is_risky(texts: Any, pattern: str) -> Any:
 
 
 def escape_cells(texts: Any) -> Any:
-    """Put an apostrophe before every text that a spreadsheet would run.
+    """Put an apostrophe before every text that a spreadsheet would execute as a formula.
 
     Text that already begins with apostrophes before such a sign gets one more, so that
     `unescape_cells` gives exactly the original back. Plain numbers stay.

@@ -1,4 +1,4 @@
-"""Read a written file back, as its recipient reads it, a few rows at a time."""
+"""Read a written file back in batches, in the way its recipient will read it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ BATCH = 1 << 17
 
 @dataclass(frozen=True)
 class Written:
-    """The content of a file.
+    """The content of a written file, with its rows in batches.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def read_back(
     recoded: Collection[str] = (),
     unescape_formulas: bool = False,
 ) -> Written:
-    """Read a file that `write_table` wrote, or the Parquet files of `write_parts`.
+    """Read back a file that `write_table` wrote, or the Parquet files of `write_parts`.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def read_back(
 
 
 def plain_types(schema: pa.Schema) -> dict[str, pa.DataType]:
-    """Return the types of columns as files hold them: dictionaries and finer units are written out."""
+    """Return the column types as a file stores them: plain values, in time units that Parquet has."""
     return {field.name: in_parquet(value_type(field.type)) for field in schema}
 
 
@@ -123,7 +123,7 @@ def _feather(path: Path) -> Written:
 
 @dataclass
 class _Cells:
-    """Reads the cells of a format without types as values of the class that is expected."""
+    """A reader that converts the cells of an untyped format to the expected class of each column."""
 
     dialect: Dialect
     classes: Mapping[str, str]
@@ -132,7 +132,7 @@ class _Cells:
     _spelled: dict[str, dict[Any, str]] = field(default_factory=dict)
 
     def read(self, names: list[str], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows with the values of each column."""
+        """Yield the batches with each column's cells converted to values."""
         for batch in rows:
             columns = map(self._column, names, batch.columns)
             yield pa.RecordBatch.from_arrays(list(columns), names=names)
@@ -155,7 +155,7 @@ class _Cells:
         return pa.DictionaryArray.from_arrays(coded.indices, values)
 
     def _values(self, texts: pa.Array, wanted: str) -> pa.Array:
-        """Return distinct texts as values of a class; unchanged where one of them is no such value."""
+        """Convert distinct texts to values of a class; return them unchanged if any is no such value."""
         try:
             if wanted == "number":
                 bare = pc.utf8_trim_whitespace(texts)
@@ -180,7 +180,7 @@ class _Cells:
         return texts
 
     def _twice(self, name: str, texts: pa.Array, values: pa.Array) -> bool:
-        """Return whether two texts, here or in earlier rows, are the same value."""
+        """Return whether two different texts, in this batch or an earlier one, stand for the same value."""
         spellings = self._spelled.setdefault(name, {})
         pairs = zip(values.to_pylist(), texts.to_pylist(), strict=True)
         return any(spellings.setdefault(value, text) != text for value, text in pairs)

@@ -1,4 +1,4 @@
-"""Read and write sheets of Excel workbooks, by openpyxl: their cells, and no metadata."""
+"""Read and write sheets of Excel workbooks with openpyxl: only cells, no metadata."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _CORE = (
 
 
 def parted(source: str | Path) -> tuple[Path, str]:
-    """Split ``people.xlsx::Sheet1`` into a path and the name of a sheet, empty if there is none."""
+    """Split ``people.xlsx::Sheet1`` into the path and the sheet name, which is empty if none is given."""
     path, _, sheet = str(source).partition("::")
     if Path(path).suffix.lower() in WORKBOOKS:
         return Path(path), sheet
@@ -57,7 +57,7 @@ def parted(source: str | Path) -> tuple[Path, str]:
 def read_workbook(
     path: Path, sheet: str = "", missing: Sequence[str] = ()
 ) -> tuple[pa.Table, str]:
-    """Return a sheet as Arrow, and its name.
+    """Read a sheet of a workbook as Arrow; return the table and the sheet's name.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _damaged(path: Path) -> InputError:
 
 
 def _unpacked(path: Path) -> int:
-    """Return the bytes that a workbook says it unpacks to; no more are ever unpacked.
+    """Return the number of bytes that the workbook declares it unpacks to; reading stops there.
 
     Raises
     ------
@@ -183,7 +183,7 @@ def _sheet(book: Any, path: Path, name: str) -> Any:
 
 
 def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
-    """Yield the rows that are not empty, with their numbers, without the empty cells at their ends."""
+    """Yield the number and cells of each non-empty row, without the empty cells at its end."""
     sheet.reset_dimensions()  # else every row is as wide as the file says, up to 16,384 cells
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells = list(row)
@@ -194,7 +194,7 @@ def _rows(sheet: Any) -> Iterator[tuple[int, list[Any]]]:
 
 
 def _check(xml: bytes, top: int, where: str) -> None:
-    """Raise InputError for merged cells, and for formulas without stored values."""
+    """Raise InputError for merged cells and for formulas without stored values."""
     merged = _MERGED.findall(xml)
     header = [ref.decode() for ref, first in merged if int(first) <= top]
     if header:
@@ -234,7 +234,7 @@ def _blank(value: Any) -> bool:
 
 
 def _value(cell: Any) -> Any:
-    """Return the value of a cell; numbers that are shown with leading zeros are names, and text."""
+    """Return a cell's value; a number displayed with leading zeros is returned as text."""
     value = cell.value
     if value == "" or (cell.data_type == "e" and value in _MARKS):
         return None
@@ -251,7 +251,7 @@ def _value(cell: Any) -> Any:
 
 
 def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
-    """Empty cells with words for no value: the declared ones, others among numbers and dates."""
+    """Set words for missing values to None: declared words always, usual ones among numbers or dates."""
     words = {value.strip() for value in values if isinstance(value, str)}
     plain = {type(value) for value in values if not isinstance(value, (str, type(None)))}
     others = words.difference(MARKERS, missing)
@@ -266,7 +266,7 @@ def _without_words(values: list[Any], missing: Sequence[str]) -> list[Any]:
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
-    """Return a column of one type; text where its cells are of several."""
+    """Return cells as a column of one type; text if the cells have several types."""
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return pa.chunked_array([pa.nulls(len(values))])
@@ -292,7 +292,7 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
 
 
 def _mixed_cell_text(value: Any) -> str:
-    """Return the text of a cell in a column of several types."""
+    """Return a cell's text for a column of mixed types."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dt.datetime) and value.time() == dt.time():
@@ -301,7 +301,7 @@ def _mixed_cell_text(value: Any) -> str:
 
 
 def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
-    """Write a table as a workbook of one sheet, the same bytes whenever it is written.
+    """Write a table as a workbook with one sheet; equal tables give equal bytes.
 
     Text stands as text, whatever it begins with. What a cell cannot hold exactly stands as text.
 
@@ -344,7 +344,7 @@ def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
 
 
 def _cells(column: pa.ChunkedArray) -> list[Any]:
-    """Return values for a workbook, as text where it would not hold them exactly."""
+    """Return a column's cells for a workbook, as text if a workbook cannot hold the values exactly."""
     kind, cells = column.type, column.to_pylist()
     sort = value_class(kind)
     if sort == "number" and not pa.types.is_decimal(kind):
@@ -367,7 +367,7 @@ def _early(day: dt.date) -> bool:
 
 
 def _without_hours(whole: BytesIO, file: IO[bytes]) -> None:
-    """Copy a workbook without the times and the author that it names."""
+    """Copy a workbook with its author and times of writing removed."""
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(file, "w") as target:
         for name in source.namelist():
             entry = zipfile.ZipInfo(name, _WRITTEN)

@@ -1,4 +1,4 @@
-"""Write a table in the kind of file that came in, private to the user."""
+"""Write a table in the file format of its input, readable only by the user."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def write_table(
 
 
 def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
-    """Write a table as a folder of Parquet files, one for each piece of `ROW_GROUP` rows.
+    """Write a table as a folder of Parquet files, each holding `ROW_GROUP` rows.
 
     The dictionaries of a column are one, as `parquet_writer` takes them.
     """
@@ -99,7 +99,7 @@ def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
 
 
 def in_parts(table: pa.Table) -> Iterator[pa.Table]:
-    """Yield a table as the pieces that `write_parts` takes."""
+    """Yield a table in pieces of `ROW_GROUP` rows, as `write_parts` expects them."""
     table = values_only(table)
     for start in range(0, table.num_rows, ROW_GROUP):
         yield table.slice(start, ROW_GROUP)
@@ -120,7 +120,7 @@ def _writer(
 
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
-    """Return the columns that a format cannot hold, with their types."""
+    """Return the name and type of each column that `write` cannot store."""
     unsupported = []
     for field in table.schema:
         try:
@@ -133,19 +133,19 @@ def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> l
 
 
 def layout_like(like: Table, names: Sequence[str]) -> FileFormat:
-    """Return a table's file format for other columns, with a header unless the columns are the same."""
+    """Return the table's file format for other columns; a header is added if the column names differ."""
     dialect = like.layout.dialect
     named = dialect.header or list(names) != like.names
     return replace(like.layout, dialect=replace(dialect, header=named))
 
 
 def not_in_parquet(table: pa.Table) -> list[str]:
-    """Return the columns of a table that no Parquet file holds, with their types."""
+    """Return the name and type of each column that Parquet cannot store."""
     return _strange(table.slice(0, 0), _write_parquet)
 
 
 def _written_out(table: pa.Table) -> pa.Table:
-    """Write dictionaries out as plain values."""
+    """Return the table with dictionaries replaced by plain values."""
     for i, name in enumerate(table.column_names):
         table = table.set_column(i, name, decoded(table.column(i)))
     return table
@@ -158,7 +158,7 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
 
 @contextmanager
 def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
-    """Yield a function that writes tables of one schema to a Parquet file, one after the other.
+    """Yield a function that appends tables of one schema to a Parquet file.
 
     A file is the same however its rows come, and whether text comes as dictionaries, as long as each
     table but the last has whole parts of `ROW_GROUP` rows, and the dictionaries of a column are one.
@@ -201,7 +201,7 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
 
 
 def _as_appears(table: pa.Table) -> pa.Table:
-    """Encode text as dictionaries of these rows, in order of first appearance.
+    """Encode text columns as dictionaries in order of first appearance.
 
     Parquet writes other pages of plain text than of a dictionary, and others of other dictionaries.
     """
@@ -221,7 +221,7 @@ def _as_appears(table: pa.Table) -> pa.Table:
 
 
 def _simple(kind: pa.DataType) -> bool:
-    """Return whether Parquet restores the same type without its Arrow schema."""
+    """Return whether Parquet restores this type without a stored Arrow schema."""
     if pa.types.is_dictionary(kind):
         return bool(pa.types.is_string(kind.value_type))
     if pa.types.is_timestamp(kind):
@@ -257,7 +257,7 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
 
 
 def _batches(table: pa.Table) -> Iterator[pa.Table]:
-    """Yield the rows in pieces that stay small when dictionaries become text.
+    """Yield the rows in pieces that stay small in memory when dictionaries become text.
 
     A cell can list thousands of categories: a few distinct texts, but gigabytes over all rows.
     """
@@ -280,7 +280,7 @@ def write_csv(
     dialect: Dialect,
     escape: bool,
 ) -> None:
-    """Write tables of the same columns as one CSV file."""
+    """Write tables with the same columns as one CSV file."""
     delimiter = dialect.delimiter + " " * dialect.spaced
     places = dict(dialect.places)
     with _encoded(file, dialect.encoding) as target:
@@ -297,7 +297,7 @@ def write_csv(
 
 @contextmanager
 def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
-    """Yield a file that takes UTF-8 and is written in `Dialect.encoding`.
+    """Yield a file that accepts UTF-8 and stores it in `encoding`.
 
     Raises
     ------
@@ -322,7 +322,7 @@ def _encoded(file: IO[bytes], encoding: str) -> Iterator[IO[bytes]]:
 def _csv_column(
     column: pa.ChunkedArray, dialect: Dialect, escape: bool, places: int
 ) -> pa.Array:
-    """Return the cells of a column as they are written; missing ones are empty."""
+    """Return a column's cells as CSV text; missing cells are empty."""
     array = one_piece(column)
     # cells are escaped and quoted once for each distinct text
     if is_text(array.type):
@@ -357,7 +357,7 @@ def _quoted(cells: pa.Array, dialect: Dialect) -> pa.Array:
 
 
 def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newline: str) -> None:
-    """Join the cells of each row; the joined array's bytes are the lines themselves."""
+    """Write rows of joined cells to a file, directly from the memory of the joined array."""
     plain = [column.cast(pa.large_string()) for column in columns]
     parts = [part for column in plain for part in (delimiter, column)][1:]
     lines = concat(*parts, newline)
@@ -377,7 +377,7 @@ _WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
 
 
 def columns_to_escape(table: Table) -> list[str]:
-    """Return the columns of a table in which `escape_cells` changes a text, their names included.
+    """Return the columns with a text or name that `escape_cells` would change.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""4 RELEASE: plan + table -> released table, verified, written atomically."""
+"""Releases: made from a plan and a table, verified, and written atomically as a folder."""
 
 from .apply import Applied, apply_plan
 from .making import make_release

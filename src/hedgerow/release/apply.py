@@ -1,4 +1,4 @@
-"""A plan on people it was not made from: the same recoding, and no promise."""
+"""Apply a plan to people it was not fitted on: the recoding is the same, but nothing is promised."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNSEEN = ("error", "suppress", "count")
 
 @dataclass(frozen=True)
 class Applied:
-    """The recoded table of other people.
+    """The recoded table that results from applying a plan to other people.
 
     Parameters
     ----------
@@ -49,16 +49,16 @@ class Applied:
 
     @property
     def table(self) -> Any:
-        """The kind of frame that came in (a pyarrow table for a path, or one that is not loaded)."""
+        """Return the recoded table in the input's kind of frame; a pyarrow table for a path."""
         return self.output.frame
 
     @property
     def n_rows(self) -> int:
-        """Number of records."""
+        """Return the number of records."""
         return self.source.n_rows
 
     def write(self, file: str | Path, *, escape: bool = True, force: bool = False) -> None:
-        """Write the table to one file, in the format that its ending says; see `write_table`.
+        """Write the table to one file, in the format of its ending; see `write_table`.
 
         In parts it is a folder that appears whole or not at all; `force` replaces an earlier one.
         """
@@ -83,7 +83,7 @@ def apply_plan(
     resume: bool | None = None,
     on_open: Callable[[Table], None] | None = None,
 ) -> Applied:
-    """Recode other people by a plan.
+    """Recode other people with an existing plan.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def apply_plan(
 
 
 def check_columns(plan: Plan, table: Table) -> None:
-    """Raise one PlanError that lists all quasi-identifiers of the plan that the table lacks."""
+    """Raise one PlanError that lists all of the plan's quasi-identifiers that the table lacks."""
     faults = [
         f"{name!r}{did_you_mean(name, table.names)}"
         for name in plan.names("quasi")

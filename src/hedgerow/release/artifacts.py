@@ -1,4 +1,4 @@
-"""The files of a release folder: its tables, read back, and the records about them."""
+"""Check the table files of a release folder, and write the records that go with them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .warnings import one_pseudonym
 def check_written(
     release: Any, expected: ExpectedRows, paired: Table, folder: Path, escape: bool, progress: Tell
 ) -> Table | None:
-    """Read the written table back and check it; write, read and check a second table likewise.
+    """Read the written table back and check it; also write and check the second table if there is one.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def write_records(
     measured: Measured | None,
     mapping: bool,
 ) -> list[str]:
-    """Write the records about a release; return the names of the files that may be handed out."""
+    """Write the records about a release; return the names of the files that may be published."""
     file, plan = folder / release.file_name, release.plan
     files = release.method.release_files(release)
     extra = {**files.public, **files.private}

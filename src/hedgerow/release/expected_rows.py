@@ -1,4 +1,4 @@
-"""Check that a table holds exactly the rows that a release must have, in any order.
+"""Check that a table holds exactly the expected rows of a release, in any order.
 
 The original is recoded a second time (`release/rederive`), a few rows at a time, and its rows are
 summed by keyed hashes; so are those of the released table, and later those of its file. Equal
@@ -39,7 +39,7 @@ _STREAM = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class ExpectedRows:
-    """The rows that a release must have, as sums of hashes under a fresh key.
+    """The rows that a release must have, kept as sums of row hashes under a fresh key.
 
     Parameters
     ----------
@@ -58,15 +58,15 @@ class ExpectedRows:
 
     @property
     def recoded(self) -> list[str]:
-        """The columns that are not as they were; groups are made of these."""
+        """Return the columns that the release changes; the groups are built from these."""
         return [name for name, relation in self.relations.items() if relation != UNCHANGED]
 
     def hasher(self) -> RowHasher:
-        """Return a hasher that sums the rows of another table in the same way."""
+        """Return a hasher with the same key, to sum the rows of another table."""
         return RowHasher(self.classes, self.key, signed=self.recoded)
 
     def checks(self, reached: RowSums, others: Sequence[Check] = ()) -> list[Check]:
-        """Check that the rows of a table are these; columns at fault are named.
+        """Compare a table's row sums with the expected ones and return checks that name any wrong columns.
 
         `others` are checks to list before that of whole rows.
         """
@@ -98,7 +98,7 @@ def compare(
     progress: Tell | None = None,
     more: Sequence[Recipe] = (),
 ) -> tuple[ExpectedRows, list[Check]]:
-    """Compare a released table with its original and its recoding, wherever the rows are.
+    """Compare a released table with its original and its recoding, on the engine that holds the rows.
 
     Random cells are taken from the released table (on a cluster they are drawn again); every other
     cell is derived from the original.
@@ -147,7 +147,7 @@ def compare(
 def _in_one_pass(
     expected: Expected, original: Table, released: Table, rows: NDArray[np.int64] | None, progress: Tell
 ) -> tuple[Derived, RowSums]:
-    """Return the second recoding of an original and the sums of its release, in the release's order."""
+    """Recode the original again and sum the released rows, both in one pass in the release's order."""
     relations, hasher = expected.rows.relations, expected.rows.hasher()
     names = [n for n in expected.names if relations.get(n) != RANDOM]
 
@@ -169,7 +169,7 @@ def _in_one_pass(
 
 
 def summed(expected: ExpectedRows, released: Table) -> RowSums:
-    """Return the sums of the rows of a released table, wherever they are."""
+    """Return the row sums of a released table, computed on the engine that holds it."""
     hasher, names = expected.hasher(), list(expected.classes)
 
     def work(part: Table, _: Mapping[str, pa.Array] | None) -> RowSums:
@@ -181,7 +181,7 @@ def summed(expected: ExpectedRows, released: Table) -> RowSums:
 
 @dataclass(frozen=True)
 class Derived:
-    """The result of the second recoding of some rows.
+    """The result of recoding some rows a second time.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Derived:
 
 
 class Derivation:
-    """Recodes the parts of a table a second time; sent to executors without the key and the rows."""
+    """A function that recodes parts of a table a second time; executors receive it without key or rows."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class Derivation:
         return vars(self) | here | {"_more": ()}
 
     def __call__(self, part: Table, randomized: Mapping[str, pa.Array] | None) -> Derived:
-        """Recode a part again; `randomized` are its released columns that chance made."""
+        """Recode a part again; `randomized` holds its released columns that were drawn at random."""
         recoding, types, relations = self._plan
         expected = self.expected
         # an executor of a cluster has other rows, and makes its recipes from these
@@ -249,7 +249,7 @@ class Derivation:
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """The rows that a release must have, with the recipes that make them from the original."""
+    """The rows that a release must have, with the recipes that derive them from the original."""
 
     rows: ExpectedRows
     recipes: Sequence[Recipe]
@@ -265,7 +265,7 @@ class Expected:
         more: Sequence[Recipe],
         same: Collection[str] | None = None,
     ) -> Expected:
-        """Build it from a recoding and other recipes; `same` is passed to `plainly`."""
+        """Build the expected rows from a recoding and other recipes; `same` is passed to `plainly`."""
         main = plainly(recoding, original, same)
         recipes = [*([main] if main else []), *more]
         recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
@@ -281,7 +281,7 @@ class Expected:
 
     @property
     def names(self) -> list[str]:
-        """The columns of the original whose cells are read."""
+        """Return the original's columns whose cells are read."""
         recoded = {name for recipe in self.recipes for name in recipe.classes}
         read = {name for recipe in self.recipes for name in recipe.columns_read}
         return list(dict.fromkeys([*(n for n in self.rows.relations if n not in recoded), *read]))
@@ -289,7 +289,7 @@ class Expected:
     def cells(
         self, window: Window, after: Mapping[str, pa.Array] | None = None
     ) -> tuple[list[pa.Array], Mapping[str, int]]:
-        """Return the cells that some rows must have, and how many do not cover their original.
+        """Return the expected cells of some rows, and per column how many do not cover their original.
 
         `after` are the released ones, which stand for themselves where chance made them.
         """
@@ -313,7 +313,7 @@ class Expected:
         return before, outside
 
     def cell_checks(self, derived: Derived) -> list[Check]:
-        """Return checks that cells cover their originals and state true means and shares."""
+        """Return checks that cells cover their originals, and that stated means and shares are true."""
         checks = []
         if COVERS in self.rows.relations.values():
             words = f"cells that do not cover their original: {_counts(derived.outside)}"
@@ -328,11 +328,11 @@ class Expected:
 
     @property
     def is_centred(self) -> bool:
-        """Return whether cells state means, medians or shares of their group."""
+        """Return whether any column's cells state means, medians or shares of their group."""
         return isinstance(self.main, PartitionRecipe) and self.main.centred
 
     def untrue(self) -> Counter[str]:
-        """Count by column the cells that are not the mean, median or shares of their group."""
+        """Count, per column, the cells that differ from the mean, median or shares of their group."""
         main = self.main
         return Counter(main.untrue() if isinstance(main, PartitionRecipe) and main.centred else ())
 
@@ -342,7 +342,7 @@ def _counts(columns: Mapping[str, int]) -> str:
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
-    """Return the originals, without those whose cells were left out."""
+    """Return the original cells, with null wherever the released cell was left out."""
     if pa.types.is_dictionary(old.type):
         old = old.dictionary_decode()
     old = storage(old)
@@ -350,7 +350,7 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
 
 
 def same_rows(a: pa.Table, b: pa.Table) -> bool:
-    """Return whether two tables hold the same values in the same places; NaN is missing."""
+    """Return whether two tables hold the same values in the same places, taking NaN as missing."""
     if a.column_names != b.column_names or a.num_rows != b.num_rows:
         return False
     for x, y in zip(a.columns, b.columns, strict=True):

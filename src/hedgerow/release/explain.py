@@ -1,4 +1,4 @@
-"""A plan in words that a data steward can read and sign."""
+"""Describe a plan in words that a data steward can read and sign."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _STYLES = {
 
 
 def explain(plan: Plan) -> str:
-    """Return the plan in words: what is released, recoded, left out and promised.
+    """Return the plan in words: released, recoded and left-out columns, and the promises.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def explain(plan: Plan) -> str:
 
 @singledispatch
 def recoding_in_words(recoding: Recoding) -> str:
-    """Describe a recoding in words; every kind registers its own."""
+    """Return a description of the recoding in words; each kind of recoding registers its own function."""
     return f"Recoding of the kind {recoding.kind!r}."
 
 
@@ -164,7 +164,7 @@ def _partition(tree: Partition) -> str:
 
 
 def _style(column: Recoded) -> str:
-    """Describe the recoding of a column."""
+    """Return a description of how one column is recoded."""
     words = _STYLES.get(column.style, column.style)
     if column.silent:
         return "* in every record"
@@ -174,7 +174,7 @@ def _style(column: Recoded) -> str:
 
 
 def _branches(tree: Partition, levels: list[int], level: int) -> int:
-    """Count the nodes of a level and the leaves above it."""
+    """Return the number of nodes at a level of the tree plus the leaves above that level."""
     nodes = zip(levels, tree.split, strict=True)
     return sum(at == level or (at < level and split < 0) for at, split in nodes)
 
@@ -196,7 +196,7 @@ def _leaves_below(tree: Partition) -> list[int]:
 
 
 def _conditions(tree: Partition, node: int) -> tuple[str, str]:
-    """Return the conditions on the left and on the right of a split."""
+    """Return the conditions for the left and the right branch of a split, as text."""
     column = tree.columns[tree.split[node]]
     if column.kind in ("numeric", "date"):
         at, missing_left = cut(tree.threshold[node], column.unit), tree.missing_left[node]

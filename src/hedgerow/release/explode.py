@@ -1,4 +1,4 @@
-"""For the recipient: split concatenated cells into weighted records that any learner takes."""
+"""Split concatenated cells into weighted records that any learner accepts, for a release's recipient."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
 
 @dataclass(frozen=True)
 class _Parts:
-    """The distinct cells of one column, each split into its values."""
+    """The distinct cells of one column, each split into its values and their shares."""
 
     code: npt.NDArray[np.int64]  # which distinct cell a row holds
     start: npt.NDArray[np.int64]  # first part of each distinct cell
@@ -40,7 +40,7 @@ def explode(
     ranges: Literal["keep", "midpoint"] = "keep",
     max_rows: int = 20_000_000,
 ) -> Any:
-    """Turn records with concatenated values into records with one value each.
+    """Split records with concatenated values into records with one value each.
 
     A record whose `job` reads ``nurse+cook`` becomes two records, one a nurse and
     one a cook, of weight 1/2 each; ``nurse:4+cook:1`` gives weights 4/5 and 1/5.
@@ -147,7 +147,7 @@ def explode(
 
 
 def _frame(table: Any) -> Any:
-    """Return the table as a narwhals frame; other inputs are read first."""
+    """Return the table as a narwhals frame; inputs that are not frames are read first."""
     try:
         if not isinstance(table, (str, Path)):
             frame = nw.from_native(table, eager_only=True)
@@ -161,7 +161,7 @@ def _frame(table: Any) -> Any:
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
-    """Return some rows of a frame, with columns replaced or added, as the kind of frame it was."""
+    """Return the selected rows in the frame's own kind, with columns replaced or added."""
     selected = frame[rows]
     if frame.implementation.is_pandas():  # a repeated index would be joined on
         selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
@@ -172,7 +172,7 @@ def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> 
 
 
 def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
-    """Return the distinct cells of a text column, the missing one last, and the position of each row."""
+    """Return a text column's distinct cells, with None last, and each row's position among them."""
     codes, entries = indexed(pa.chunked_array([series.to_arrow()]).cast(pa.large_string()))
     return [*entries.to_pylist(), None], codes  # -1, for a missing cell, is the last place
 
@@ -180,7 +180,7 @@ def _distinct(series: Any) -> tuple[list[str | None], npt.NDArray[np.int64]]:
 def _split(
     name: str, cells: Sequence[str | None], code: npt.NDArray[np.int64], is_named: bool
 ) -> _Parts | None:
-    """Return the parts of a column's cells; None when nothing in it is joined or quoted."""
+    """Split a column's distinct cells into values; None if no cell is a concatenation or quoted."""
     joined = False
     values: list[str | None] = []
     shares: list[float] = []
@@ -217,7 +217,7 @@ def _split(
 def _midpoints(
     cells: Sequence[str | None], code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64] | None:
-    """Return the middle of every range and number; None when a cell is neither or none is a range."""
+    """Return each row's range midpoint or number; None if the column has no range or has other text."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)

@@ -1,4 +1,4 @@
-"""Release folders: how they are read, checked, written and replaced."""
+"""Read, check, write and replace release folders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ..validation import PATH, check
 
 
 def released_file(folder: Path, name: str = "release") -> Path:
-    """Return the file of a folder's released table, or of the second one that stands beside it.
+    """Return the path of a folder's released table, or of its second table.
 
     Of a table in parts it is their folder.
 
@@ -51,7 +51,7 @@ def released_file(folder: Path, name: str = "release") -> Path:
 
 
 def parts_in(folder: Path) -> list[Path]:
-    """Return the files of a table that was written in parts, in their order.
+    """Return the files of a table that was written in parts, in order.
 
     Raises
     ------
@@ -71,17 +71,17 @@ def parts_in(folder: Path) -> list[Path]:
 
 
 def whole(source: Any, schema: Schema | None = None) -> Table:
-    """Return a released table, read whole as its recipient reads it."""
+    """Read a whole released table the way its recipient reads it."""
     return engine("memory").open(source, schema=schema, unescape_formulas=True)
 
 
 def is_table(path: Path) -> bool:
-    """Return whether a path is a file, or a folder of the parts of a table."""
+    """Return whether a path is a table: a file, or a folder that holds a table in parts."""
     return path.is_file() or (path / PART_FILE.format(0)).is_file()
 
 
 def file_facts(path: Path) -> dict[str, Any]:
-    """Return name, hash and size of a file; of a table in parts, those of its files joined in order."""
+    """Return a file's name, hash and size; a table in parts counts as its files joined in order."""
     digest, size = hashlib.sha256(), 0
     for part in parts_of(path):
         with open(part, "rb") as stream:
@@ -92,7 +92,7 @@ def file_facts(path: Path) -> dict[str, Any]:
 
 
 def altered(folder: Path, record: str) -> str | None:
-    """Return a message for a folder whose table does not match its recorded hash; else None."""
+    """Return a warning if the folder's table does not match its recorded hash; else None."""
     # a folder without a readable record has nothing to be compared with
     with suppress(OSError, ValueError, LookupError, TypeError, HedgerowError):
         recorded = json.loads((folder / record).read_bytes())["release"]["file"]
@@ -105,19 +105,19 @@ def altered(folder: Path, record: str) -> str | None:
 
 
 class Measured(Protocol):
-    """The part of an `Audit` that `Release.write` needs."""
+    """The methods of an `Audit` that `Release.write` uses."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return the audit as plain JSON data."""
 
     def report(self, path: Path, *, plan: Any, checks: Any, drawings: Any, **more: Any) -> Any:
-        """Write the report."""
+        """Write the audit report to a file."""
 
 
 def hand_out(
     inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **contents: Any
 ) -> None:
-    """Copy what may leave the steward, and write the recipient's report.
+    """Copy the files that may be published to another folder, and write the recipient's report there.
 
     `contents` go to the report: the plan, the checks, the name of the file.
     """
@@ -149,7 +149,7 @@ def write_folder(
     force: bool = False,
     marks: frozenset[str] = MARKS,
 ) -> Path:
-    """Fill a hidden folder, and only then give it its name.
+    """Write a folder's files under a hidden name, and rename the folder when it is complete.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def write_folder(
 
 
 def recover(folder: Path) -> None:
-    """Restore a folder whose replacement was interrupted when its process was killed."""
+    """Restore a folder after its replacement was interrupted by a killed process."""
     with suppress(OSError):  # what is wrong there is reported by the writing that follows
         prefix = f".{folder.name}."
         for aside in abandoned(folder.parent, prefix, OLD):
@@ -192,7 +192,7 @@ def check_target(
     marks: frozenset[str] = MARKS,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Raise OutputError when a release cannot go there; called before long work as well."""
+    """Raise OutputError if a release cannot be written to this folder; also called before long work."""
     check("the folder of a release", folder, PATH)
     recover(folder)
     try:
@@ -246,7 +246,7 @@ def check_target(
 
 
 def check_apart(source: str | Path, target: Path) -> None:
-    """Raise OutputError where what is written would lie among the parts of a table that is read."""
+    """Raise OutputError if the output would become one of the source table's part files."""
     if would_join(source, target):
         raise OutputError(
             f"{target} would lie among the parts of {source}, and be read with them from then on",
@@ -255,13 +255,13 @@ def check_apart(source: str | Path, target: Path) -> None:
 
 
 def _holds(folder: Path, path: str | Path) -> bool:
-    """Return whether a file, or the folder or pattern of a table in parts, lies in a folder."""
+    """Return whether an input (a file, folder or pattern) lies inside a folder."""
     linked = any(same_file(path, entry) for entry in folder.iterdir())
     return linked or folder.resolve() in (Path(path).resolve(), *Path(path).resolve().parents)
 
 
 def _ours(entry: Path, marks: frozenset[str]) -> bool:
-    """Return whether a folder of ours may hold it: a file of a known name, or the folder of the parts."""
+    """Return whether an entry can belong to a folder that Hedgerow wrote: a known file, or the parts."""
     if marks == PARTS_MARKS:
         return not entry.is_dir() and PART_NAME.fullmatch(entry.name) is not None
     if entry.is_dir():

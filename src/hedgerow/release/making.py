@@ -1,4 +1,4 @@
-"""Make a verified release of a table of people by one method."""
+"""Make a verified release of a table of people with one method."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def make_release(
     progress: Progress | None = None,
     **opening: Any,
 ) -> Release:
-    """Return the verified release of a table, without a bound or profile to search for.
+    """Return the verified release of a table, made directly without searching for a bound or profile.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def _protected(
     parts: bool,
     progress: Progress | None,
 ) -> Release:
-    """Fit, recode and verify a table that was opened."""
+    """Fit the method, recode the opened table, verify it and return the release."""
     step = telling(progress)
     linked = tuple(n for n in schema.identifiers if n != schema.household) if secret else ()
     repeated = refuse_repeated(table, schema, linked)
@@ -152,7 +152,7 @@ def _protected(
 
 
 def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
-    """Raise UnsupportedError where an engine cannot do what was requested, before any work."""
+    """Raise UnsupportedError if the engine cannot do what the schema or the pseudonyms require."""
     can = computing(engine).capabilities
     survey = any(each is not None for each in (schema.household, schema.weight))
     for what, is_needed, is_able in (

@@ -1,4 +1,4 @@
-"""Show a release in a notebook: what was reached, and the first rows of the released table."""
+"""Show a release in a notebook: the results and the first rows of the released table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ASKED = ("k", "l", "max_disclosure", "max_inference")
 
 
 def release_face(release: Any) -> str:
-    """Return HTML of a `Release`.
+    """Return a `Release` as HTML.
 
     Parameters
     ----------

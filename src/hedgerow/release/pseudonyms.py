@@ -1,4 +1,4 @@
-"""Keyed pseudonyms: the same person, the same pseudonym; linkable by the key alone."""
+"""Replace identifiers by keyed pseudonyms: one per person, linkable only with the key."""
 
 from __future__ import annotations
 

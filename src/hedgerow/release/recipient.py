@@ -1,4 +1,4 @@
-"""RECIPIENT.md: what the reader of a released table must know, and nothing private."""
+"""Write RECIPIENT.md: all that a reader of the released table must know, and nothing private."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def recipient(
 
 
 def apostrophes(columns: Sequence[str]) -> str:
-    """Return the note on cells of a CSV file that a spreadsheet would run; empty when none."""
+    """Return a note on the apostrophes before formula-like cells of a CSV file; empty if there are none."""
     if not columns:
         return ""
     return (
@@ -173,7 +173,7 @@ def apostrophes(columns: Sequence[str]) -> str:
 
 
 def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
-    """Return the section that explains the signs in recoded cells."""
+    """Return the lines of the section that explains the notation in recoded cells."""
     if not recoding.meanings():
         return []
     styles = {c.style for c in recoding.recoded() if isinstance(c, Recoded)}
@@ -210,7 +210,7 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
 
 
 def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
-    """Return the notes on a file with value labels."""
+    """Return the notes for a file with value labels."""
     if not layout.labels.variables:
         return []
     if layout.suffix == ".xpt":

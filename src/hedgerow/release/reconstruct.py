@@ -1,4 +1,4 @@
-"""The recipient's side of randomized response: the original table of counts, estimated."""
+"""Estimate the original table of counts from a release made by randomized response."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _FIGURES = ["count", "unbiased", "se", "lo", "hi"]
 
 @dataclass(frozen=True)
 class CountEstimate:
-    """An estimated count with its standard error and interval."""
+    """An estimated count with its standard error and confidence interval."""
 
     count: float
     se: float
@@ -132,7 +132,7 @@ def reconstruct(
 
 
 class Reconstruction:
-    """The estimated table; made by `reconstruct`.
+    """An estimated table of counts; made by `reconstruct`.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ class Reconstruction:
         return f"Reconstruction({names}: {self.shares.size:,} cells, {self.n:,} records)"
 
     def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Return every cell: its estimated count, standard error and interval.
+        """Return every cell of the table with its estimated count, standard error and interval.
 
         ``count`` is that of the chosen estimator, at least 0; ``unbiased``, standard errors and
         intervals are those of the inversion, whose cells may be negative.
@@ -174,14 +174,14 @@ class Reconstruction:
 
     @takes(column=TEXT)
     def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Return estimated counts of one column's categories."""
+        """Return the estimated counts of one column's categories."""
         return self.group_by([column], level=level, about=about)
 
     @takes(first=TEXT, second=TEXT)
     def pairwise(
         self, first: str, second: str, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
-        """Return estimated counts of two columns' combinations."""
+        """Return the estimated counts of all combinations of two columns."""
         return self.group_by([first, second], level=level, about=about)
 
     @takes(columns=NAMES, level=NUMBER)
@@ -217,7 +217,7 @@ class Reconstruction:
     def cube(
         self, columns: Sequence[str] | None = None, *, level: float = 0.95, about: About = "table"
     ) -> pa.Table:
-        """Return GROUP BY CUBE: all combinations of the columns; a column summed over is null.
+        """Return GROUP BY CUBE over the columns; null stands for a column that is summed over.
 
         The column ``grouping`` names the columns that a row groups by.
         """
@@ -242,7 +242,7 @@ class Reconstruction:
     def count(
         self, where: Mapping[str, Any], *, level: float = 0.95, about: About = "table"
     ) -> CountEstimate:
-        """Return SELECT COUNT(*) WHERE every named column has one of the given values.
+        """Return SELECT COUNT(*) for the records whose named columns have one of the given values.
 
         Parameters
         ----------
@@ -348,7 +348,7 @@ def _labels(categories: Sequence[str | float | None]) -> pa.Array:
 
 
 def _inputs(release: Any, parameters: Any) -> tuple[Table, Mapping[str, Any]]:
-    """Return the released table and the data of its distortion parameters."""
+    """Return the released table and its distortion parameters."""
     if isinstance(release, (str, Path)) and not Path(release).exists():
         raise InputError(f"there is no file or folder {release}")
     if isinstance(release, (str, Path)) and Path(release).is_dir() and not is_table(Path(release)):
@@ -387,7 +387,7 @@ def _data(parameters: Any) -> Mapping[str, Any]:
 
 
 def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[str]]:
-    """Return the randomized columns, and the names of the sensitive ones."""
+    """Return the randomized columns, and the names of the sensitive columns."""
     recoding = public.get("recoding")
     if not isinstance(recoding, Mapping) or recoding.get("kind") != Randomize.kind:
         raise PlanError(
@@ -405,7 +405,7 @@ def _described(public: Mapping[str, Any]) -> tuple[tuple[Randomized, ...], list[
 def _column(
     table: Table, randomized: Mapping[str, Randomized], name: str
 ) -> tuple[Randomized, NDArray[Any]]:
-    """Return a column's categories and codes; one that was not randomized has p = 1."""
+    """Return a column's categories and each row's code; a column that was not randomized has p = 1."""
     if name in randomized:
         column = randomized[name]
         if name not in table.names:

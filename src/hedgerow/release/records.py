@@ -1,4 +1,4 @@
-"""audit.json: what was promised and verified, in numbers, and how the release was made."""
+"""Write the records of a release: audit.json, evidence.json and the map of its rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def record(
     pseudonyms: Sequence[str] = (),
     measured: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the data of audit.json: `hedgerow.Audit.json_schema` describes it.
+    """Return the data of audit.json; `hedgerow.Audit.json_schema` describes its format.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ _ATTACK_FIELDS = ("attack", "learner", "target", "people", "success", "interval"
 
 
 def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
-    """Return the text of evidence.json: criteria, figures, settings, versions and hashes of the files.
+    """Return evidence.json as text: criteria, figures, settings, versions and file hashes.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ MAPPING_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class RowMap:
-    """The rows behind a release, and the fingerprint of the table that they are rows of.
+    """The original row behind each released row, with a fingerprint of the original table.
 
     Parameters
     ----------
@@ -141,12 +141,12 @@ class RowMap:
 
     @classmethod
     def of(cls, rows: NDArray[np.int64], original: Table, plan: Plan) -> RowMap:
-        """Return the map of a release that was made from a table."""
+        """Return the row map of a release of this table."""
         return cls(rows, fingerprint(original, plan))
 
     @classmethod
     def load(cls, path: Path) -> RowMap:
-        """Read a map; InputError when the file holds none."""
+        """Read a row map from a file; raise InputError if the file holds none."""
         try:
             data = json.loads(path.read_text())
             assert data["hedgerow_mapping"] == MAPPING_VERSION
@@ -159,12 +159,12 @@ class RowMap:
             raise InputError(f"{path} is not a mapping that this version can read") from None
 
     def text(self) -> str:
-        """Return the file that `load` reads."""
+        """Return the row map as the text of a file that `load` can read."""
         data = {"hedgerow_mapping": MAPPING_VERSION, "fingerprint": self.fingerprint}
         return json.dumps({**data, "rows": self.rows.tolist()}) + "\n"
 
     def of_table(self, table: Table, plan: Plan | None) -> NDArray[np.int64]:
-        """Return the rows, for the table that they are rows of; InputError for any other."""
+        """Return the rows if this is the table that they belong to; raise InputError for any other."""
         same = plan is None or fingerprint(table, plan) == self.fingerprint
         if len(self.rows) != table.n_rows or not same:
             raise InputError(
@@ -175,7 +175,7 @@ class RowMap:
 
 
 def fingerprint(table: Table, plan: Plan) -> str:
-    """Return a hash of a table's quasi-identifiers and sensitive columns, row by row."""
+    """Return a hash of a table's quasi-identifiers and sensitive columns, in their row order."""
     digest = hashlib.sha256()
     for planned in plan.columns:
         if planned.role not in ("quasi", "sensitive"):

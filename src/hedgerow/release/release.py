@@ -1,4 +1,4 @@
-"""A released table that knows its plan, verifies itself, and writes itself as a folder."""
+"""A released table with its plan, which can verify itself and be written as a folder."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ class Release:
         )
 
     def _repr_html_(self) -> str:
-        """Return what was reached and five released rows as HTML; nothing of the original."""
+        """Return the results and five released rows as HTML, without anything from the original."""
         return release_face(self)
 
     @property
     def rows(self) -> IntArray:
-        """For every row of `table` the row of the input that it came from; shape (n_rows,).
+        """Return the input row behind each row of `table`; shape (n_rows,).
 
         Private: it says whose record is which.
 
@@ -136,7 +136,7 @@ class Release:
         return self._rows
 
     def _is_changed(self) -> bool:
-        """Return whether `table` differs from the one that was made; files of our own cannot change."""
+        """Return whether the caller changed `table`; tables in Hedgerow's own files cannot change."""
         if self._arrow is None:
             return False
         if self.table is self._output.frame and isinstance(self.table, pa.Table):  # immutable
@@ -144,7 +144,7 @@ class Release:
         return not same_rows(read(self.table).arrow, self._arrow)
 
     def relation(self) -> Any:
-        """Return the released table as a DuckDB relation, where its rows lie in files of our own.
+        """Return the released table as a DuckDB relation if its rows lie in Hedgerow's own files.
 
         Their files last as long as the relation or the release.
         """
@@ -152,7 +152,7 @@ class Release:
 
     @takes(progress=PROGRESS)
     def verify(self, progress: Progress | None = None) -> list[Check]:
-        """Check every promise again, on the released table as it is now.
+        """Check every promise again on the released table in its current state.
 
         Parameters
         ----------
@@ -193,13 +193,13 @@ class Release:
         return self.checks
 
     def _check_again(self) -> None:
-        """Check the frame again: it can be changed in place."""
+        """Check the data frame again if it was changed in place."""
         if self._arrow is not None and not isinstance(self.table, pa.Table):
             self.released = read(self.table)
             require(self._own_checks())
 
     def verify_written(self, table: Any) -> list[Check]:
-        """Check a table that was written from `table`, and read again, against this release.
+        """Check a table that was written from `table` and read back.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Release:
         return require(checks, "the written table")
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
-        """Add a check that the release must pass from now on; the plan records its parameters.
+        """Add a check that the release must pass from now on, and record its parameters in the plan.
 
         Raises
         ------
@@ -241,13 +241,13 @@ class Release:
         self._summary = None
 
     def _paired(self) -> Table:
-        """Return the original, in the order of the release if its method needs that."""
+        """Return the original, reordered like the release if the method compares rows in pairs."""
         if self._rows is None or not self.method.pairs:
             return self.original
         return self.original.reordered(self._rows)
 
     def _own_checks(self) -> list[Check]:
-        """Return the method's own checks, of both tables where it releases two."""
+        """Return the method's own checks of the released table, and of its second table if it has one."""
         original, second = self._paired(), self.method.second_table()
         released = self.released.with_local_codes(self.method.checked_columns(self.schema))
         checks = self.method.release_checks(original, released)
@@ -303,13 +303,13 @@ class Release:
         return self._summary
 
     def judged(self) -> Classes:
-        """Return the groups through which an intruder learns sensitive values: equal rows, or buckets."""
+        """Return the groups in which an intruder learns sensitive values: equivalence classes or buckets."""
         buckets = self.method.buckets(self._paired(), self.released)
         return buckets or self._verification.classes or classes(self.plan, self.released)
 
     @takes(column=TEXT)
     def compare(self, column: str) -> facade.Comparison:
-        """Compare a column before and after. Private: half of what it shows is the original.
+        """Compare a column before and after. Private: half of the result shows the original.
 
         Parameters
         ----------
@@ -324,7 +324,7 @@ class Release:
         return facade.compare(self, column)
 
     def against(self, profile: str | Path | Profile, **audit_options: Any) -> facade.Judged:
-        """Compare the release with what a standard asks: meets, does not meet, not measured.
+        """Compare the release with the criteria of a standard: met, not met or not measured.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class Release:
 
     @takes(column=TEXT, ax=AXES)
     def plot(self, column: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw how much each group gives away, with the promised cap; or a column before and after.
+        """Draw each group's disclosure with the promised cap, or one column before and after.
 
         Parameters
         ----------
@@ -360,12 +360,12 @@ class Release:
 
     @property
     def cautions(self) -> list[str]:
-        """Disclosure that remains although every check holds, and warnings of the method; with counts."""
+        """Return warnings, with counts, about disclosure that remains although every check holds."""
         cautions: list[str] = self.summary()["cautions"]
         return cautions
 
     def recoding_in_words(self) -> str:
-        """Say how the columns were recoded; `plan.explain()` says the rest as well."""
+        """Return a description of how the columns were recoded; `plan.explain()` also covers the rest."""
         return recoding_in_words(self.plan.recoding)
 
     @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS)
@@ -379,7 +379,7 @@ class Release:
         public: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the release as a folder; after an error nothing of it is left behind.
+        """Write the release as a folder; after an error no part of it remains.
 
         The files are the table (in the format that came in, Parquet for frames),
         ``plan.json``, ``audit.json`` and ``RECIPIENT.md``, each readable by its owner
@@ -456,7 +456,7 @@ class Release:
     def _fill(
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell
     ) -> list[str]:
-        """Write every file; return the names of those that may be handed out."""
+        """Write all files into the folder; return the names of those that may be published."""
         step("writing")
         give_back()
         engine(self.original.engine).write(
@@ -474,5 +474,5 @@ class Release:
 
     @property
     def file_name(self) -> str:
-        """The name of the table in its folder: of a file, or of a folder of parts."""
+        """Return the name of the table in its folder: a file, or a folder of parts."""
         return "release" if self.parts else f"release{self.original.suffix}"

@@ -1,4 +1,4 @@
-"""Check every promise of a plan again, on the released table and on its file."""
+"""Check every promise of a plan again, on the released table and on its written file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .rederive.map_recipes import PseudonymRecipe
 
 @dataclass(frozen=True, eq=False)
 class Verified:
-    """The checks of a released table, with its expected rows and its classes.
+    """The checks of a released table, with its expected rows and its equivalence classes.
 
     Parameters
     ----------
@@ -162,14 +162,14 @@ def verify_file(
 
 
 def _each_once(rows: NDArray[Any], n: int) -> bool:
-    """Return whether every number below n occurs exactly once."""
+    """Return whether every number from 0 to n - 1 occurs exactly once."""
     if len(rows) != n or (n and not 0 <= rows.min() <= rows.max() < n):
         return False
     return bool((np.bincount(rows, minlength=n) == 1).all())
 
 
 def _replaced(name: str, original: Table, released: Table, rows: NDArray[np.int64] | None) -> bool:
-    """Return whether identifiers and pseudonyms match one to one, and none is unchanged."""
+    """Return whether identifiers and pseudonyms match one to one and no identifier is unchanged."""
     old, new = (t.column(name, kind="categorical") for t in (original, released))
     before = old.codes if rows is None else old.codes[rows]
     pairs = group([before, new.codes]).n_groups
@@ -183,7 +183,7 @@ def classes(
     persons: Persons | None = None,
     rows: NDArray[np.int64] | None = None,
 ) -> Classes:
-    """Return the released groups: records that share all released quasi-identifier values.
+    """Return the equivalence classes: groups of records that share all released quasi-identifier values.
 
     `persons` are those of the original, `rows` the original row behind each released one.
     """
@@ -193,7 +193,7 @@ def classes(
 
 
 def _short(*values: Any) -> list[str]:
-    """Return figures of a check as text, with three digits or as many as distinguish them."""
+    """Return a check's values as text, with at least three digits and as many as make them differ."""
     # 17 digits tell any two doubles apart
     for digits in range(3, 18):
         texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in values]
@@ -203,7 +203,7 @@ def _short(*values: Any) -> list[str]:
 
 
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
-    """Return the checks, or PromiseError when one does not hold."""
+    """Return the checks if all hold; raise PromiseError otherwise."""
     listed = list(checks)
     broken = [check for check in listed if not check.holds]
     if broken:

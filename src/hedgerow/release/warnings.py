@@ -1,4 +1,4 @@
-"""Cautions about a release that keeps its promises and still gives something away, with counts."""
+"""Warn, with counts, of what a release still discloses although it keeps its promises."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def of_release(
     released: Table,
     rows: NDArray[np.int64] | None = None,
 ) -> Iterator[str]:
-    """Return the cautions of a release, each a sentence.
+    """Yield the cautions of a release, each as a sentence.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def of_release(
 def not_bounded(
     plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
 ) -> list[str]:
-    """List what a release gives away, or lost, that no promise bounds; see `guarantees.unbounded`."""
+    """Return warnings about disclosure or loss that no promise bounds; see `guarantees.unbounded`."""
     recoding, risks = plan.recoding, {}
     if grouped(recoding.risk_model, plan.promises):
         risks = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
@@ -136,7 +136,7 @@ def not_bounded(
 
 
 def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
-    """Warn of groups whose records all have one pseudonym, where k counts records."""
+    """Warn of groups in which all records have the same pseudonym although k counts records."""
     quasi = [released.column(name, kind="categorical").codes for name in plan.names("quasi")]
     for name in plan.names("identifier") if plan.unit is None and quasi else ():
         if name not in released.names:
@@ -153,7 +153,7 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
 
 
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
-    """Warn of people with several records, and of promises that their records undo."""
+    """Warn of people with several records, and of protection that those records weaken."""
     joined = persons.caution()
     if joined is not None:
         yield joined
@@ -167,7 +167,7 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
 
 
 def _weights(column: Column) -> Iterator[str]:
-    """Warn of records whose weight no other record has."""
+    """Warn of records whose sampling weight is unique."""
     alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
     if alone:
         yield (
@@ -178,7 +178,7 @@ def _weights(column: Column) -> Iterator[str]:
 
 
 def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
-    """Warn of unchanged columns whose values show which records are one household."""
+    """Warn of unchanged columns whose values show which records form one household."""
     if persons.homes is None:
         return
     k = max((p["k"] for p in plan.promises if "k" in p), default=2)
@@ -206,7 +206,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
-    """Warn of columns of which no cell says anything."""
+    """Warn of columns that are suppressed in every record."""
     silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
         screen = ", or --no-screen" if plan.parameters.get("screen") else ""
@@ -224,7 +224,7 @@ def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
 
 
 def _texts(column: Column) -> Iterator[str]:
-    """Warn of numbers or dates in text that nobody declared to be categories."""
+    """Warn of numbers or dates stored as text in a column that was not declared categorical."""
     coded, share = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
     if share * 2 > coded:
         why = f"{share:,} of its {coded:,} values look like numbers or dates"
@@ -241,7 +241,7 @@ def _texts(column: Column) -> Iterator[str]:
 
 
 def _reading(column: Column, pattern: str) -> tuple[int, int]:
-    """Return how many records have a text, and how many one that reads so."""
+    """Return the number of records with a text, and of those whose text matches the pattern."""
     counts = column.counts()[:-1]
     texts = pc.utf8_trim_whitespace(pa.array(column.values, pa.string()))
     reads = pc.match_substring_regex(texts, pattern).to_numpy(zero_copy_only=False)
@@ -249,7 +249,7 @@ def _reading(column: Column, pattern: str) -> tuple[int, int]:
 
 
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
-    """Warn that dates of groups are written in ISO where the file writes them otherwise."""
+    """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
     style = original.layout.dialect.dates
     names = [
         column.name
@@ -264,13 +264,13 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds text that is no ISO date."""
+    """Return whether a column holds text that is not all ISO dates."""
     is_read_as_text = is_text(original.types.field(name).type)
     return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
 
 
 def _dates(column: Column) -> Iterator[str]:
-    """Warn of days that nobody declared to be dates, so that no group gets a range of them."""
+    """Warn of dates that were not declared as dates, so that groups get no date ranges."""
     coded, share = _reading(column, LOOKS_LIKE_DATE)
     if share * 2 > coded:
         yield (
@@ -282,7 +282,7 @@ def _dates(column: Column) -> Iterator[str]:
 
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:
-    """Warn of declared events that hold for nobody or for everybody."""
+    """Warn of declared events that are true of every value or of none."""
     if not column.is_number or not column.n_values:
         return
     effective = {name for name, _ in column.public.flags}
@@ -297,7 +297,7 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
 
 
 def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
-    """Warn of altered records that share their released cells and one sensitive value."""
+    """Warn of groups whose altered records all share one sensitive value."""
     several = sizes > 1
     (distinct,) = column.per_class(distinct_values)
     one = several & (distinct == 1)
@@ -312,7 +312,7 @@ def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts
 def _unmoved(
     recoding: Mask, original: Table, released: Table, rows: NDArray[np.int64] | None
 ) -> int:
-    """Return how many records have all their quasi-identifiers as they were, or nearly."""
+    """Return the number of records whose quasi-identifiers are all unchanged, or nearly."""
     same = np.ones(released.n_rows, np.bool_)
     at = slice(None) if rows is None else rows
     for column in recoding.columns:
@@ -328,7 +328,7 @@ def _unmoved(
 
 
 def _by_chance(plan: Plan) -> Iterator[str]:
-    """Warn of a cap below 3/k, which random groups of k records often exceed."""
+    """Warn if the cap is below 3/k, which random groups of k records often exceed."""
     checks = [from_promise(promise) for promise in plan.promises]
     ks = [one.k for one in checks if isinstance(one, KAnonymity)]
     caps = [one.maximum for one in checks if isinstance(one, Disclosure)]
@@ -347,7 +347,7 @@ def _by_chance(plan: Plan) -> Iterator[str]:
 
 
 def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
-    """Return `rare_ends` by column if the plan promises a k; columns without any are left out."""
+    """Return the `rare_ends` of each column that has some, if the plan promises a k; else nothing."""
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
     for column in plan.recoding.recoded() if ks else ():
@@ -366,7 +366,7 @@ def rare_ends(
     ends: Sequence[tuple[Any, Any]],
     counts: NDArray[np.int64],
 ) -> dict[str, int]:
-    """Count ranges that state a value which fewer than k records have, and the records that show them.
+    """Count ranges that end on a value of fewer than k records, and the records that show such ranges.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def rare_ends(
 
 
 def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
-    """Return the `rare_ends` of a column as a warning, with what to do."""
+    """Return a column's `rare_ends` as a warning with advice."""
     one = figures["cells"] == 1
     return (
         f"{figures['cells']:,} {name} {'range ends' if one else 'ranges end'} on a value that fewer than {k:,} "
@@ -403,7 +403,7 @@ def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
 
 
 def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:
-    """Return the normalised certainty penalty by the plan's cells, 0 nothing lost, 1 all; mean of columns.
+    """Return the mean normalised certainty penalty of the recoded columns, 0 (no loss) to 1 (all lost).
 
     None where the plan does not say what the released cells stand for.
     """
@@ -427,7 +427,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
 
 
 def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
-    """Count the rows of every cell, for columns with cells of equal text and different extent."""
+    """Count the rows in each cell, for columns whose cells can have equal text but different ranges."""
     if not isinstance(recoding, Partition):
         return {}
     centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]
@@ -456,7 +456,7 @@ def _lost(
     released: Table,
     rows: NDArray[np.int64] | None,
 ) -> float:
-    """Return the mean width of the cells of a column's rows."""
+    """Return the mean normalised width of a column's cells over the rows."""
     coded = original.like(column)
     if coded.is_number:
         values = coded.values
@@ -474,7 +474,7 @@ def _lost(
 
 
 def _placed(cell: Cell, column: Column) -> Cell:
-    """Return the cell of a number that a hierarchy of texts generalised, with the ends of its values."""
+    """Return a number's cell from a text hierarchy with its lower and upper end filled in."""
     if cell.lo is not None or not cell.categories:
         return cell
     unit = column.unit

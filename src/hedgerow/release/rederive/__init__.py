@@ -1,4 +1,4 @@
-"""Recode a second time, plainly: derive what a release must be from original and plan.
+"""Recode a second time by independent code: derive the release from the original and the plan.
 
 Nothing here is shared with the engines that made the release: rows go down a tree by their values
 instead of their codes, maps are read by their definition, and both work on a few rows at a time.
@@ -19,7 +19,7 @@ from .recipe import Made, Recipe
 def plainly(
     recoding: Recoding, original: Table, same: Collection[str] | None = None
 ) -> Recipe | None:
-    """Return the recipe of one kind of recoding; None where chance or the whole table decides.
+    """Return a recoding's recipe; None if its result depends on chance or on the whole table.
 
     Where `original` is a part of a table, `same` are the columns that its maps leave as they are,
     all parts together.

@@ -1,4 +1,4 @@
-"""Derive pseudonyms and mapped columns a second time, each from the cell of its own row."""
+"""Derive pseudonyms and mapped columns a second time, each row from its own cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .recipe import Categories, Labels, Made, Numbers
 
 
 class PseudonymRecipe:
-    """An identifier that is replaced by a pseudonym: 16 hexadecimal digits of its HMAC-SHA256."""
+    """A recipe that replaces an identifier by 16 hexadecimal digits of its HMAC-SHA256."""
 
     def __init__(self, column: PlanColumn, original: Table, secret: Secret) -> None:
         self._source = Categories(column, original, "categorical")
@@ -31,7 +31,7 @@ class PseudonymRecipe:
 
     @property
     def columns_read(self) -> Sequence[str]:
-        """The identifier."""
+        """Return the name of the identifier column."""
         return list(self.classes)
 
     def recode(self, part: Window) -> Made:
@@ -42,7 +42,7 @@ class PseudonymRecipe:
 
 
 class MapsRecipe:
-    """Column maps: every value has its released value by the map's definition."""
+    """A recipe for column maps, which gives every value its released value from the map's definition."""
 
     def __init__(
         self, maps: Maps, original: Table, same: Collection[str] | None = None
@@ -61,16 +61,16 @@ class MapsRecipe:
 
     @property
     def same(self) -> Collection[str]:
-        """The columns that are left as they are."""
+        """Return the columns that the maps leave unchanged."""
         return [column.name for column in self._columns if column.same]
 
     @property
     def columns_read(self) -> Sequence[str]:
-        """The columns whose values it reads."""
+        """Return the columns of the original whose cells are read row by row."""
         return [column.name for column in self._columns if column.direct]
 
     def recode(self, part: Window) -> Made:
-        """Return the released values of each row; rows of small classes are hidden."""
+        """Return the released values of each row, with the rows of suppressed classes hidden."""
         places = [column.of(part) for column in self._columns]
         hidden = self._hidden.among(places)
         return Made(
@@ -83,7 +83,7 @@ class MapsRecipe:
 
 
 class _Mapped:
-    """One column map with the column that it maps."""
+    """One column map together with the original column that it maps."""
 
     def __init__(
         self, column: ColumnMap, maps: Maps, original: Table, same: bool | None
@@ -119,15 +119,15 @@ class _Mapped:
 
     @property
     def direct(self) -> bool:
-        """Return whether it reads the cells themselves."""
+        """Return whether the column's cells are read row by row, not from the whole column."""
         return self.same or self._source.direct
 
     def place_of(self, label: Released) -> int:
-        """Return the place of a released value; -1 where no row can have it."""
+        """Return a released value's position in the list of distinct ones; -1 if no row can have it."""
         return self._distinct.get(label, -1)
 
     def of(self, part: Window) -> NDArray[np.int64]:
-        """Return the place of each row's released value."""
+        """Return the position of each row's released value."""
         values = self._source.of(part)
         if isinstance(self._source, Categories):
             return self._place[values]
@@ -146,7 +146,7 @@ class _Mapped:
 
 
 def _dates(values: pa.Array, unit: str) -> pa.Array:
-    """Convert counts since 1970 to the dates that are released."""
+    """Convert day or microsecond counts since 1970 to dates or timestamps."""
     if unit == "day":
         return values.cast(pa.int32()).cast(pa.date32())
     return values.cast(pa.int64()).cast(pa.timestamp("us"))
@@ -154,13 +154,13 @@ def _dates(values: pa.Array, unit: str) -> pa.Array:
 
 @dataclass(frozen=True)
 class _Keys:
-    """Some keys of several codes, found column by column; each step knows the keys' beginnings."""
+    """A set of keys (one code per column) that rows are matched against column by column."""
 
     steps: tuple[tuple[int, NDArray[np.int64]], ...]
 
     @classmethod
     def of(cls, keys: Sequence[Sequence[int]]) -> _Keys:
-        """Build steps from keys, without those that hold -1, a code of no row."""
+        """Build the key set; a key that contains -1 matches no row and is dropped."""
         wanted = np.array([key for key in keys if min(key) >= 0], np.int64)
         if not len(wanted):
             return cls(())
@@ -172,7 +172,7 @@ class _Keys:
         return cls(tuple(steps))
 
     def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
-        """Return which rows have one of the keys; None where there are no keys."""
+        """Return which rows match one of the keys; None if there are no keys."""
         if not self.steps:
             return None
         hidden = np.zeros(len(columns[0]), np.bool_)

@@ -1,4 +1,4 @@
-"""Partitions derived a second time; means, medians and shares are checked against their groups."""
+"""Derive partitions a second time, and check means, medians and shares against their groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CLOSE = 1e-9
 
 
 def untrue(column: Recoded, source: Numbers | Categories, cells: NDArray[Any], groups: Ints) -> int:
-    """Return how many cells of groups are not the mean, the median or the shares of their group.
+    """Return the number of cells that differ from the mean, median or shares of their group.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def _off_centre(column: Recoded, source: Numbers, cells: NDArray[Any], groups: I
 
 
 def _read(cell: Cell, unit: str) -> tuple[float, float, float, float]:
-    """Return the value of a cell, how many have one and have none where it says so, whether it is `*`."""
+    """Return a cell's number, its stated counts of values and of missing ones, and whether it is `*`."""
     label, counted, absent = cell.label, 0.0, 0.0
     if label is None or label == TOP:
         return np.nan, 0.0, 0.0, float(label is not None)
@@ -115,7 +115,7 @@ def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups
 
 
 class PartitionRecipe:
-    """A partition: rows go down the tree by their values."""
+    """A recipe for a partition, which sends each row down the tree by its values."""
 
     def __init__(self, tree: Partition, original: Table) -> None:
         self._columns = [
@@ -131,7 +131,7 @@ class PartitionRecipe:
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> WalkTree:
-        """Return the tree for `descend`, each subset as codes of its column."""
+        """Return the tree in arrays for `descend`, with each subset as codes of its column."""
         split, subset = np.asarray(tree.split), np.asarray(tree.subset)
         first, last = np.zeros(len(split), np.int64), np.zeros(len(split), np.int64)
         members: list[int] = []
@@ -161,11 +161,11 @@ class PartitionRecipe:
 
     @property
     def columns_read(self) -> Sequence[str]:
-        """The columns whose values it reads."""
+        """Return the columns of the original whose cells are read row by row."""
         return [column.name for column in self._columns if column.source.direct]
 
     def recode(self, part: Window) -> Made:
-        """Return the cells of the leaf that each row comes to, held against the row's values."""
+        """Return the cells of each row's leaf, and per column how many do not cover the row's value."""
         # codes of categories are exact as doubles too
         values = np.stack([column.source.of(part) for column in self._columns], dtype=np.float64)
         leaf = np.full(values.shape[1], -1, np.int32)
@@ -189,7 +189,7 @@ class PartitionRecipe:
         return any(c.recoded.style in ("mean", "median", "weighted") for c in self._columns)
 
     def untrue(self) -> Mapping[str, int]:
-        """Count, by column, the cells that are not the mean, median or shares of their group."""
+        """Count, per column, the cells that differ from the mean, median or shares of their group."""
         # any leaf of a group has its cell
         first = np.zeros(int(self._group.max()) + 1, np.int64)
         first[self._group] = np.arange(len(self._group))
@@ -201,7 +201,7 @@ class PartitionRecipe:
 
 
 class _Recoded:
-    """One column of a partition: its original, and what each leaf says of it."""
+    """One column of a partition: the original values and the released cell of each leaf."""
 
     def __init__(self, column: Recoded, cells: NDArray[np.int32], original: Table) -> None:
         self.name, self.recoded, self.cells = column.name, column, cells
@@ -219,7 +219,7 @@ class _Recoded:
         self._missing = (anything | self._cover.missing)[cells]
 
     def outside(self, values: NDArray[np.float64], leaf: NDArray[np.int32], part: Window) -> int:
-        """Return how many values the cells of their leaves do not cover."""
+        """Return the number of values that the cells of their leaves do not cover."""
         if isinstance(self.source, Numbers):
             if self.source.exact:
                 values = self.source.places(part)

@@ -1,4 +1,4 @@
-"""The protocol of second derivations, and the columns of the original as they read them."""
+"""Define the protocol of recipes, and the readers of the original's columns that recipes use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALL = 1 << 17
 
 @dataclass(frozen=True)
 class Made:
-    """Released columns of some rows.
+    """The released columns of some rows.
 
     Parameters
     ----------
@@ -37,15 +37,15 @@ class Made:
 
 
 class Recipe(Protocol):
-    """A plan and an original, ready to recode any of its rows; holds nothing that changes."""
+    """A recoding bound to its original, ready to recode any of its rows again."""
 
     @property
     def classes(self) -> Mapping[str, str]:
-        """The recoded columns, and the class by which their released values are compared."""
+        """Return each recoded column with the value class in which its released values are compared."""
 
     @property
     def columns_read(self) -> Sequence[str]:
-        """The columns of the original whose cells it reads."""
+        """Return the columns of the original whose cells are read row by row."""
 
     def recode(self, part: Window) -> Made:
         """Return the released columns of some rows of the original."""
@@ -53,7 +53,7 @@ class Recipe(Protocol):
 
 
 class _Source:
-    """A column of the original, read by the cells of each window or, if need be, as a whole."""
+    """A column of the original, read cell by cell from each window or, if necessary, as a whole."""
 
     _name: str
     _original: Table
@@ -61,11 +61,11 @@ class _Source:
 
     @property
     def direct(self) -> bool:
-        """Return whether it reads the cells themselves."""
+        """Return whether the cells are read from each window, not from the whole column."""
         return self._read is None
 
     def of(self, part: Window) -> NDArray[Any]:
-        """Return the values of some rows."""
+        """Return the values of the rows in a window."""
         raise NotImplementedError
 
     def all(self) -> NDArray[Any]:
@@ -75,7 +75,7 @@ class _Source:
 
 
 class Numbers(_Source):
-    """A column of the original as numbers, dates in their unit; NaN is missing."""
+    """A column of the original as numbers (dates in days or microseconds); NaN is missing."""
 
     def __init__(self, column: PlanColumn, original: Table) -> None:
         self._name, self._unit, self._original = column.name, column.unit, original
@@ -90,7 +90,7 @@ class Numbers(_Source):
         self.exact: Sequence[Exact] = self._read.exact if self._read is not None else ()
 
     def of(self, part: Window) -> NDArray[np.float64]:
-        """Return the values of some rows; what doubles do not hold as the doubles nearest to it."""
+        """Return the numbers of a window's rows, each as the nearest double."""
         if self._read is not None:
             return self._read.by_code[self._read.codes[part.rows]]
         array = part.cells[self._name]
@@ -107,13 +107,13 @@ class Numbers(_Source):
         return values * scale if pa.types.is_date(kind) else values / scale
 
     def places(self, part: Window) -> NDArray[np.float64]:
-        """Return the places of the values among `exact`, where doubles do not hold them."""
+        """Return the position in `exact` of each row's value, for numbers that doubles cannot hold."""
         assert self._read is not None
         return self._read.places[self._read.codes[part.rows]]
 
 
 class Categories(_Source):
-    """A column of the original as codes of its texts; the number of texts is a missing one."""
+    """A column of the original as codes of its distinct texts; the code after the last is missing."""
 
     def __init__(self, column: PlanColumn, original: Table, kind: str) -> None:
         coded = original.column(column.name, kind=kind)
@@ -125,7 +125,7 @@ class Categories(_Source):
         self._read = None if text else coded
 
     def of(self, part: Window) -> NDArray[np.int64]:
-        """Return the codes of some rows."""
+        """Return the codes of a window's rows."""
         if self._read is not None:
             return self._read.codes[part.rows].astype(np.int64)
         array = part.cells[self._name]
@@ -141,14 +141,14 @@ class Categories(_Source):
 
 @dataclass(frozen=True)
 class Labels:
-    """Released values of one column, each once, and which of them every cell has."""
+    """The distinct released values of one column, and for each cell its position among them."""
 
     values: pa.Array
     place: NDArray[np.int32]
 
     @classmethod
     def of(cls, labels: Sequence[Released], text: Callable[[float], str] = str) -> Labels:
-        """Return labels as text if any of them is text, else as doubles."""
+        """Build the labels: as text if any of them is text, otherwise as doubles."""
         is_text = any(isinstance(label, str) for label in labels)
         kind, convert = (pa.string(), text) if is_text else (pa.float64(), float)
         words = [x if x is None or isinstance(x, str) else convert(x) for x in labels]
@@ -156,10 +156,10 @@ class Labels:
         return cls(pa.array(list(place), kind), np.array([place[w] for w in words], np.int32))
 
     def of_places(self, places: NDArray[Any]) -> Labels:
-        """Return the labels of what points to these."""
+        """Return the labels for an array of positions in these labels."""
         return Labels(self.values, self.place[places])
 
     def at(self, places: NDArray[Any]) -> pa.Array:
-        """Return the released values of some rows."""
+        """Return the released values at these positions, one per row."""
         # places are in range as they are made; checking them takes one more pass
         return pa.DictionaryArray.from_arrays(pa.array(self.place[places]), self.values, safe=False)
