@@ -24,7 +24,7 @@ _DIGITS = 9
 
 
 def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
-    """Return the chance that a person's own record is named: 1/t where t records are linked as well.
+    """Return the chance of naming the person's own record: 1/t if t records tie, 0 if another links better.
 
     Parameters
     ----------
@@ -41,13 +41,13 @@ def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:
 
 
 def bits_of(columns: int) -> int:
-    """Return the bits that a column has of a pattern: two for four levels, of many columns one for two."""
+    """Return the number of bits per column in a pattern: two (four levels), or one if there are many columns."""
     return 2 if 2 * columns <= MOST_COLUMNS else 1
 
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Shares of each level of agreement among pairs that belong together (m), and others (u).
+    """The share of each level of agreement among matching pairs (m) and non-matching pairs (u).
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Agreement:
         steps: int = 300,
         change: float = 1e-7,
     ) -> Agreement:
-        """Estimate m by EM, where each person has one of the records, and u from all pairs.
+        """Estimate m by EM and u from all pairs, given that each person has exactly one of the records.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Agreement:
         return cls(estimate(patterns, weight, m, u, belong, sure, steps, change), u)
 
     def weights(self, *, informative: bool = False) -> FloatArray:
-        """Return weight of every pattern, shape (2**bits,): log2 m/u of the level of each column, summed.
+        """Return the weight of every pattern, shape (2**bits,): the sum over columns of log2 m/u.
 
         Parameters
         ----------
@@ -123,7 +123,7 @@ class Agreement:
 
 
 def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
-    """Return `Agreement.weights` of the first 1, ..., d columns, as `count_ties` reads them.
+    """Return the `Agreement.weights` of the first 1, ..., d columns, laid out as `count_ties` reads them.
 
     Examples
     --------

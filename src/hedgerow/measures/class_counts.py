@@ -23,7 +23,7 @@ _WIDEST = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """Rows split into classes.
+    """The rows of a table, split into equivalence classes.
 
     Parameters
     ----------
@@ -48,11 +48,11 @@ class Groups:
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return the number of records of each class."""
+        """Return the number of records in each class."""
         return np.bincount(self.labels, minlength=self.n_groups).astype(np.int64, copy=False)
 
     def in_order(self) -> tuple[npt.NDArray[np.uint32], IntArray]:
-        """Return row numbers class by class, in the order of the rows, and where each class begins.
+        """Return the row numbers sorted by class (rows of a class keep their order), and each class's start.
 
         Examples
         --------
@@ -68,7 +68,7 @@ class Groups:
 
 
 def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, slice]]:
-    """Yield ranges of classes of at most `size` records (or one larger class), and their places.
+    """Yield pairs of slices: classes with at most `size` records (or one larger class), and their rows.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def spans(starts: IntArray, n_rows: int, size: int) -> Iterator[tuple[slice, sli
 
 
 def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Groups:
-    """Return the classes of rows with equal codes in every column.
+    """Group the rows that have equal codes in every column.
 
     Classes are numbered by their codes, the first column deciding first, so the
     numbers do not depend on the order of the rows.
@@ -127,7 +127,7 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
 
 
 def _ranked(keys: IntArray) -> tuple[IntArray, int]:
-    """Return keys replaced by their ranks, which keep their order, and how many there are."""
+    """Replace keys by their ranks, in the same order; also return the number of distinct keys."""
     labels, distinct, _ = number_keys(keys)
     return labels.astype(np.int64), max(len(distinct), 1)
 
@@ -140,7 +140,7 @@ _AT_ONCE = 1 << 24
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Counts of each value in each class, without the zeros.
+    """The number of records with each value in each class, zeros left out.
 
     Counts of different rows over the same classes and values add up (`+`), so
     they may be taken batch by batch.
@@ -165,7 +165,7 @@ class Counts:
 
     @classmethod
     def from_codes(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
-        """Count the values of one column in every class.
+        """Count the values of one column in each class.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class Counts:
 
     @classmethod
     def _from_rows(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
-        """Count the values of some rows in every class."""
+        """Count the values of some rows in each class."""
         space = _space(groups.n_groups, n_values)
         keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
@@ -212,7 +212,7 @@ class Counts:
 
     @classmethod
     def by_record(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:
-        """Return one cell per record: enough for sums over cells, and nothing is sorted.
+        """Build counts with one cell per record, unsorted: enough for sums over the records of a class.
 
         A value stands in a class as often as it occurs there, in any order. Such counts serve
         promises on numbers, nearly all of whose values differ; they are not added to others.
@@ -235,7 +235,7 @@ class Counts:
 
     @classmethod
     def dense(cls, table: IntArray, whole: IntArray | None = None) -> Counts:
-        """Return the counts in a full table of shape (classes, values).
+        """Build counts from a full table of shape (classes, values).
 
         Examples
         --------
@@ -251,7 +251,7 @@ class Counts:
     def _at(
         cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None
     ) -> Counts:
-        """Return counts of cells numbered class by class, ascending; shape is (classes, values)."""
+        """Build counts from ascending cell numbers (class * n_values + value); shape is (classes, values)."""
         groups = keys // max(shape[1], 1)
         counts = counts.astype(np.int64, copy=False)
         return cls(groups, keys - groups * shape[1], counts, shape[0], shape[1], whole)
@@ -260,7 +260,7 @@ class Counts:
     def _summed(
         cls, keys: IntArray, counts: IntArray, shape: tuple[int, int], whole: IntArray | None
     ) -> Counts:
-        """Return counts of cells in any order, added where a cell comes twice."""
+        """Build counts from cell numbers in any order, adding up the counts of equal numbers."""
         order = np.argsort(keys, kind="stable")
         keys, counts = keys[order], counts[order]
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
@@ -287,7 +287,7 @@ class Counts:
         values: IntArray | None = None,
         n_values: int | None = None,
     ) -> Counts:
-        """Return the counts under other numbers; counts that meet in one cell are added.
+        """Renumber classes and values, adding up counts that then share a cell.
 
         Parameters
         ----------
@@ -309,17 +309,17 @@ class Counts:
 
     @cached_property
     def starts(self) -> IntArray:
-        """Return where each class begins, and the end of the last one; shape (n_groups + 1,)."""
+        """Return the index of each class's first cell, then the number of cells; shape (n_groups + 1,)."""
         return np.searchsorted(self.groups, np.arange(self.n_groups + 1)).astype(np.int64)
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return the number of records of each class."""
+        """Return the number of records in each class."""
         return self.per_group(self.counts).astype(self.counts.dtype)
 
     @cached_property
     def totals(self) -> IntArray:
-        """Return the number of records of each value in the whole table."""
+        """Return the number of records with each value in the whole table."""
         if self.whole is not None:
             return self.whole
         return np.bincount(self.values, self.counts, self.n_values).astype(np.int64)
@@ -331,15 +331,15 @@ class Counts:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """Return the share of each cell's value in its class."""
+        """Return each cell's share of the records of its class; shape (n_cells,)."""
         return self.counts / self.sizes[self.groups]
 
     def per_group(self, amounts: npt.NDArray[Any]) -> FloatArray:
-        """Return the amounts of the cells, summed by class."""
+        """Sum an amount per cell over each class; shape (n_groups,)."""
         return np.bincount(self.groups, amounts, self.n_groups).astype(np.float64, copy=False)
 
     def max_per_group(self, amounts: npt.NDArray[np.floating]) -> FloatArray:
-        """Return the largest amount in each class."""
+        """Return the largest amount of any cell in each class; shape (n_groups,)."""
         return np.maximum.reduceat(amounts, self.starts[:-1]) if self.n_groups else np.zeros(0)
 
 

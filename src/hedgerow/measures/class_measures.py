@@ -18,12 +18,12 @@ from .class_counts import Counts, FloatArray, IntArray
 
 
 def distinct(counts: Counts) -> IntArray:
-    """Return the number of different values in each class; the smallest is distinct l-diversity."""
+    """Return the number of distinct values in each class; the smallest is the table's distinct l-diversity."""
     return np.diff(counts.starts)
 
 
 def entropy_l(counts: Counts) -> FloatArray:
-    """Return exp of the entropy of each class; entropy l-diversity is the smallest.
+    """Return the exponential of each class's entropy; the smallest is the table's entropy l-diversity.
 
     Machanavajjhala et al. (2007), Definition 4.1: every class has an entropy of
     at least log l. A real number; its floor is the whole l that some packages print.
@@ -32,7 +32,7 @@ def entropy_l(counts: Counts) -> FloatArray:
 
 
 def recursive_c(counts: Counts, l: int) -> FloatArray:
-    """Return r_1 / (r_l + ... + r_m) of each class, counts in falling order.
+    """Return r_1 / (r_l + ... + r_m) for each class, where r are its value counts in descending order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
     holds for every c above the largest of these; a class with fewer than l
@@ -47,7 +47,7 @@ def recursive_c(counts: Counts, l: int) -> FloatArray:
 
 
 def frequency_l(counts: Counts) -> FloatArray:
-    """Return the records of each class over those of its most frequent value.
+    """Return each class's size divided by the count of its most frequent value.
 
     The least of them is the l of the frequency form of l-diversity, and the L of
     Fu et al. (2010).
@@ -56,7 +56,7 @@ def frequency_l(counts: Counts) -> FloatArray:
 
 
 def largest_share(counts: Counts) -> FloatArray:
-    """Return the share of the most frequent value in each class; alpha is the largest."""
+    """Return the share of the most frequent value in each class; the largest is the table's alpha."""
     return largest_counts(counts.counts, counts.starts) / counts.sizes
 
 
@@ -65,7 +65,10 @@ _BLOCK = 1 << 22
 
 
 def equal_distance(counts: Counts) -> FloatArray:
-    """Return the earth mover's distance where all values are 1 apart (section 4.2): half the L1 distance."""
+    """Return each class's distance from the table if all values are 1 apart: half the L1 distance.
+
+    This is the earth mover's distance "equal" of Li et al. (2007), section 4.2.
+    """
     # Values that a class lacks differ by their public share: together by 1 less that of the rest.
     p = counts.public[counts.values]
     inside = counts.per_group(np.abs(counts.shares - p) - p)
@@ -73,11 +76,11 @@ def equal_distance(counts: Counts) -> FloatArray:
 
 
 def ordered_distance(counts: Counts) -> FloatArray:
-    """Return the earth mover's distance over ranks: the summed differences of the CDFs (section 4.1).
+    """Return each class's earth mover's distance from the table over ranks (Li et al. 2007, section 4.1).
 
-    Values are compared by rank. The class's CDF is constant between its own
-    values, so each stretch is summed from prefix sums of the public CDF: the
-    cost does not grow with m.
+    It is the sum of the absolute differences between the CDFs of class and table, divided by
+    m - 1 for m values. The class's CDF is constant between its own values, so each stretch
+    is summed from prefix sums of the public CDF: the cost does not grow with m.
     """
     m = counts.n_values
     if m < 2:
@@ -106,7 +109,9 @@ def ordered_distance(counts: Counts) -> FloatArray:
 
 
 def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hierarchy) -> FloatArray:
-    """Return the earth mover's distance over a hierarchy, which costs a node's relative height (section 4.3).
+    """Return each class's earth mover's distance from the table over a hierarchy (Li et al., section 4.3).
+
+    A move through a node costs the node's height, relative to the hierarchy's.
 
     Parameters
     ----------
@@ -143,13 +148,13 @@ def hierarchical_distance(counts: Counts, values: Sequence[str], hierarchy: Hier
 
 
 def _numbered(keys: list[tuple[str, ...]]) -> IntArray:
-    """Return keys as numbers in order of appearance."""
+    """Number the keys in order of first appearance; equal keys get the same number."""
     numbers: dict[tuple[str, ...], int] = {}
     return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
-    """Return the sums of the columns that share a target; shape (rows, targets)."""
+    """Sum the columns that have the same target; shape (rows, targets)."""
     out = np.zeros((len(amounts), int(target.max()) + 1))
     for column, to in enumerate(target):
         out[:, to] += amounts[:, column]
@@ -157,7 +162,7 @@ def _summed(amounts: FloatArray, target: IntArray) -> FloatArray:
 
 
 def basic_beta(counts: Counts) -> FloatArray:
-    """Return the largest gain (p - P) / P of a value in each class.
+    """Return each class's largest gain (p - P) / P: p is a value's share in the class, P in the table.
 
     Cao, Karras (2012), Publishing microdata with a robust privacy guarantee,
     basic beta-likeness.
@@ -166,7 +171,7 @@ def basic_beta(counts: Counts) -> FloatArray:
 
 
 def enhanced_beta(counts: Counts) -> tuple[float, bool]:
-    """Return the enhanced beta, max over the values of min(beta, -ln P), and whether it holds.
+    """Return the enhanced beta, the largest min(beta, -ln P) of any value, and whether the table satisfies it.
 
     Cao, Karras (2012): the gain of each value must not exceed min(beta, -ln P)
     of that value. A frequent value can gain more than -ln P; then no beta makes
@@ -179,7 +184,7 @@ def enhanced_beta(counts: Counts) -> tuple[float, bool]:
 
 
 def delta_disclosure(counts: Counts) -> FloatArray:
-    """Return the largest |ln(p / P)| in each class, over the values that occur in it.
+    """Return each class's largest |ln(p / P)| over the values that occur in the class.
 
     Brickell, Shmatikov (2008), The cost of privacy: delta-disclosure. A value
     that a class lacks makes the strict definition infinite; `classes_lacking_values` counts
@@ -189,7 +194,7 @@ def delta_disclosure(counts: Counts) -> FloatArray:
 
 
 def classes_lacking_values(counts: Counts) -> int:
-    """Return the number of classes that lack some value of the table."""
+    """Count the classes that lack some value of the table."""
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 
 

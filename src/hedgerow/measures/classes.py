@@ -22,7 +22,7 @@ from .proper_scores import ColumnScores, Public
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveCounts(Dictionary):
-    """A sensitive column as its dictionary and its counts per class.
+    """The distinct values of a sensitive column, and the count of each value in each class.
 
     Parameters
     ----------
@@ -50,23 +50,23 @@ class SensitiveCounts(Dictionary):
 
     @classmethod
     def from_groups(cls, groups: Groups, column: Column) -> SensitiveCounts:
-        """Count a column in every class."""
+        """Count the values of a column in each class."""
         n_values = column.n_values + column.has_missing
         counts = Counts.from_codes(groups, column.codes, n_values)
         return cls(column.name, column.kind, column.values, counts, column.exact, column.events)
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
-        """Return each measure's results by class; arrays of shape (n_groups,)."""
+        """Return the result of each measure, an array of shape (n_groups,)."""
         return [measure(self) for measure in measures]
 
     @cached_property
     def scores(self) -> ColumnScores:
-        """Return the disclosure of every class by each proper score."""
+        """Return the column's disclosure in every class, by each proper score."""
         return ColumnScores(self.public, self.counts)
 
     @property
     def totals(self) -> IntArray:
-        """Return the records of each value in all classes; missing ones last."""
+        """Return the number of records with each value, over all classes; missing values come last."""
         return self.counts.totals
 
     @cached_property
@@ -81,20 +81,20 @@ class SensitiveCounts(Dictionary):
 
     @property
     def by_code(self) -> FloatArray:
-        """Return the number behind each code, NaN for missing; shape (n_values,)."""
+        """Return the number that each code stands for, NaN for missing; shape (n_values,)."""
         numbers = np.asarray(self.values, np.float64)
         return np.append(numbers, np.nan)[: self.counts.n_values]
 
 
 def totals(column: Column) -> IntArray:
-    """Return the records of each value of a column; the last entry counts missing ones, if any."""
+    """Return the number of records with each value of a column, then the number of missing ones, if any."""
     counts = column.value_counts
     missing = [counts.missing] if column.has_missing else []
     return np.append(counts.counts, missing).astype(np.int64)
 
 
 def distinct_values(column: SensitiveCounts) -> IntArray:
-    """Return the number of different values of a sensitive column in each class."""
+    """Return the number of distinct values of a sensitive column in each class."""
     return distinct(column.counts)
 
 
@@ -104,7 +104,7 @@ Measure = Callable[[SensitiveCounts], npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Classes:
-    """Equivalence classes of a table: their sizes, and the counts of its sensitive columns.
+    """The equivalence classes of a table: their sizes, and the value counts of the sensitive columns.
 
     Missing equals missing, strictly: a missing value matches another missing one.
 
@@ -134,7 +134,7 @@ class Classes:
     def from_groups(
         cls, groups: Groups, columns: Iterable[Column] = (), persons: Persons | None = None
     ) -> Classes:
-        """Return the classes of rows, with their sensitive columns and the people behind them."""
+        """Build the classes of grouped rows, counting their sensitive values and people."""
         counted = [SensitiveCounts.from_groups(groups, column) for column in columns]
         return cls.counted(groups.sizes, counted, groups, persons)
 
@@ -146,7 +146,7 @@ class Classes:
         groups: Groups,
         persons: Persons | None,
     ) -> Classes:
-        """Return classes whose sensitive columns were counted, with the people behind the rows."""
+        """Build classes from sensitive columns that are already counted, and count the people in each class."""
         by_name = {each.name: each for each in columns}
         if persons is None:
             return cls(sizes, by_name)
@@ -163,7 +163,7 @@ class Classes:
         columns: Iterable[Column] = (),
         persons: Persons | None = None,
     ) -> Classes:
-        """Return the classes of rows that stand class by class already, for promises on them.
+        """Build classes from rows that are already sorted by class, to check promises on them.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Classes:
 
     @classmethod
     def from_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
-        """Return the classes of records that share all values of some columns, compared as text.
+        """Build the classes of records that have equal values in some columns, compared as text.
 
         Examples
         --------
@@ -205,12 +205,12 @@ class Classes:
 
     @property
     def n_records(self) -> int:
-        """Return the number of records of all classes together."""
+        """Return the number of records in all classes together."""
         return int(self.sizes.sum())
 
     @property
     def people(self) -> IntArray:
-        """Return what k counts in each class: records, or people where a column tells them, or households."""
+        """Return the number that k counts in each class: people (else records), or households if these are fewer."""
         people = self.sizes if self.persons is None else self.persons
         return people if self.households is None else np.minimum(people, self.households)
 
@@ -220,7 +220,7 @@ _AT_ONCE = 1 << 19
 
 
 class SensitiveRanges(SensitiveCounts):
-    """A sensitive column whose counts are taken for a range of classes at a time, and not stored.
+    """A sensitive column that is counted for a range of classes at a time, without storing the counts.
 
     The results of a measure are stored: one number per class.
 
@@ -258,7 +258,7 @@ class SensitiveRanges(SensitiveCounts):
         vars(self).update(fields | {"_by_record": by_record, "_results": {}})  # it is frozen
 
     def per_class(self, *measures: Measure) -> list[npt.NDArray[Any]]:
-        """Return each measure's results by class; arrays of shape (n_groups,)."""
+        """Return the result of each measure, an array of shape (n_groups,)."""
         if any(measure not in self._results for measure in measures):
             # All in one pass: counting a range costs more than any measure of it.
             needed = dict.fromkeys((*measures, *self._measures))
@@ -270,17 +270,17 @@ class SensitiveRanges(SensitiveCounts):
 
     @cached_property
     def totals(self) -> IntArray:
-        """Return the records of each value in all classes, those of a missing one last."""
+        """Return the number of records with each value, over all classes; missing values come last."""
         return totals(self._column)
 
     @property
     def counts(self) -> Counts:
-        """Return the counts of all classes at once, for figures that are not of one class."""
+        """Return the counts of all classes at once, for figures that need several classes together."""
         (whole,) = self._pieces(len(self._rows))
         return whole.counts
 
     def _pieces(self, size: int) -> Iterator[SensitiveCounts]:
-        """Yield the counts of so many records at a time; public shares are those of all records."""
+        """Yield the counts of some classes at a time, about `size` records, with the whole table's public shares."""
         # Of incomes nearly all values differ: counting them by value sorts and saves nothing.
         count = Counts.by_record if self._by_record else Counts.from_codes
         for classes, places in spans(self._starts, len(self._rows), size):
@@ -302,7 +302,7 @@ def by_ranges(
     measures: Sequence[Measure],
     persons: Persons | None = None,
 ) -> Classes:
-    """Return `Classes.from_groups` with `SensitiveRanges` as the columns."""
+    """Build classes as `Classes.from_groups` does, with `SensitiveRanges` as the columns."""
     rows, starts = groups.in_order() if columns else (np.empty(0, np.uint32), groups.first)
     counted = [SensitiveRanges(rows, starts, column, measures) for column in columns]
     return Classes.counted(groups.sizes, counted, groups, persons)

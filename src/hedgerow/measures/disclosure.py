@@ -1,8 +1,9 @@
 """How much of the public uncertainty about a sensitive column each class takes away.
 
-0 tells no more than the whole table, 1 tells all; by proper scores (`scores`). The
-papers measure what is left by squared errors alone: their RSD (Li & Sarkar 2014,
-formula 10), high where little is told. What classes explain of a column has a bound under a cap:
+Disclosure is measured by proper scores (`proper_scores`): 0 if a class adds nothing to the whole
+table, 1 if it reveals everything. The papers measure the uncertainty that is left, by squared
+errors alone: their RSD (Li & Sarkar 2014, formula 10) is high if a class reveals little. A cap on
+disclosure also bounds what the classes explain of a column:
 
 Let T be the public loss of all records by one score (squared error, say), G_g what a class
 takes off it, and L_g the sum over its records of max(loss, U / 4), where U = T / n. A cap of d
@@ -37,13 +38,13 @@ LARGE = 0.5
 def column_disclosure(column: SensitiveCounts) -> FloatArray:
     """Return the disclosure of a sensitive column in every class; shape (n_groups,), in [0, 1].
 
-    The largest of its proper scores.
+    It is the largest disclosure by any of the column's proper scores.
     """
     return column.scores.worst
 
 
 def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
-    """Count the classes, and their records, that give away a column whole or by more than half.
+    """Count the classes, and their records, that disclose over half of a column or have a single value.
 
     Parameters
     ----------
@@ -67,9 +68,9 @@ def exposed(column: SensitiveCounts, sizes: IntArray) -> dict[str, Any]:
 
 
 def rsd(column: SensitiveCounts) -> FloatArray:
-    """Return the papers' RSD of a sensitive column in every class; shape (n_groups,), in [0, 1].
+    """Return the RSD (Li & Sarkar 2014, formula 10) of a sensitive column in every class; shape (n_groups,).
 
-    1 tells no more than the whole table, 0 tells all. Missing values take no part;
+    1 adds nothing to the whole table, 0 reveals everything. Missing values are left out;
     a class without a known value has 1.
     """
     if column.is_number:
@@ -79,10 +80,10 @@ def rsd(column: SensitiveCounts) -> FloatArray:
 
 
 def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
-    """Return the public squared error, less that of guessing the class's mean, as a part of the former.
+    """Return the share of the public squared error that guessing the class's mean removes; shape (n_groups,).
 
     1 minus a term of formula (10) in Li & Sarkar (2014). A class whose records
-    all lie at the public mean tells nothing by this measure.
+    all lie at the public mean discloses nothing by this measure.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def number_disclosure(counts: Counts, values: FloatArray) -> FloatArray:
 
 
 def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
-    """Return the Brier score of guessing the public shares, less that of the class's own, as a part of it.
+    """Return the share of the public Brier score that guessing the class's shares removes; shape (n_groups,).
 
     |p - P|^2 / (1 - 2 p.P + P.P) over the known values, for shares p of the class
     and P of the table.
@@ -133,7 +134,7 @@ def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Disclosed:
-    """Disclosure over the classes: never one number alone, because each misleads.
+    """The disclosure over all classes: two means and the worst, because any one number alone misleads.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class Disclosed:
     mean_over_records : float
         Every record counts once; near the share of the variance that the classes explain.
     worst : float
-        Of the class that tells most.
+        Disclosure of the class that discloses most.
     """
 
     mean_over_groups: float
@@ -151,7 +152,7 @@ class Disclosed:
 
     @classmethod
     def from_classes(cls, disclosure: FloatArray, sizes: IntArray) -> Disclosed:
-        """Summarise the disclosure of classes of these sizes."""
+        """Summarise the disclosure of classes, given their sizes."""
         if not len(disclosure):
             return cls(0.0, 0.0, 0.0)
         groups = total(disclosure) / len(disclosure)
@@ -160,7 +161,7 @@ class Disclosed:
 
     @classmethod
     def over_columns(cls, each: Iterable[Disclosed]) -> Disclosed | None:
-        """Return the means over several columns and the worst of any; None without a column."""
+        """Average the summaries of several columns, and keep the worst of any; None if there are no columns."""
         columns = list(each)
         if not columns:
             return None
@@ -172,13 +173,13 @@ class Disclosed:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the figures as a plain dict."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Explained:
-    """The part of a column's public loss that classes explain, and what bounds it.
+    """The share of a column's public loss that the classes explain, and the ratio that bounds it.
 
     Parameters
     ----------
@@ -193,7 +194,7 @@ class Explained:
 
 
 def explained_share(column: SensitiveCounts) -> Explained | None:
-    """Return the share of the public loss that classes explain; None for a column of one value.
+    """Return the share of a column's public loss that the classes explain; None if it has a single value.
 
     Examples
     --------

@@ -32,7 +32,7 @@ LOST = 0.8
 
 @dataclass(frozen=True)
 class Check:
-    """Result of checking one promise on a table.
+    """The result of checking one promise on a table.
 
     Parameters
     ----------
@@ -52,41 +52,41 @@ class Check:
     detail: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return the check as a plain dict."""
         return asdict(self) | {"holds": bool(self.holds)}
 
     @classmethod
     def none(cls, name: str, count: int, words: str) -> Check:
-        """Return a check that nothing is wrong; `words` name what is."""
+        """Build a check that holds if `count` is 0; otherwise `words` name what was counted."""
         return cls(name, 0, count, count == 0, words if count else "")
 
 
 @dataclass(frozen=True)
 class Guarantee:
-    """Base of the promises about released groups."""
+    """Base class of the promises about released groups."""
 
     kind: ClassVar[str] = ""
     """The name in a plan."""
 
     @property
     def side(self) -> str:
-        """Return on which side of the limit every group must stay: "at least", "at most" or "below"."""
+        """Return the side of the limit on which every group must stay: "at least", "at most" or "below" it."""
         return "at most"
 
     def promise(self) -> dict[str, Any]:
-        """Return the guarantee as plan data, which `from_promise` reads."""
+        """Return the guarantee as plan data, which `from_promise` reads back."""
         return {"kind": self.kind, **{k: v for k, v in vars(self).items() if v is not None}}
 
     def check(self, classes: Classes) -> Check:
-        """Return the figure that the classes of a released table reach."""
+        """Check the guarantee on the classes of a released table."""
         raise NotImplementedError
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes keep it."""
+        """Return which classes keep the guarantee; shape (n_groups,)."""
         raise NotImplementedError
 
     def words(self) -> str:
-        """Return the guarantee as a sentence for whoever signs or receives the release."""
+        """Return the guarantee as a sentence for people who sign or receive the release."""
         raise NotImplementedError
 
 
@@ -97,13 +97,13 @@ G = TypeVar("G", bound=type[Guarantee])
 
 
 def register(guarantee: G) -> G:
-    """Class decorator: make a guarantee readable from plans by its `kind`."""
+    """Register a class of guarantees (a decorator), so that plans can name it by its `kind`."""
     KINDS[guarantee.kind] = guarantee
     return guarantee
 
 
 def from_promise(promise: Mapping[str, Any]) -> Guarantee:
-    """Return the guarantee of a plan's promise; PlanError when it is unknown or malformed.
+    """Return the guarantee that a plan's promise describes; raise PlanError if it is unknown or malformed.
 
     Examples
     --------
@@ -126,9 +126,9 @@ def from_promise(promise: Mapping[str, Any]) -> Guarantee:
 @register
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
-    """Every group has at least k people (Samarati 2001, Sweeney 2002).
+    """The promise that every group has at least k people (Samarati 2001, Sweeney 2002).
 
-    A record counts as a person, unless a column tells who is one: then, from k = 2
+    A record counts as a person, unless a column identifies people: then, from k = 2
     on, no person has more than half of a group's records either.
 
     Parameters
@@ -148,7 +148,7 @@ class KAnonymity(Guarantee):
 
     @classmethod
     def from_schema(cls, k: int, schema: Schema) -> KAnonymity:
-        """Return the promise of a method with the parameter k, for the people of a schema."""
+        """Build the promise from a method's k, with the person and household columns of its schema."""
         return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
@@ -160,15 +160,15 @@ class KAnonymity(Guarantee):
 
     @property
     def side(self) -> str:
-        """Return "at least": a group must reach k."""
+        """Return "at least", because every group must reach k."""
         return "at least"
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes have k people."""
+        """Return which classes have at least k people; shape (n_groups,)."""
         return classes.people >= self.k
 
     def check(self, classes: Classes) -> Check:
-        """Return the smallest group."""
+        """Check that the smallest group has at least k people."""
         counts = (self.unit, classes.persons), (self.household, classes.households)
         # Without the column of people nobody can say how many a group has.
         if lacking := [repr(name) for name, sizes in counts if name is not None and sizes is None]:
@@ -206,7 +206,7 @@ class KAnonymity(Guarantee):
 @register
 @dataclass(frozen=True)
 class Together(Guarantee):
-    """All members of a household are in one group.
+    """The promise that all members of a household are in one group.
 
     Parameters
     ----------
@@ -224,11 +224,11 @@ class Together(Guarantee):
             raise ParameterError("the household is not the name of a column")
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return all True: split households cannot be seen within one class."""
+        """Return True for every class: one class alone cannot show that a household is split."""
         return np.ones(classes.n_groups, np.bool_)
 
     def check(self, classes: Classes) -> Check:
-        """Count the households in a further group."""
+        """Check that no household has members in several groups."""
         if classes.households is None:
             why = f"nothing tells the people of {self.household!r}"
             return Check(self.name, 0, "not measured", False, why)
@@ -245,9 +245,9 @@ class Together(Guarantee):
 
 @dataclass(frozen=True)
 class ColumnGuarantee(Guarantee):
-    """Base of the promises about each sensitive column in each group.
+    """Base class of the promises about each sensitive column in each group.
 
-    A subclass has the figure of a group, and the limit that it must not exceed or undercut.
+    A subclass computes a figure for each group, and sets the limit that no group may cross.
     """
 
     broken_words: ClassVar[str] = ""
@@ -261,20 +261,20 @@ class ColumnGuarantee(Guarantee):
 
     @property
     def name(self) -> str:
-        """Return the name of its check."""
+        """Return the name of the check."""
         return self.title
 
     @property
     def limit(self) -> float:
-        """Return the bound that must be kept."""
+        """Return the limit that every group must keep."""
         return getattr(self, self.bound)
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """Return the figure of every group for one sensitive column."""
+        """Return the figure of every group for one sensitive column; shape (n_groups,)."""
         raise NotImplementedError
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups keep the promise, rounding forgiven."""
+        """Return which groups keep the promise, allowing for rounding; shape (n_groups,)."""
         reached = self.reached(column)
         if self.side == "at least":
             return reached >= self.limit - SLACK
@@ -288,7 +288,7 @@ class ColumnGuarantee(Guarantee):
         return good
 
     def check(self, classes: Classes) -> Check:
-        """Return the group and column that come nearest to breaking the promise, or break it."""
+        """Check the promise in all groups, and report the column that comes nearest to the limit or breaks it most."""
         worst, where, broken = self.limit, "", 0
         worst_of = np.min if self.side == "at least" else np.max
         names = self.columns or tuple(classes.sensitive)
@@ -321,20 +321,20 @@ class ColumnGuarantee(Guarantee):
 @register
 @dataclass(frozen=True)
 class Disclosure(ColumnGuarantee):
-    """No group gives away more than `maximum` of any sensitive column, by any proper score.
+    """The promise that no group discloses more than `maximum` of any sensitive column, by any proper score.
 
     An intruder forecasts a member's value from the whole table and is wrong by some loss. A
     group's disclosure is the share of that loss which knowing the group's distribution takes
     away: the largest of the squared, ranked and local score for numbers, of ranked and local for
     ordinal columns, the Brier score for categories, and the same for whether a value is
     missing. No record's public loss counts for less than a quarter of the average
-    one. Decided exactly, without rounding. A union of groups never gives away more than
+    one. The cap is decided exactly, without rounding. A union of groups never discloses more than
     the worse of them.
 
     Parameters
     ----------
     maximum : float
-        In (0, 1]; disclosure is 0 where a group gives nothing away, 1 where everything.
+        In (0, 1]; disclosure is 0 if a group reveals nothing, 1 if it reveals everything.
     columns : tuple of str, optional
         Sensitive columns; all by default.
     """
@@ -354,11 +354,11 @@ class Disclosure(ColumnGuarantee):
             )
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """Return the disclosure of every group."""
+        """Return the disclosure of a column in every group; shape (n_groups,)."""
         return column.scores.worst
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups keep the cap, decided exactly."""
+        """Return which groups stay within the cap, decided exactly; shape (n_groups,)."""
         # `reached` is rounded, and a cap is kept or not.
         return ~column.scores.exceeding(self.maximum)
 
@@ -383,7 +383,7 @@ DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 @register
 @dataclass(frozen=True)
 class LDiversity(ColumnGuarantee):
-    """l-diversity of categorical sensitive columns (Machanavajjhala et al. 2006).
+    """The promise that sensitive columns are l-diverse (Machanavajjhala et al. 2006).
 
     A missing value counts as a value like any other.
 
@@ -417,21 +417,21 @@ class LDiversity(ColumnGuarantee):
 
     @property
     def name(self) -> str:
-        """Return the name of its check."""
+        """Return the name of the check, with the kind of diversity."""
         return f"{self.diversity} l-diversity"
 
     @property
     def limit(self) -> float:
-        """Return the least l; for "recursive" the c that must stay above what a group needs."""
+        """Return the l that every group must reach; for "recursive", the c that its figure must stay below."""
         return self.l if self.c is None else self.c
 
     @property
     def side(self) -> str:
-        """Return "at least", of recursive diversity "below"."""
+        """Return "below" for recursive diversity, otherwise "at least"."""
         return "below" if self.diversity == "recursive" else "at least"
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """Return the l of every group; for "recursive" the c it needs, infinite below l values."""
+        """Return the l of every group; for "recursive", the c it needs (infinite if it has fewer than l values)."""
         counts = column.counts
         if self.diversity == "distinct":
             return distinct(counts).astype(float)
@@ -440,7 +440,7 @@ class LDiversity(ColumnGuarantee):
         return frequency_l(counts) if self.diversity == "frequency" else entropy_l(counts)
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups keep the promise; r1 < c (rl + ... + rm) is strict."""
+        """Return which groups keep the promise; for "recursive", r1 < c (rl + ... + rm) must hold strictly."""
         if self.diversity == "recursive":
             return self.reached(column) < self.limit
         return super().holds_for(column)
@@ -457,10 +457,10 @@ class LDiversity(ColumnGuarantee):
 @register
 @dataclass(frozen=True)
 class TCloseness(ColumnGuarantee):
-    """t-closeness (Li et al. 2007): every group's distribution is near the public one.
+    """The promise that every group's distribution is near the whole table's (t-closeness, Li et al. 2007).
 
     The distance is the earth mover's: over ranks for numbers and ordinal
-    columns ("ordered"), half the total variation for categories ("equal").
+    columns ("ordered"), with all values 1 apart for categories ("equal": half the L1 distance).
 
     Parameters
     ----------
@@ -482,7 +482,7 @@ class TCloseness(ColumnGuarantee):
             raise ParameterError("t must lie in [0, 1]")
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
-        """Return the distance of every group."""
+        """Return the distance of every group from the whole table; shape (n_groups,)."""
         distance = ordered_distance if column.is_ordered else equal_distance
         return distance(column.counts)
 
@@ -495,17 +495,17 @@ class TCloseness(ColumnGuarantee):
 
 
 def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether equal released rows form groups whose sensitive values are true.
+    """Return whether rows with equal released cells form groups that show their own true sensitive values.
 
-    Groups of equal cells do, and those of at least two altered records that a k promises
-    (microaggregation). Where altered records are alike by chance, their values are of others.
+    They do if the release consists of equivalence classes, or if it promises a k above 1
+    (microaggregation). Altered records that are equal by chance show other people's values.
     """
     several = any(p["kind"] == KAnonymity.kind and p["k"] > 1 for p in promises)
     return risk_model == "classes" or several
 
 
 def cap_of(promises: Iterable[Mapping[str, Any]], name: str | None = None) -> float | None:
-    """Return the cap on what a group gives away of a column, or of every column; None without one."""
+    """Return the cap on what a group discloses of one column, or of every column; None if there is none."""
     # A promise that names no columns is about all of them.
     caps = (p for p in promises if p["kind"] == Disclosure.kind)
     return next((p["maximum"] for p in caps if name in (p.get("columns") or [name])), None)
@@ -522,12 +522,12 @@ def unbounded(
     unchanged: Sequence[str] = (),
     others: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Return sentences on what a release gives away, or lost, that no promise of it bounds.
+    """Return sentences on what a release discloses or loses without a promise that limits it.
 
     Parameters
     ----------
     promises : iterable of mapping
-        Of its plan.
+        The promises of the release's plan.
     sensitive : mapping of str to mapping
         The `classes.disclosure.exposed` of each column.
     records, alone : int
@@ -537,7 +537,7 @@ def unbounded(
     linked : float, optional
         The share of people who are linked with their altered record.
     unchanged : sequence of str
-        Columns that were to be altered, and of which every cell is as it was.
+        Columns that the method should have altered, but whose cells are all as they were.
     others : mapping, optional
         ``columns`` without a role and the share of records that they leave ``unique``.
     """

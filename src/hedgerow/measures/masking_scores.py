@@ -43,7 +43,7 @@ def by_deviations(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
 
 
 def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
-    """Put both files on the original's ranks, in deviations of these; ties on their middle rank.
+    """Convert both files to ranks in the original, in standard deviations; ties get their middle rank.
 
     A masked value between two originals lies between their ranks, one beyond all of them at the
     end. Ranks, and not deviations from a median: no value moves another, a heavy tail is no wider than
@@ -83,7 +83,7 @@ def distance_linkage(
     rows: NDArray[np.int64] | None = None,
     scale: Scale = by_deviations,
 ) -> Floats:
-    """Return the per cent of masked records nearest to their own original, by attributes known.
+    """Return the percentage of masked records whose nearest original is their own, for 1 to `known` attributes.
 
     A tie among t originals counts 1/t. Exact: a search tree finds whether anything lies nearer
     than the own original, and counts what lies as near.
@@ -133,7 +133,7 @@ def probabilistic_linkage(
     levels: Sequence[float] = LEVELS,
     scale: Scale = by_deviations,
 ) -> Floats:
-    """Return per cent of masked records linked to their own original by Fellegi and Sunter's weights.
+    """Return the percentage of masked records that Fellegi and Sunter's weights link to their own original.
 
     Two values agree wholly, nearly, roughly or not, by how far they differ on the scale
     (`LEVELS`). How often pairs that belong together reach each level (m) is estimated by EM
@@ -190,7 +190,7 @@ def probabilistic_linkage(
 def _blocks(
     originals: Floats, masked: Floats, part: slice, within: Floats
 ) -> Iterator[tuple[slice, NDArray[np.uint32]]]:
-    """Yield the agreement patterns of some masked records with all originals, a few at a time."""
+    """Yield blocks of masked records, each with the agreement patterns between them and all originals."""
     step, bits = max(1, _BLOCK // originals.shape[1]), len(within).bit_length()
     for begin in range(part.start, part.stop, step):
         block = slice(begin, min(begin + step, part.stop))
@@ -200,7 +200,7 @@ def _blocks(
 def _ties(
     distinct: Floats, weight: NDArray[np.int64], queries: Floats, own_rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return per query how many originals are as near as its own; 0 when some are nearer."""
+    """Return for each query the number of originals as near as its own, or 0 if another one is nearer."""
     tree = build(np.ascontiguousarray(distinct))
     queries = np.ascontiguousarray(queries)
     return np.concatenate(
@@ -213,7 +213,7 @@ def _ties(
 
 
 def interval_disclosure(original: Floats, masked: Floats) -> Floats:
-    """Return per cent of originals within the rank interval of their masked value.
+    """Return the percentage of originals within the rank interval of their masked value; shape (a,).
 
     For p = 1 to 10 per cent and h = floor(p n / 100), the interval of a masked
     value runs from the masked value h ranks below to the one h ranks above it
@@ -253,7 +253,7 @@ MOST_LINKED = 20_000
 
 @dataclass(frozen=True)
 class InformationLoss:
-    """The five parts of information loss, in per cent; each is 0 when nothing changed.
+    """The five parts of information loss, in per cent; each is 0 if nothing changed.
 
     Parameters
     ----------
@@ -281,13 +281,13 @@ class InformationLoss:
 
     @property
     def total(self) -> float:
-        """Return IL, the mean of the five parts."""
+        """Return the total information loss (IL): the mean of the five parts."""
         return (self.cells + self.means + self.covariances + self.variances + self.correlations) / 5
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Information loss and disclosure risk of a masked file. Low is good.
+    """The information loss and disclosure risk of a masked file; lower is better.
 
     Parameters
     ----------
@@ -330,42 +330,42 @@ class Scores:
 
     @property
     def paper(self) -> Scores:
-        """Return the scores by the papers' own standardisation alone."""
+        """Return the scores with the papers' standardisation only, without linkage on ranks."""
         return replace(self, distance_ranks=(), probabilistic_ranks=())
 
     @property
     def il(self) -> float:
-        """Return information loss, 0 and up, per cent."""
+        """Return the information loss (IL) in per cent; it has no upper bound."""
         return self.loss.total
 
     @property
     def dld(self) -> float:
-        """Return distance linkage disclosure, 0 to 100, by the scale that links more."""
+        """Return the distance linkage disclosure (DLD), 0 to 100, on the scale that links more records."""
         return max(float(np.mean(each)) for each in (self.distance, self.distance_ranks) if each)
 
     @property
     def pld(self) -> float:
-        """Return probabilistic linkage disclosure, 0 to 100, by the scale that links more."""
+        """Return the probabilistic linkage disclosure (PLD), 0 to 100, on the scale that links more records."""
         both = self.probabilistic, self.probabilistic_ranks
         return max(float(np.mean(each)) for each in both if each)
 
     @property
     def id(self) -> float:
-        """Return interval disclosure, 0 to 100."""
+        """Return the interval disclosure (ID), 0 to 100: the mean over the columns."""
         return float(np.mean(self.interval))
 
     @property
     def dr(self) -> float:
-        """Return disclosure risk: a quarter DLD, a quarter PLD, a half ID."""
+        """Return the disclosure risk (DR): a quarter of DLD, a quarter of PLD and half of ID."""
         return 0.25 * self.dld + 0.25 * self.pld + 0.5 * self.id
 
     @property
     def score(self) -> float:
-        """Return half information loss, half disclosure risk."""
+        """Return the score: the mean of information loss and disclosure risk."""
         return 0.5 * self.il + 0.5 * self.dr
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
+        """Return all scores and their parts as a plain dict."""
         fields = asdict(self)
         fields["loss"]["total"] = self.il
         measures = {name: getattr(self, name) for name in ("score", "il", "dr", "dld", "pld", "id")}
@@ -374,7 +374,7 @@ class Scores:
 
 
 def information_loss(original: Floats, masked: Floats) -> InformationLoss:
-    """Return the five parts of information loss.
+    """Return the five parts of the information loss between an original and a masked file.
 
     Parameters
     ----------
@@ -413,9 +413,10 @@ def score_arrays(
     levels: Sequence[float] = LEVELS,
     ranks: bool = True,
 ) -> Scores:
-    """Score complete finite arrays of shape (n, a); `levels` as for `probabilistic_linkage`.
+    """Score a masked array against its original, both complete, finite and of shape (n, a).
 
-    Without `ranks` records are linked by the papers' own standardisation alone.
+    `levels` are those of `probabilistic_linkage`. Without `ranks`, records are linked by the
+    papers' own standardisation alone.
     """
     rows = None
     n = len(original)
@@ -456,14 +457,14 @@ def _covariances(values: Floats) -> Floats:
 
 
 def _correlations(covariances: Floats) -> Floats:
-    """Return correlations; NaN for a column that does not vary."""
+    """Return the correlations for a covariance matrix; NaN for a column that does not vary."""
     deviation = np.sqrt(np.diag(covariances))
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(covariances / np.outer(deviation, deviation))
 
 
 def _relative(before: Floats, after: Floats) -> tuple[float, int]:
-    """Return the mean relative change in per cent over entries that were not 0, and how many were 0."""
+    """Return the mean relative change of non-zero entries in per cent, and the number of zero entries."""
     counted = before != 0
     if not counted.any():
         return 0.0, int(before.size)

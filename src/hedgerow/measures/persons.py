@@ -19,7 +19,7 @@ from .class_measures import distinct, largest_share
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PeopleByClass:
-    """The records of each person, or household, by class.
+    """The number of records that each person, or household, has in each class.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class PeopleByClass:
 
     @property
     def people(self) -> IntArray:
-        """Return what k counts: different people, or households where they are known, the fewer of both.
+        """Return the number that k counts in each class: distinct people, or households if these are fewer.
 
         1 where one person has more than half of a class's records, so classes of at least k people
         (k of 2 or more) have a union of at least k people.
@@ -53,7 +53,7 @@ class PeopleByClass:
 
     @property
     def persons(self) -> IntArray | None:
-        """Return the people of each class, 1 where one has more than half; None without a unit."""
+        """Return the number of people in each class, or 1 if one has most records; None without a person column."""
         if not self.has_unit:
             return None
         # A group in which one person has most records says what is true of that person alone.
@@ -61,20 +61,20 @@ class PeopleByClass:
 
     @property
     def different(self) -> IntArray:
-        """Return the number of different people, or households, of each class."""
+        """Return the number of distinct households in each class, or of people if households are unknown."""
         homes = self.households
         return distinct(self.records) if homes is None else homes
 
     @property
     def households(self) -> IntArray | None:
-        """Return the number of households of each class; None where no column tells them."""
+        """Return the number of distinct households in each class; None if households are unknown."""
         if self.homes is None:
             return None
         n_homes = int(self.homes.max(initial=-1)) + 1
         return distinct(self.records.placed(values=self.homes, n_values=n_homes))
 
     def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
-        """Return the classes under other labels, without those that are not chosen."""
+        """Renumber the classes by `labels`, leaving out those that are not chosen."""
         every = self.records
         cells = slice(None) if chosen is None else chosen[every.groups]
         parts = (every.groups[cells], every.values[cells], every.counts[cells])
@@ -84,7 +84,7 @@ class PeopleByClass:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persons:
-    """The person behind every record, where people may have several, and their household.
+    """The person behind every record, if people may have several records, and the person's household.
 
     Parameters
     ----------
@@ -118,12 +118,12 @@ class Persons:
 
     @property
     def counted(self) -> int:
-        """Return the number of people, or of households where k counts these."""
+        """Return the number of people in the table, or of households if k counts these."""
         return self.n if self.homes is None else int(self.homes.max(initial=-1)) + 1
 
     @classmethod
     def from_table(cls, table: Table, unit: str | None, household: str | None = None) -> Persons | None:
-        """Return the people of a table by their columns; None where every record is a person.
+        """Read people and households from columns of a table; return None if every record is a person.
 
         Values that differ in spaces, case, zeros in front or .0 behind alone are one person: a
         person read as two would make groups too small, while two read as one make them larger.
@@ -157,7 +157,7 @@ class Persons:
         return cls(unit, codes, n, others + joined, household, home)
 
     def caution(self) -> str | None:
-        """Return a sentence about identifiers that were read as one; None where there are none."""
+        """Return a warning about identifiers that were read as the same one; None if there are none."""
         if not self.joined:
             return None
         what = "person" if self.household is None else "person or household"
@@ -170,7 +170,7 @@ class Persons:
 
     @classmethod
     def from_schema(cls, table: Table, schema: Schema, k: int) -> Persons | None:
-        """Return `from_table` of what a schema says; the whole table must keep k, or no group of it can.
+        """Read the people that a schema's columns name (see `from_table`), and check that the table has k of them.
 
         Raises
         ------
@@ -190,9 +190,9 @@ class Persons:
         return persons
 
     def shares(self) -> npt.NDArray[np.int32]:
-        """Return every record's share of its person or household, in units of 2^-30, rounded down.
+        """Return each record's share of its person or household, in units of 2^-30, rounded down.
 
-        A group whose shares come to more than k - 1 has k of them at least.
+        A group whose shares sum to more than k - 1 has at least k people or households.
         """
         whose = self.codes if self.homes is None else self.homes[self.codes]
         records = np.bincount(whose, minlength=self.counted)
@@ -205,26 +205,26 @@ class Persons:
         return PeopleByClass(records, self.homes, self.unit is not None)
 
     def sizes(self, groups: Groups) -> IntArray:
-        """Return what k counts in every class; see `PeopleByClass.people`."""
+        """Return the number that k counts in every class; see `PeopleByClass.people`."""
         return self.by_class(groups).people
 
     def people(self, groups: Groups) -> IntArray:
-        """Return the people of every class, 1 where one has more than half; records without a unit."""
+        """Return the number of people in every class, 1 if one has most records; records without a person column."""
         people = None if self.unit is None else self.by_class(groups).persons
         return groups.sizes if people is None else people
 
     def in_whole_table(self) -> int:
-        """Return what k counts in the whole table."""
+        """Return the number that k counts in the whole table."""
         # No column makes one class of everybody.
         return int(self.sizes(group([], len(self.codes)))[0])
 
     def subset(self, rows: npt.NDArray[np.int64] | None) -> Persons:
-        """Return the persons of some rows; of all for None."""
+        """Return the people behind some rows, or behind all rows if `rows` is None."""
         return self if rows is None else replace(self, codes=self.codes[rows])
 
 
 def _normalised(names: pa.Array) -> pa.Array:
-    """Return names as they are compared; blank ones are missing.
+    """Normalise identifiers, so that different spellings compare equal; blank ones become missing.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def _normalised(names: pa.Array) -> pa.Array:
 
 
 def _named(table: Table, name: str, what: str) -> tuple[IntArray, int, int]:
-    """Return the code of every record's person or household, their number, and spellings joined."""
+    """Return each record's person or household code, the number of codes, and the number of merged spellings."""
     column = table.column(name, kind="categorical")
     coded = _normalised(pa.array(column.values, pa.string())).dictionary_encode()
     codes = np.append(coded.indices.fill_null(-1).to_numpy(), -1)[column.codes].astype(np.int64)

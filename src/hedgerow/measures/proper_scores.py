@@ -50,7 +50,7 @@ _CHUNK = 1 << 22
 
 @dataclass(frozen=True)
 class GainAndLoss:
-    """Gain and loss of every class under one score, in a unit of the score's own.
+    """The gain and loss of every class under one score, in that score's own unit.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class GainAndLoss:
 
     @property
     def disclosure(self) -> Floats:
-        """Return the disclosure in [0, 1]; 0 is nothing and 1 all, up to rounding in either case."""
+        """Return each class's disclosure, from 0 (nothing) to 1 (everything); both ends allow for rounding."""
         some = self.gain > self.slack
         ratio = np.divide(self.gain, self.loss, out=np.zeros_like(self.gain), where=some)
         whole = some & (self.loss - self.gain <= self.slack)
@@ -74,26 +74,26 @@ class GainAndLoss:
 
 
 class ProperScore(Protocol):
-    """One proper score of a column."""
+    """A proper score of one sensitive column."""
 
     name: str
     weight: Floats
-    """The public loss of a record of each value, not below the floor."""
+    """The public loss of one record with each value, raised to the floor U / 4 if it is smaller."""
     spread: float
     """The public loss of all records together, without a floor, in the same unit."""
 
     def gain_and_loss(self, counts: Counts) -> GainAndLoss:
-        """Return gain and loss of every class."""
+        """Return the gain and loss of every class."""
         ...
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """Decide exactly whether a class of these values and counts discloses more than `cap`."""
+        """Return whether a class with these values and counts discloses more than `cap`, decided exactly."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class Public:
-    """Public distribution of a sensitive column: how often each value occurs in the table.
+    """The public distribution of a sensitive column: the number of records with each value in the table.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class Public:
 
     @classmethod
     def from_counts(cls, column: ValueCounts) -> Public:
-        """Read the distribution of a table's column."""
+        """Build the distribution from the value counts of a table's column."""
         counts = np.asarray(column.counts, np.int64)
         if column.is_number:
             return cls("number", counts, column.missing, column.deviations, column.exact, column.events)
@@ -130,7 +130,7 @@ class Public:
 
     @property
     def n_values(self) -> int:
-        """Return the number of distinct known values, which is the code of a missing one."""
+        """Return the number of distinct known values, which is also the code of a missing value."""
         return len(self.counts)
 
     @cached_property
@@ -154,13 +154,13 @@ class Public:
 
     @cached_property
     def cell(self) -> Ints:
-        """Return the cell between the cuts of every known value; shape (d,)."""
+        """Return the cell, between two cuts, that each known value falls into; shape (d,)."""
         ends = np.append(self.cuts, self.n_values - 1)  # each cut is the last of its cell
         return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
 
     @cached_property
     def flags(self) -> tuple[tuple[str, Ints], ...]:
-        """Return name and 0 or 1 by code of each declared event that some values have and some have not."""
+        """Return the name of each declared event that some but not all records meet, with 0 or 1 for each code."""
         flags = []
         for text in self.events:
             event = Event.parse("", text)
@@ -173,10 +173,10 @@ class Public:
 
     @cached_property
     def scores(self) -> tuple[tuple[ProperScore, Ints | None], ...]:
-        """Return the scores of this kind of column, and the cell of every code in each.
+        """Return the scores for a column of this kind, each with the cell that every code falls into.
 
-        None: the codes themselves are scored. A score with a cell for a missing value is about
-        all records.
+        None in place of the cells means that the codes themselves are scored. A score with a cell
+        for missing values judges all records.
         """
         scores: list[tuple[ProperScore, Ints | None]] = []
         if int(np.count_nonzero(self.counts)) > 1:
@@ -199,7 +199,7 @@ class Public:
 
 @dataclass(frozen=True, eq=False)
 class ColumnScores:
-    """Disclosure of a column by every class under each of its scores; computed once, then stored.
+    """The disclosure of a column in every class under each of its scores, computed once and cached.
 
     A column of one value discloses nothing and has no score.
 
@@ -215,7 +215,7 @@ class ColumnScores:
 
     @cached_property
     def _scored(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
-        """Score the cells of each score; missing values take part in their flag alone."""
+        """Score every class under each score; missing values count only in the score of their own flag."""
         n_known = self.public.n_values
         scored, by_cell = [], {id(None): _without_missing(self.counts, n_known)}
         for score, cell in self.public.scores:
@@ -228,7 +228,7 @@ class ColumnScores:
 
     @property
     def by_score(self) -> dict[str, Floats]:
-        """Return the disclosure of every class by score, arrays of shape (n_groups,) in [0, 1].
+        """Return each score's disclosure of every class, by name; arrays of shape (n_groups,) in [0, 1].
 
         Keys among "squared", "ranked", "local", "brier", "missing" and declared events.
         """
@@ -236,18 +236,18 @@ class ColumnScores:
 
     @property
     def leading(self) -> tuple[ProperScore, Counts, GainAndLoss] | None:
-        """Return the score of the values themselves: squared, ranked or Brier."""
+        """Return the column's main score (squared, ranked or Brier) with its counts, gain and loss, if any."""
         return next((t for t in self._scored if t[0].name in ("squared", "ranked", "brier")), None)
 
     @property
     def worst(self) -> Floats:
-        """Return the largest disclosure of every class by any score: the column's disclosure."""
+        """Return the column's disclosure in every class: the largest by any score; shape (n_groups,)."""
         return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
 
     def exceeding(self, cap: float) -> Bools:
         """Return which classes disclose more than `cap` by any score, decided exactly.
 
-        `cap` stands for the decimal number that is written for it.
+        `cap` means the decimal number as it is written: 0.1 is exactly one tenth.
         """
         # The cap is what somebody typed: 0.1 is a tenth, and not the double next to it.
         limit = Fraction(repr(float(cap)))
@@ -264,7 +264,7 @@ class ColumnScores:
 
 
 def _without_missing(counts: Counts, n_known: int) -> Counts:
-    """Return the counts without the code of missing values."""
+    """Return the counts of known values only."""
     if n_known >= counts.n_values:
         return counts
     is_known = counts.values < n_known
@@ -275,7 +275,7 @@ def _without_missing(counts: Counts, n_known: int) -> Counts:
 
 
 def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:
-    """Yield how often each cell occurs, one row a class, a block of classes at a time."""
+    """Yield the counts of some classes at a time as a full table, one row per class, one column per cell."""
     step = max(1, _CHUNK // n_cells)
     for begin in range(0, counts.n_groups, step):
         end = min(begin + step, counts.n_groups)
@@ -288,7 +288,7 @@ def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:
 
 
 def _merged(counts: Counts, cell: Ints) -> Counts:
-    """Return the counts of the cells in which the codes lie."""
+    """Add up the counts of codes that fall into the same cell."""
     n_cells = int(cell.max(initial=0)) + 1
     small = cell.astype(smallest(n_cells))  # it is looked up in the order of the records
     groups, values, merged = cell_counts(
@@ -298,7 +298,7 @@ def _merged(counts: Counts, cell: Ints) -> Counts:
 
 
 class _CellScore:
-    """Base of the scores of categories and cells, whose losses are whole numbers.
+    """Base class of the scores of categories and cells, whose losses are whole numbers.
 
     Parameters
     ----------
@@ -317,11 +317,11 @@ class _CellScore:
         self.weight = np.array([loss / (4 * self.n**3) for loss in self.loss])
 
     def _exact_gain(self, counts: Mapping[int, int], n: int) -> int:
-        """Return n N^2 times the gain of a class of these counts by cell."""
+        """Return n N^2 times the gain of a class of n records with these counts by cell."""
         raise NotImplementedError
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """Decide gain > cap * loss in whole numbers."""
+        """Return whether gain > cap * loss, decided in whole numbers."""
         counts = dict(zip(codes.tolist(), number.tolist(), strict=True))
         n = sum(counts.values())
         gain = self._exact_gain(counts, n)
@@ -349,7 +349,7 @@ class BrierScore(_CellScore):
         self.spread = n * (1 - self._square)
 
     def gain_and_loss(self, counts: Counts) -> GainAndLoss:
-        """Return gain and loss of every class."""
+        """Return the gain and loss of every class."""
         number = counts.counts.astype(np.float64)
         n = counts.sizes.astype(np.float64)
         inside = counts.per_group(number * number) / np.maximum(n, 1.0)
@@ -365,7 +365,7 @@ class BrierScore(_CellScore):
 
 
 class RankedScore(_CellScore):
-    """The ranked score: events "value <= t" at the cuts.
+    """The ranked score, which judges the events "value <= t" at the cuts.
 
     Parameters
     ----------
@@ -385,7 +385,7 @@ class RankedScore(_CellScore):
         self.spread = n * total(self._public * (1 - self._public))
 
     def gain_and_loss(self, counts: Counts) -> GainAndLoss:
-        """Return gain and loss of every class."""
+        """Return the gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         gain, slack = np.zeros(counts.n_groups), np.zeros(counts.n_groups)
         for part, dense in _dense(counts, len(self.weight)):
@@ -428,7 +428,7 @@ class SquaredScore:
         self.weight = np.maximum(square, self._floor)
 
     def gain_and_loss(self, counts: Counts) -> GainAndLoss:
-        """Return gain and loss of every class."""
+        """Return the gain and loss of every class."""
         n = counts.sizes.astype(np.float64)
         rows = np.maximum(n, 1.0)
         summed, absolute, loss = squared_sums(
@@ -444,7 +444,7 @@ class SquaredScore:
 
     @cached_property
     def _whole(self) -> tuple[list[int], int, int]:
-        """Return values as multiples of one fraction, their sum, and N^2 times the sum of losses."""
+        """Return values as multiples of one fraction, their sum, and N^2 times the total squared error."""
         ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
         # Doubles and decimals are fractions: over one denominator their sums are exact integers.
         unit = math.lcm(*{below for _, below in ratios})
@@ -455,7 +455,7 @@ class SquaredScore:
         return whole, summed, spread
 
     def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """Decide gain > cap * loss in whole numbers, of deviations N y - sum of all."""
+        """Return whether gain > cap * loss, decided in whole numbers from N y - (sum of all values)."""
         whole, summed, spread = self._whole
         deviations = [self.n * whole[code] - summed for code in codes.tolist()]
         pairs = list(zip(deviations, number.tolist(), strict=True))

@@ -15,7 +15,7 @@ from .class_counts import BoolArray, FloatArray, Groups, IntArray, group
 
 @dataclass(frozen=True)
 class SizeSummary:
-    """The sizes of classes in a few numbers.
+    """Summary statistics of the sizes of classes.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class SizeSummary:
     histogram: tuple[dict[str, int], ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the summary as a plain dict."""
         return {**vars(self), "histogram": [dict(entry) for entry in self.histogram]}
 
 
 def summary(sizes: IntArray) -> SizeSummary:
-    """Summarise the sizes of classes; at least one class.
+    """Summarise the sizes of one or more classes.
 
     Examples
     --------
@@ -94,10 +94,10 @@ def wildcard_k(
     wild: Sequence[BoolArray],
     candidates: int = 1000,
 ) -> int:
-    """Return the smallest of `wildcard_sizes`.
+    """Return k if ``*`` and missing cells match anything: the smallest of `wildcard_sizes`.
 
-    It is at least k, so one of the smallest classes that matches nobody else settles it;
-    a few of those with the fewest wild cells, which are alike in these, are tried first.
+    It is at least the strict k, so a smallest class that matches nobody else decides it. Up to
+    `candidates` of the smallest classes with the fewest such cells are tried first.
     """
     sizes = groups.sizes
     smallest = np.flatnonzero(sizes == sizes.min())
@@ -113,7 +113,7 @@ def wildcard_k(
 
 
 def _patterns(groups: Groups, wild: Sequence[BoolArray]) -> IntArray:
-    """Return a number per class whose bit j is set where its cell of column j matches anything."""
+    """Return a bit mask for each class: bit j is set if its cell in column j matches anything."""
     pattern = np.zeros(groups.n_groups, np.int64)
     for j, w in enumerate(wild):
         pattern |= w[groups.first].astype(np.int64) << j
@@ -126,7 +126,7 @@ def wildcard_sizes(
     wild: Sequence[BoolArray],
     only: IntArray | None = None,
 ) -> IntArray:
-    """Return how many records may belong to each class when ``*`` and missing match anything.
+    """Return the number of records that may belong to each class if ``*`` and missing cells match anything.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def wildcard_sizes(
     wild : sequence of boolean arrays, shape (n_rows,)
         Which cells match anything.
     only : int64 array, optional
-        The classes that are asked about; the others' entries mean nothing.
+        The classes to compute; the entries of all others mean nothing.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def attackers(
     threshold: float = 0.2,
     people: IntArray | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Return re-identification risk by what the intruder knows.
+    """Return the re-identification risk from three intruders: prosecutor, journalist and marketer.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ _SERIES = 30
 
 
 def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
-    """Return the expected risk E(1/F | f) of a sample's records, F estimated by their summed weights.
+    """Return each class's expected risk E(1/F | f), with F estimated by summed sampling weights.
 
     Given f people of a class in the sample, the F people of the class in the population are taken
     to follow a negative binomial distribution with success probability p = f / (summed weights), so
@@ -293,7 +293,7 @@ _MEETS = 1e-8
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """Population uniques as three models estimate them.
+    """The number of people who are unique in the population, as three models estimate it.
 
     Parameters
     ----------
@@ -321,11 +321,11 @@ class Uniqueness:
 
     @property
     def uniques(self) -> float | None:
-        """Return how many people are unique in the population, by the chosen model."""
+        """Return the number of people who are unique in the population, by the chosen model."""
         return None if self.chosen is None else self.models[self.chosen]
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data, with shares of people."""
+        """Return the estimates, and their shares of people, as a plain dict."""
         estimate = self.uniques
         share = None if estimate is None else estimate / self.population
         sure = None
@@ -393,7 +393,7 @@ def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
 
 
 def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str | None:
-    """Choose by Dankar's rule; Zayatz's model, always solvable, where the first choice has no solution."""
+    """Return the model that Dankar's rule chooses, or Zayatz's (always solvable) if that has no solution."""
     if fraction <= _SMALL:
         return "pitman" if estimates["pitman"] is not None else "zayatz"
     snb, zayatz = estimates["snb"], estimates["zayatz"]
@@ -401,7 +401,7 @@ def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str | Non
 
 
 def zayatz(size: IntArray, count: IntArray, population: float) -> float:
-    """Estimate uniques by Zayatz (1991), as if the population had the sample's classes.
+    """Estimate population uniques by Zayatz (1991), as if the population had the sample's classes.
 
     Parameters
     ----------
@@ -419,8 +419,9 @@ def zayatz(size: IntArray, count: IntArray, population: float) -> float:
 
 
 def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
-    """Estimate uniques by Pitman's sampling formula: N^alpha gamma(theta + 1) / gamma(theta + alpha).
+    """Estimate population uniques by Pitman's sampling formula (Hoshino 2001).
 
+    The estimate is N^alpha gamma(theta + 1) / gamma(theta + alpha) for a population of N. See
     N. Hoshino (2001), Applying Pitman's sampling formula to microdata disclosure risk assessment,
     Journal of Official Statistics 17(4).
 
@@ -482,7 +483,7 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
 
 
 def slide_negative_binomial(size: IntArray, count: IntArray, population: float) -> float | None:
-    """Estimate uniques by Chen and Keller-McNulty (1998): a class has 1 + NB(alpha, beta) people.
+    """Estimate population uniques by Chen & Keller-McNulty (1998): a class has 1 + NB(alpha, beta) people.
 
     The number of population classes is Shlosser's estimate (P. Haas, L. Stokes 1998); alpha and beta
     are those that give the sample's classes of one and of two people.
@@ -531,7 +532,7 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
 
 
 def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
-    """Return how many classes the population has, by those of a sample with sampling fraction f."""
+    """Estimate the number of classes in the population from a sample with sampling fraction f (Shlosser)."""
     missed, c = (1.0 - f) ** size, count.astype(np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = (size * f**2 * (1.0 - f**2) ** (size - 1.0) * c).sum()

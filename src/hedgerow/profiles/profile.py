@@ -21,7 +21,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True)
 class Criterion:
-    """One thing that a standard asks.
+    """One requirement of a standard, with its threshold if it has one.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Criterion:
     statistic : str
         The figure that answers it (`hedgerow.audit.profile_result`).
     at_most, at_least : float, optional
-        What the figure must keep to; with neither it is told and compared with nothing.
+        The threshold of the figure; without either, the figure is reported but not judged.
     read : {"primary", "reprint", "secondary"}
         How the threshold is known.
     ours : bool
@@ -67,14 +67,14 @@ class Criterion:
         return "" if self.at_least is None else f"at least {self.at_least:g}"
 
     def is_met(self, figure: float) -> bool:
-        """Return whether a figure keeps to the threshold."""
+        """Return whether a figure meets the threshold."""
         if self.at_most is not None:
             return figure <= self.at_most + _SLACK
         return self.at_least is None or figure >= self.at_least - _SLACK
 
     @property
     def k(self) -> int:
-        """Return the k whose promise meets the criterion; 1 if none does."""
+        """Return the smallest k that meets the criterion; 1 if the criterion is not about k."""
         if self.statistic in ("k", "wildcard_k") and self.at_least is not None:
             return math.ceil(self.at_least - _SLACK)
         risks = ("risk_maximum", "risk_average")  # a risk of 1/k at most, so also on average
@@ -85,17 +85,17 @@ class Criterion:
 
 @dataclass(frozen=True)
 class Profile:
-    """The criteria of a standard, with clause, date and threshold.
+    """The criteria that a standard sets for a release, with clauses, date and thresholds.
 
     Parameters
     ----------
     name : str
-        What it is called by.
+        Name to load it by.
     title, source, date : str
         The standard, where it stands, and its date.
     criteria : tuple of Criterion
     note : str
-        What must be known of it.
+        Remarks for users of the profile.
 
     Examples
     --------
@@ -117,18 +117,18 @@ class Profile:
 
     @property
     def k(self) -> int:
-        """Return the k whose promise meets every criterion that a k can meet; 1 if there are none."""
+        """Return the smallest k that meets every criterion about k; 1 if there are none."""
         return max((criterion.k for criterion in self.criteria), default=1)
 
     def strengthened(self, method: Any, given: bool = False) -> Any:
-        """Return a copy of a method with a k that meets the profile.
+        """Return a copy of a method, with a larger k if the profile needs one.
 
         Parameters
         ----------
         method : Method
             Unfitted; it is copied, not changed.
         given : bool
-            Whether somebody chose its k: it is refused where it is too small, and raised otherwise.
+            Whether the user chose k: one that is too small is then refused, otherwise raised.
 
         Raises
         ------
@@ -172,7 +172,7 @@ class Profile:
 
     @classmethod
     def load(cls, source: str | Path | Profile) -> Profile:
-        """Return a profile by its name, or from a TOML file of your own.
+        """Load a profile by its name, or from your own TOML file.
 
         Parameters
         ----------
