@@ -154,9 +154,9 @@ class LeastRSD(ColumnGuarantee):
     minimum: float
 
     @property
-    def lowest_is_worst(self) -> bool:
+    def side(self) -> str:
         """A group must reach the limit."""
-        return True
+        return "at least"
 
     def reached(self, column: SensitiveCounts) -> FloatArray:
         """The RSD of every group."""

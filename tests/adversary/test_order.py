@@ -175,7 +175,7 @@ def test_a_randomized_folder_is_paired_by_its_private_mapping_alone(tmp_path: Pa
     with pytest.raises(HedgerowError, match="another table"):
         hr.audit(people.iloc[::-1], with_map, **quick)
     (with_map / "mapping.json").write_text("{}")
-    with pytest.raises(HedgerowError, match="no mapping"):
+    with pytest.raises(HedgerowError, match="is not a mapping"):
         hr.audit(people, with_map, **quick)
 
 

@@ -111,7 +111,7 @@ def test_a_lost_or_strange_part_is_found(home: Path, tmp_path: Path, small: None
     with pytest.raises(PromiseError, match="whole rows"):
         release.write(tmp_path / "out")
     spoilt(lambda folder: (folder / NAMES[1]).unlink())
-    with pytest.raises(InputError, match="no table in parts"):
+    with pytest.raises(InputError, match="is not a table in parts"):
         release.write(tmp_path / "out")
     spoilt(lambda folder: pq.write_table(people().slice(0, 200), folder / NAMES[-1]))
     with pytest.raises((InputError, PromiseError)):
