@@ -77,7 +77,7 @@ Released = Mapping[str, pa.Array | ReleasedCodes]
 
 @dataclass(frozen=True)
 class ReleasedTable:
-    """A released table as a backend made it.
+    """A released table, with the input row that each of its rows came from.
 
     Parameters
     ----------
@@ -95,12 +95,12 @@ class ReleasedTable:
 
     @property
     def table(self) -> Table:
-        """Return the released table, read again where its frame may have changed."""
+        """Return the released table, reading it again if it is a frame that may have changed."""
         return read(self.frame) if self.files is None else self.files
 
 
 class Transformed:
-    """Released columns, and how many cells do not cover their original.
+    """Released columns, with the number of cells that do not cover their original value.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Transformed:
         self._hidden = hidden
 
     def mapped(self, function: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Transformed:
-        """Return a copy whose columns went through a function."""
+        """Return a copy with a function applied to its columns."""
         hidden = self._hidden
         return Transformed(
             function(self.columns),
@@ -133,12 +133,12 @@ class Transformed:
         )
 
     def without_outside(self) -> Mapping[str, Any]:
-        """Return the released columns, with cells that do not cover their original hidden."""
+        """Return the released columns, hiding each cell that does not cover its original value."""
         return self.columns if self._hidden is None or not self.outside else self._hidden()
 
     @property
     def outside(self) -> int:
-        """Cells whose original value is not covered by the released cell."""
+        """Return the number of released cells that do not cover their original value."""
         if callable(self._outside):
             self._outside = self._outside()
         return self._outside
@@ -150,7 +150,7 @@ def _every(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The capabilities that an engine declares.
+    """The features that an engine supports.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class Capabilities:
 
 
 class Engine(Protocol):
-    """An engine: opens tables, recodes and releases them; see the costs above."""
+    """An engine: functions that open, encode, recode, release and write tables (costs: see the top of the file)."""
 
     capabilities: Capabilities
 
@@ -200,18 +200,18 @@ class Engine(Protocol):
         memory: Any = None,
         unescape_formulas: bool = False,
     ) -> Table:
-        """Return a source as a table; `memory` limits what an engine that streams takes.
+        """Open a source as a table; `memory` limits the memory of an engine that streams.
 
         `unescape_formulas` is of CSV files: see `hedgerow.io.read.read`.
         """
         ...
 
     def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-        """Return some columns as codes into sorted dictionaries."""
+        """Return columns by name, as integer codes into sorted dictionaries."""
         ...
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
-        """Recode a table's columns by a plan; `key` decides the draws of plans that draw."""
+        """Recode a table's columns as a plan says; `key` determines any random draws."""
         ...
 
     def release(
@@ -223,7 +223,7 @@ class Engine(Protocol):
         keep_order: bool = False,
         parts: bool = False,
     ) -> ReleasedTable:
-        """Return the table with some columns replaced and some dropped, in the order of its content.
+        """Return the table with some columns replaced and some dropped, its rows sorted by their content.
 
         `parts` says that it will be written as a folder of Parquet files, to an engine that writes
         it while it puts it in order.
@@ -233,7 +233,7 @@ class Engine(Protocol):
     def write(
         self, table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
     ) -> None:
-        """Write a released table to one file, or in `parts` to a folder of Parquet files.
+        """Write a released table to one file or, with `parts`, to a folder of Parquet files.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Engine(Protocol):
         groups: Partition | None = None,
         redrawn: Table | None = None,
     ) -> Iterator[T]:
-        """Yield the results of `work` on the parts of a table, run where the rows are.
+        """Yield the result of `work` on each part of a table, run where the rows are.
 
         A table of this machine is one part, the table itself.
 
@@ -283,23 +283,23 @@ class Engine(Protocol):
         sensitive: Sequence[PlanColumn],
         persons: Persons | None = None,
     ) -> Classes:
-        """Return the classes of equal cells of a released table, with its sensitive columns."""
+        """Return the equivalence classes of a released table, with the sensitive values in each."""
         ...
 
 
 class RemoteEngine(Engine, Protocol):
-    """An engine whose rows are on other machines: what comes here are counts and copies."""
+    """An engine whose rows are on other machines; this process receives only counts and copies."""
 
     def as_table(self, source: Any) -> Table:
-        """Return a frame of this engine as a table."""
+        """Wrap a frame of this engine as a table."""
         ...
 
     def copied_here(self, table: Table, memory: str | int | None = None) -> Table:
-        """Return a copy in a private folder of this machine, which streams."""
+        """Copy a table to a private folder on this machine; return the copy, which is read a few rows at a time."""
         ...
 
     def same_rows(self, one: Table, other: Table, names: Sequence[str]) -> bool:
-        """Return whether two tables hold the same rows in some columns, in whatever order."""
+        """Return whether two tables hold the same rows in the named columns, in any order."""
         ...
 
     def paired(
@@ -312,7 +312,7 @@ class RemoteEngine(Engine, Protocol):
         besides: int = 0,
         memory: Any = None,
     ) -> tuple[Table, Table] | None:
-        """Return a table and its release row beside row, as counted pairs of codes.
+        """Return a table and its release as two tables whose rows match, rebuilt from counted pairs of codes.
 
         By `plan` the release is made once more; without one as it was made. None where it does not
         hold exactly what is made of the original.
@@ -321,7 +321,7 @@ class RemoteEngine(Engine, Protocol):
 
 
 def engine(name: str = "memory") -> Engine:
-    """Return the engine of that name; ParameterError when there is none."""
+    """Return the engine with this name, or raise ParameterError if there is none."""
     if name not in ENGINES:
         raise ParameterError(
             f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"
@@ -331,7 +331,7 @@ def engine(name: str = "memory") -> Engine:
 
 
 def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
-    """Recode a table's columns by a plan, on the engine that holds the table.
+    """Recode a table's columns as a plan says, on the engine that holds the table.
 
     Plans that draw do so under `key`, by default a fresh one that is forgotten.
 
@@ -357,7 +357,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
 
 
 def sensitive_column(column: PlanColumn, released: Table) -> Column:
-    """Return a released sensitive column under its kind, or as categories when recoded to text."""
+    """Return a sensitive column of a release with its planned kind, or as categories if it was recoded to text."""
     try:
         return released.like(column)
     except SchemaError:
@@ -371,7 +371,7 @@ Executors = Mapping[str, Callable[..., Transformed]]
 def execute_by(
     executors: Executors, plan: Plan, table: Table, key: Key | None = None
 ) -> Transformed:
-    """Execute a plan; UnsupportedError where nothing executes recodings of its kind."""
+    """Execute a plan with the executor for its kind of recoding; raise UnsupportedError if there is none."""
     kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
     if kind not in executors:
         raise UnsupportedError(

@@ -24,7 +24,7 @@ _WINDOW = 1 << 20
 
 
 def recode(maps: Maps, table: Table) -> Transformed:
-    """Return the released columns: every value by its column's map, small classes suppressed."""
+    """Return the released columns: each value replaced by its column's map, rows of small classes suppressed."""
     columns, outside = coded_maps(maps, table)
     codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
     # a window at a time, for groups of keys take eight bytes a row and column
@@ -47,7 +47,7 @@ def recode(maps: Maps, table: Table) -> Transformed:
 
 
 def coded_maps(maps: Maps, table: Table) -> tuple[list[CodedMap], int]:
-    """Return the maps over the codes of a table, and the number of cells that no map knows."""
+    """Return each map applied to the codes of its column, and the number of cells whose value no map lists."""
     columns = [CodedMap(column, maps, table) for column in maps.columns]
     outside = sum(
         int(column.coded.counts()[column.places == _unknown(column.map)].sum())
@@ -58,7 +58,7 @@ def coded_maps(maps: Maps, table: Table) -> tuple[list[CodedMap], int]:
 
 
 class CodedMap:
-    """A column map over the codes of a table's column.
+    """A column map, applied to the codes of a table's column.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class CodedMap:
         self.by_code = np.array([self.numbers[label] for label in labels], np.int64)[self.places]
 
     def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
-        """Return the type, the released values, and which of them each code stands for.
+        """Return the type, the released values, and the index of each code's released value.
 
         Of maps that suppress one code more: that of a suppressed row. None where the column
         stays as it is.
@@ -100,7 +100,7 @@ class CodedMap:
 
     @property
     def _is_identity(self) -> bool:
-        """Return whether every value is released as it is."""
+        """Return whether the map leaves every value unchanged."""
         column, places = self.map, self.places[:-1]  # missing values have a label of their own
         return (
             not column.is_number
@@ -111,7 +111,7 @@ class CodedMap:
 
 
 def _labels(column: ColumnMap) -> list[Released]:
-    """Return every released value: of each interval or category, of the unknown, of the missing."""
+    """Return all released values: one per interval or category, then the default, then that of missing cells."""
     # No number is unknown, so a default does not decide the type of numbers.
     return [*column.labels, None if column.is_number else column.default, column.missing]
 
@@ -121,7 +121,7 @@ def _unknown(column: ColumnMap) -> int:
 
 
 def _unchanged_numbers(column: ColumnMap, table: Table) -> pa.Array | None:
-    """Return unchanged numbers written alike (-0.0 as 0.0); None where nothing must be written."""
+    """Return the values of an unchanged float column with -0.0 written as 0.0; None for any other type."""
     kind = table.types.field(column.name).type
     if not pa.types.is_floating(kind):
         return None
@@ -129,7 +129,7 @@ def _unchanged_numbers(column: ColumnMap, table: Table) -> pa.Array | None:
 
 
 def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
-    """Return a column, and for every code the place of its label in `_labels`."""
+    """Return a table's column and, for each of its codes, the index of its label in `_labels`."""
     if column.is_number:
         coded = table.like(column)
         place = np.searchsorted(np.asarray(column.cuts), coded.doubles, side="right")
@@ -145,7 +145,7 @@ def _places(column: ColumnMap, table: Table) -> tuple[Column, Ints]:
 def suppressed(
     maps: Maps, numbers: Sequence[Mapping[Released, int]], coded: Sequence[Ints]
 ) -> NDArray[np.bool_]:
-    """Return whether each row has a key that is suppressed.
+    """Return for each row whether its combination of released values is suppressed.
 
     `numbers` are those of each column's released values, `coded` the number of each row.
     """
@@ -167,7 +167,7 @@ def suppressed(
 
 
 def _values(column: ColumnMap, labels: list[Any]) -> pa.Array:
-    """Return released values as text where any is text, else as doubles or dates."""
+    """Return the released values as text if any of them is text, otherwise as doubles or dates."""
     if any(isinstance(label, str) for label in labels):
         texts = [number(x) if isinstance(x, float) else x for x in labels]
         return pa.array(texts, pa.string())

@@ -47,7 +47,7 @@ def open(
     unescape_formulas: bool = False,
     resume: bool | None = None,
 ) -> ChunkedTable:
-    """Return a table that is not loaded; CSV files, relations and database tables are copied once.
+    """Open a table without loading it; CSV files, relations and database tables are copied to Parquet once.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def open(
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return some columns as codes into sorted dictionaries; coded together in one look at the files."""
+    """Return columns as codes into sorted dictionaries, coding them together to save passes over the files."""
     names = list(names)
     if isinstance(table, ChunkedTable):
         table.code(names)
@@ -98,7 +98,7 @@ def release(
     keep_order: bool = False,
     parts: bool = False,
 ) -> ReleasedTable:
-    """Write the release into the workspace, in the order of its content.
+    """Write the release to Parquet files in the workspace, with its rows sorted by their content.
 
     It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
     memory writes them. Files that a killed run finished are not written again.
@@ -122,7 +122,7 @@ def release(
 def _written(
     table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
 ) -> list[Path]:
-    """Return the release in files of so many rows, after those that a killed run finished.
+    """Write the release in files of `size` rows, skipping those that a killed run finished; return their paths.
 
     `rows` is filled with the row behind each released one.
     """
@@ -169,7 +169,7 @@ def _as_it_is(table: ChunkedTable, name: str) -> ReleasedCodes:
 def write(
     table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
 ) -> None:
-    """Write a table of our own, which lies in Parquet files, as Parquet or CSV, or as a folder.
+    """Write a table that is stored in Parquet files as one Parquet or CSV file, or as a folder of parts.
 
     Raises
     ------

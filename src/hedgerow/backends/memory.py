@@ -54,7 +54,7 @@ capabilities = Capabilities(
 
 
 def open(source: Any, *, memory: Any = None, **options: Any) -> Table:
-    """Read a source whole; `options` as `hedgerow.io.read.read` takes them."""
+    """Read a whole source into memory; `options` are those of `hedgerow.io.read.read`."""
     if memory is not None:
         raise ParameterError(
             "memory= limits engines that read a table piece by piece, and this one holds the whole table",
@@ -71,7 +71,7 @@ def open(source: Any, *, memory: Any = None, **options: Any) -> Table:
 
 
 def _joined(path: Path) -> Table:
-    """Return the Parquet files of a folder or a pattern as one table."""
+    """Read the Parquet files of a folder or pattern into one table."""
     parts = parts_of(path)
     if format_of(parts).suffix != ".parquet":
         raise UnsupportedError(
@@ -92,17 +92,17 @@ def _joined(path: Path) -> Table:
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return some columns as codes into sorted dictionaries."""
+    """Return columns by name, as integer codes into sorted dictionaries."""
     return {name: table.column(name) for name in names}
 
 
 def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
-    """Recode a table's columns by a plan."""
+    """Recode a table's columns as a plan says."""
     return as_arrays(execute_by(EXECUTORS, plan, table, key))
 
 
 def as_arrays(recoded: Transformed) -> Transformed:
-    """Return recoded columns as arrays of their cells."""
+    """Return recoded columns as arrays of cells instead of codes."""
     return recoded.mapped(
         lambda columns: dict(
             zip(
@@ -117,13 +117,13 @@ def as_arrays(recoded: Transformed) -> Transformed:
 def release(
     table: Table, columns: Released, *, parts: bool = False, **options: Any
 ) -> ReleasedTable:
-    """Return the kind of frame that came in; `options` as `Table.release` takes them."""
+    """Return the release as the kind of frame that came in; `options` are those of `Table.release`."""
     arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
     return ReleasedTable(*table.release(arrays, **options))
 
 
 def write(table: Table, file: Path, *, parts: bool = False, **options: Any) -> None:
-    """Write a table as a folder of Parquet files, or as one; `options` as `write_table` takes them."""
+    """Write a table to one file or a folder of Parquet files; `options` are those of `write_table`."""
     if parts:
         write_parts(in_parts(table.arrow), file)
     else:
@@ -131,7 +131,7 @@ def write(table: Table, file: Path, *, parts: bool = False, **options: Any) -> N
 
 
 def over_parts(table: Table, work: PartWork[T], names: Sequence[str], **_: Any) -> Iterator[T]:
-    """Yield the result of `work` on the table, which is one part."""
+    """Yield the result of `work` on the whole table, which is the only part."""
     yield work(table, None)
 
 
@@ -141,7 +141,7 @@ def classes(
     sensitive: Sequence[PlanColumn],
     persons: Persons | None = None,
 ) -> Classes:
-    """Return the classes of equal cells, measured a range of classes at a time."""
+    """Return the equivalence classes of a released table, measured a range of classes at a time."""
     groups = group([table.equality_codes(name) for name in quasi], table.n_rows)
     # the groups stand for the codes from here on
     table.spill()

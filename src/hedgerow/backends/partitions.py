@@ -23,7 +23,7 @@ from .release_order import TEXT, ReleasedCodes
 
 
 class CodedTree(NamedTuple):
-    """A tree in pre-order over the codes of columns, as arrays over its nodes.
+    """A tree whose splits test codes, stored as arrays over its nodes in pre-order.
 
     A code goes left below `bar`, or where ``goes_left[subset_at + code]`` holds in a subset.
     `missing_code` is over the columns.
@@ -42,7 +42,7 @@ class CodedTree(NamedTuple):
 
 @checked
 def follow(codes, tree, out):  # type: ignore[no-untyped-def]
-    """Follow each row down the tree to the number of its leaf."""
+    """Follow the splits of the tree for each row, and write the number of its leaf to `out`."""
     split, bar, is_subset, subset_at, goes_left, missing_left, missing_code, right, leaf = tree
     for i in range(codes.shape[0]):
         node = 0
@@ -65,7 +65,7 @@ _WINDOW = 1 << 20
 
 
 def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
-    """Return a partition's tree over the codes of a table's columns, in the recoding's order."""
+    """Return a partition's tree with splits on the codes of `columns`, which are in the recoding's order."""
     split = np.array(recoding.split, np.int64)
     threshold = np.array(recoding.threshold, float)
     subset = np.array(recoding.subset, np.int64)
@@ -104,7 +104,7 @@ def coded_tree(recoding: Partition, columns: list[Column]) -> CodedTree:
 def route(
     recoding: Partition, columns: list[Column], out: npt.NDArray[np.uint32] | None = None
 ) -> npt.NDArray[np.uint32]:
-    """Return the leaf of each row, given the encoded columns in the recoding's order.
+    """Return the leaf number of each row, given the encoded columns in the recoding's order.
 
     `out` is the array to fill, by default a new one.
     """
@@ -117,7 +117,7 @@ def route(
 
 
 def recode(recoding: Partition, table: Table) -> Transformed:
-    """Return the released columns: every row is routed to its leaf, which has a cell a column."""
+    """Return the released columns: each row is routed to its leaf and gets that leaf's cell in every column."""
     columns = [table.like(c) for c in recoding.columns]
     # one number a row, which all columns share
     leaf = route(recoding, columns, table.allocate((table.n_rows,), np.uint32))
@@ -150,7 +150,7 @@ def recode(recoding: Partition, table: Table) -> Transformed:
 
 
 def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
-    """Released values with one that tells nothing among them, and where it stands."""
+    """Return the released values including the suppressed one (`*`, or missing for numbers), and its index."""
     star = pa.array([TOP if pa.types.is_string(entries.type) else None], entries.type)
     at = pc.index_in(star, value_set=entries)[0].as_py()
     if at is not None:
@@ -159,7 +159,7 @@ def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
 
 
 def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
-    """Return the distinct released values of a column, a missing one perhaps among them, and each cell's.
+    """Return a column's distinct released values, perhaps with a missing one, and the index of each cell's value.
 
     Text where any of them is, else doubles without a negative zero.
     """
@@ -179,7 +179,7 @@ def uncovered(
     column: Column,
     rows: slice = slice(None),
 ) -> npt.NDArray[np.bool_]:
-    """Return whether the released cells of some rows do not cover their original values."""
+    """Return for each row whether its released cell fails to cover its original value."""
     codes = column.codes[rows]
     cover = Cover.from_cells(recoded.cells, () if column.is_number else column.values, column.exact)
     if column.is_number:

@@ -38,7 +38,7 @@ AHEAD = (
 
 
 def begin() -> bool:
-    """Compile ahead in a second process if nothing was compiled before; return whether so.
+    """Compile ahead in a second process if nothing is compiled yet; return whether that was the case.
 
     It ends with this one, however that ends.
     """
@@ -62,7 +62,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def compile_all() -> None:
-    """Compile ahead in the order in which functions are needed."""
+    """Compile the functions in `AHEAD`, in the order in which a release needs them."""
     for function, types in AHEAD:
         function.compile(sigutils.normalize_signature(f"({types})")[0])
 

@@ -32,7 +32,7 @@ NUMBER = "row number"
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of a table under a key.
+    """The rows of a table as keyed ids, with a fingerprint of the whole table.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Rows:
 
     @classmethod
     def of(cls, table: Table, key: Key, row_id: str | None = None) -> Rows:
-        """Hash every row of a table.
+        """Hash every row of a table under a key.
 
         Parameters
         ----------
@@ -74,29 +74,29 @@ class Rows:
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
-        """Return the rows in an order that depends on their content alone; shape (n_rows,)."""
+        """Return the row numbers sorted by id, an order that depends on content alone; shape (n_rows,)."""
         return np.argsort(self.ids)  # ids are distinct
 
     def sorted(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the rows, put in `order`."""
+        """Return values of the rows, rearranged into `order`."""
         return values[self.order]
 
     def back(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values that stand in `order`, put back in the order of the table."""
+        """Return values that are in `order`, rearranged into the order of the table."""
         unsorted = np.empty_like(values)
         unsorted[self.order] = values
         return unsorted
 
     def under(self, key: Key) -> Rows:
-        """Return the same rows with ids, and so an order, that another key gives."""
+        """Return the same rows with ids, and therefore an order, derived under another key."""
         return Rows(key, words_of(self.ids, key, "order"), self.fingerprint)
 
     def normals(self, key: Key, purpose: str) -> NDArray[np.float64]:
-        """Return a standard normal number for every row, drawn under a key for one purpose."""
+        """Return a standard normal number for each row, drawn under a key for one purpose."""
         return normal(words_of(self.ids, key, purpose))
 
     def release_key(self, parameters: Mapping[str, Any]) -> Key:
-        """Return the key of one release: bound to this table and to what is done with it.
+        """Return the key for one release, derived from the table and the parameters of the release.
 
         The same call gives the same draws; any other table, or other parameters, draw
         independently, so that two releases under one key do not tell which values were kept.
@@ -105,22 +105,22 @@ class Rows:
 
 
 def release_key(key: Key, fingerprint: tuple[int, int], parameters: Mapping[str, Any]) -> Key:
-    """Return the key of one release of the table with this fingerprint; see `Rows.release_key`."""
+    """Return the key for one release of the table with this fingerprint; see `Rows.release_key`."""
     return key.bound(json.dumps([fingerprint, parameters], sort_keys=True))
 
 
 def sequence(key: Key, purpose: str, n: int) -> Words:
-    """Return n keyed 64-bit words for one purpose."""
+    """Return n pseudorandom 64-bit words, drawn under a key for one purpose."""
     return siphash_words(np.arange(n, dtype=np.uint64), *key_words(key, purpose))
 
 
 def words_of(ids: Words, key: Key, purpose: str) -> Words:
-    """Return a keyed 64-bit word for every row."""
+    """Return a pseudorandom 64-bit word for each row id, drawn under a key for one purpose."""
     return siphash_words(ids, *key_words(key, purpose))
 
 
 def normal(words: Words) -> NDArray[np.float64]:
-    """Turn words into standard normal numbers, by the inverse of the normal distribution."""
+    """Convert 64-bit words to standard normal numbers, by the inverse of the normal distribution function."""
     from scipy.special import ndtri
 
     # the middles of 2**52 equal parts, exact in a double: never 0 or 1
@@ -129,7 +129,7 @@ def normal(words: Words) -> NDArray[np.float64]:
 
 
 def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> Words:
-    """Return a distinct id for each row from both words of its hash.
+    """Return a distinct 64-bit id for each row, made from the two words of its hash.
 
     Rows that share the first word are numbered. Rows that share both are equal, so it does not
     matter which of them gets which number. `key` are the words of the purpose `NUMBER`.
@@ -149,14 +149,14 @@ def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> W
 
 
 def hashes(table: Table, names: Sequence[str], key: Key) -> tuple[Words, Words, int]:
-    """Return a 128-bit hash per row over some columns, as two words, and the sum of the hashes."""
+    """Return a 128-bit hash of each row's named columns, as two words, and the sum of all hashes."""
     types = pa.schema([table.types.field(name) for name in names])
     windows = ((w.rows, [w.cells[n] for n in names]) for w in table.windows(names, _HASHED))
     return row_hashes(types, windows, table.n_rows, key, table.allocate)
 
 
 def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
-    """Raise PlanError where row ids are missing, or hashes of them repeat."""
+    """Raise PlanError if row ids are missing or if two of them have the same hash."""
     missing = sum(w.cells[name].null_count for w in table.windows([name], _HASHED))
     order = np.lexsort((second, first))
     same = (np.diff(first[order]) == 0) & (np.diff(second[order]) == 0)
@@ -164,13 +164,13 @@ def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:
 
 
 def check_row_id(table: Table, name: str) -> None:
-    """Raise PlanError where a table lacks the column of row ids."""
+    """Raise PlanError if the table lacks the column of row ids."""
     if name not in table.names:
         raise PlanError(f"the plan draws by the row id {name!r}, and the table has no such column")
 
 
 def refuse_ids(name: str, missing: int, again: int) -> None:
-    """Raise PlanError where ids are missing, or so many occurred before."""
+    """Raise PlanError if row ids are missing or repeated, given how many are."""
     doubled = again - max(missing - 1, 0)
     if missing or doubled:
         raise PlanError(
@@ -185,7 +185,7 @@ PURPOSE = "column "
 
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """Return the plan's category of each row; d where the plan does not know the value."""
+    """Return the index of each row's category in the plan; d if the plan does not list the value."""
     coded = table.like(column)
     # categories are matched once for each distinct value, and looked up for each row
     lookup = category_of_code(coded, column)
@@ -196,7 +196,7 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
 
 
 def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """Return the plan's category behind each code of a column; d where the plan does not know the value."""
+    """Return the index of the plan's category for each code of a column; d if the plan does not list the value."""
     is_number = column.kind in ("numeric", "date")
     d = column.d
     if is_number:
@@ -209,13 +209,13 @@ def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedin
 
 
 def bound_to(plan: Randomize) -> dict[str, Any]:
-    """Return the parameters that the draws of a plan are bound to."""
+    """Return the parameters of a plan that its random draws depend on."""
     columns = [plain(column) for column in plan.columns]
     return {"columns": columns, "row_id": plan.row_id, "bound": plan.bound}
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
-    """Return the randomized columns; outside are cells whose value the plan does not know.
+    """Return the randomized columns; cells whose value the plan does not list count as outside.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
 
 
 def released_values(column: Randomized, wanted: pa.DataType) -> pa.Array:
-    """Return the released values, in the column's own type where it holds them."""
+    """Return the released values in the column's own type if it can hold them, otherwise as doubles or text."""
     labels = list(column.categories)
     has_numbers = any(isinstance(label, float) for label in labels)
     values = pa.array(labels, pa.float64() if has_numbers else pa.string())

@@ -43,7 +43,7 @@ _FILES = 512
 
 @dataclass(frozen=True, eq=False)
 class ReleasedCodes:
-    """A released column as a code for each row, and the value that each code is released as.
+    """A released column, stored as a code for each row and the released value of each code.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class ReleasedCodes:
     place: NDArray[Any]
 
     def occurring(self, counts: Ints) -> Ints:
-        """Return which entries some row is released as, missing ones left out.
+        """Return the indices of the entries that some row is released as, leaving out missing ones.
 
         `counts` is how many rows have each number. A file shows its whole dictionary, so it may hold
         nothing that only another table has.
@@ -75,7 +75,7 @@ class ReleasedCodes:
         return np.flatnonzero(occurs & self.entries.is_valid().to_numpy(zero_copy_only=False))
 
     def cells(self) -> pa.Array:
-        """Return the released cells of all rows; dictionaries hold the values that occur."""
+        """Return the released cell of each row; a dictionary holds only values that occur."""
         values, place = self.entries, self.place
         if pa.types.is_dictionary(self.type):
             valid = self.occurring(tally(self.numbers, len(place)))
@@ -86,7 +86,7 @@ class ReleasedCodes:
 
 
 def _cells(kind: pa.DataType, values: pa.Array, places: NDArray[Any]) -> pa.Array:
-    """Return cells by their places among some values; in a dictionary -1 is a missing cell."""
+    """Return cells, given the index of each among `values`; in a dictionary, -1 marks a missing cell."""
     if not pa.types.is_dictionary(kind):
         return values.take(pa.array(places))
     missing = places < 0
@@ -95,7 +95,7 @@ def _cells(kind: pa.DataType, values: pa.Array, places: NDArray[Any]) -> pa.Arra
 
 
 class Ordered:
-    """The released rows, dealt and sorted.
+    """The rows of a release, sorted by their content; large releases are sorted in temporary files.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Ordered:
         self._values = [self._values_in_file(column) for column in columns]
 
     def digest(self) -> str:
-        """Return a digest by which released rows are recognised: of all that they are made from."""
+        """Return a hash of everything that the released rows are made from, by which a later run recognises them."""
         hasher = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
         for column in self._columns:
             at = self._at[id(column.numbers)]
@@ -133,13 +133,13 @@ class Ordered:
 
     @property
     def schema(self) -> pa.Schema:
-        """Names and types of the released columns."""
+        """Return the names and types of the released columns."""
         return pa.schema([(c.name, c.type) for c in self._columns])
 
     def tables(
         self, size: int, rows: NDArray[Any] | None = None, done: int = 0
     ) -> Iterator[pa.Table]:
-        """Return the release, so many rows at a time; fills `rows` with the row behind each.
+        """Yield the release in tables of `size` rows, writing the input row behind each to `rows`.
 
         The first rows that are `done` are passed over.
         """
@@ -156,7 +156,7 @@ class Ordered:
             yield pa.Table.from_arrays(arrays, schema=self.schema)
 
     def _values_in_file(self, column: ReleasedCodes) -> tuple[pa.Array, NDArray[Any]]:
-        """Return the values of a column as its file holds them, and each number's place among them."""
+        """Return a column's values as its file stores them, and the index of each code's value among them."""
         if not pa.types.is_dictionary(column.type):
             return values_only(pa.table({"x": column.entries})).column(0).chunk(0), column.place
         valid = column.occurring(self._counts[self._at[id(column.numbers)]])
@@ -172,7 +172,7 @@ class Ordered:
 
     @cached_property
     def _counts(self) -> list[Ints]:
-        """Return how many rows have each number, by source."""
+        """Return the number of rows with each code, for every distinct array of codes."""
         sizes = [
             max(len(c.place) for c in self._columns if c.numbers is numbers)
             for numbers in self._sources
@@ -181,7 +181,7 @@ class Ordered:
 
     @cached_property
     def _ranks(self) -> list[tuple[int, Words, int]]:
-        """Return the sort keys, most significant first: a source, the rank of each of its numbers, how many.
+        """Return the sort keys, most significant first: an array of codes, the rank of each code, the number of ranks.
 
         Neighbours that share their numbers decide at once.
         """
@@ -200,7 +200,7 @@ class Ordered:
         return deciding
 
     def _pieces(self, done: int) -> Iterator[list[NDArray[Any]]]:
-        """Row numbers and sources' numbers in the order of the release, from a row on."""
+        """Yield row numbers and the rows' codes in the order of the release, starting at row `done`."""
         if done >= self.n_rows:
             return
         if self._keep:
@@ -224,7 +224,7 @@ class Ordered:
         return [rows[order], *(numbers[order] for numbers in sources)]
 
     def _keys(self, sources: Sequence[NDArray[Any]]) -> Words:
-        """Return a key of the first cells of rows; equal keys stay together."""
+        """Return one number per row that sorts rows by their first columns; rows equal there get the same number."""
         key, width = np.zeros(len(sources[0]), np.uint64), 1
         for at, ranks, n in self._ranks:
             if width > _MOST // n:
@@ -234,7 +234,7 @@ class Ordered:
         return key
 
     def _dealt(self, n_files: int) -> Iterator[NDArray[Any]]:
-        """Return the rows in files of growing keys; each is gone when it was read."""
+        """Yield the rows in groups of increasing sort key, from temporary files that are deleted once read."""
         step = max(self.n_rows // _SAMPLE, 1)
         # from a sample: if files are uneven, sorting takes more memory and gives the same order
         sample = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
@@ -271,7 +271,7 @@ class Ordered:
 
 
 def _regrouped(pieces: Iterator[list[NDArray[Any]]], size: int) -> Iterator[list[NDArray[Any]]]:
-    """Return the same rows, so many at a time."""
+    """Yield the same rows in pieces of `size` rows."""
     waiting: list[list[NDArray[Any]]] = []
     n = 0
     for piece in pieces:

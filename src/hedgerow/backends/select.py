@@ -32,7 +32,7 @@ def opened(
     schema: Schema | None = None,
     resume: bool | None = None,
 ) -> Table:
-    """Return a source as a table of the engine that works on it.
+    """Open a source as a table, with the named engine or with one chosen by the source's kind and size.
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
@@ -76,7 +76,7 @@ def opened(
 def chosen(
     source: Any, runs_on: Sequence[str], what: str, *, name: str = "auto", memory: Any = None
 ) -> str:
-    """Return the name of the engine that `opened` takes."""
+    """Return the name of the engine that `opened` uses."""
     holder = source.engine if isinstance(source, Table) else None
     if holder is not None and name not in ("auto", holder):
         raise UnsupportedError(
@@ -104,13 +104,13 @@ def chosen(
 
 
 def is_frame(source: Any) -> bool:
-    """Return whether something is a table of Spark, found out without loading Spark."""
+    """Return whether an object is a Spark DataFrame, without importing Spark."""
     kind = type(source)
     return kind.__module__.startswith("pyspark.sql.") and kind.__name__ == "DataFrame"
 
 
 def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
-    """Return the engine that holds the rows of a source on other machines, None where none does.
+    """Return the engine that holds a source's rows on other machines, or None if they are on this one.
 
     `name` is the engine that was asked for: one that is remote takes any source.
     """
@@ -124,7 +124,7 @@ def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
 
 
 def too_large(source: Any, memory: Any = None) -> str | None:
-    """Why a source is better not read whole, in words; None where it may be.
+    """Return the reason why a source should not be read whole into memory, or None if it may be.
 
     A relation or a frame of Spark is run once to count its rows.
     """

@@ -33,12 +33,12 @@ _LISTED = 5
 
 
 def text(value: str) -> str:
-    """Return a string literal."""
+    """Return a text as an SQL string literal."""
     return "'" + value.replace("'", "''") + "'"
 
 
 def double(value: float) -> str:
-    """Return a literal that every database reads as a double, and back to the same one."""
+    """Return a number as an SQL literal that every database reads back as exactly the same double."""
     written = repr(float(value))
     return written if "e" in written else written + "e0"
 
@@ -51,7 +51,7 @@ def to_sql(
     create: str | None = None,
     name: str = "release",
 ) -> str:
-    """Return the SELECT that makes the plan's release of `table`; or what creates a view or table of it.
+    """Return the SELECT that recodes `table` as the plan says, or a statement that creates a view or table of it.
 
     Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
     particular order, as in any SELECT without ORDER BY. For dialects other than
@@ -102,13 +102,13 @@ def to_sql(
 
 
 def _quoted(name: str) -> str:
-    """Return a name whose dots separate its parts."""
+    """Return a dotted name as SQL, with each of its parts quoted."""
     return ".".join(identifier(part) for part in name.split("."))
 
 
 @dataclass(frozen=True)
 class SqlRequest:
-    """A plan, the quoted name of the table, and the dialect to write."""
+    """A plan to write as SQL, with the quoted name of its table and the SQL dialect."""
 
     plan: Plan
     source: str
@@ -116,16 +116,16 @@ class SqlRequest:
 
     @cached_property
     def declared(self) -> frozenset[str]:
-        """Return the columns of a declared kind, whose categories may be stored as numbers."""
+        """Return the columns whose kind was declared; their categories may be stored as numbers."""
         return frozenset(c.name for c in self.plan.columns if c.declared)
 
     @property
     def released(self) -> list[str]:
-        """Return the released columns, in order."""
+        """Return the names of the released columns, in order."""
         return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
     def columnwise(self, expressions: Mapping[str, str]) -> str:
-        """Return the SELECT that replaces some columns by expressions; the others stay."""
+        """Return a SELECT of the released columns in which `expressions` replace some of them."""
         columns = (
             f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n)
             for n in self.released
@@ -135,7 +135,7 @@ class SqlRequest:
 
 @singledispatch
 def select(recoding: Recoding, request: SqlRequest) -> str:
-    """Return the SELECT of one kind of recoding, in DuckDB's dialect; other kinds register here."""
+    """Return the SELECT for one kind of recoding, in DuckDB's dialect; each kind registers its own function."""
     if not recoding.applies:
         raise recoding.refuse()
     raise UnsupportedError(
@@ -155,7 +155,7 @@ def _check_dialect(dialect: str) -> None:
 
 
 def _fresh(wanted: str, used: Iterable[str]) -> str:
-    """`wanted`, lengthened until no taken name equals it in any case."""
+    """Return `wanted` with underscores appended until it differs from every used name, ignoring case."""
     lowered = {name.lower() for name in used}
     while wanted.lower() in lowered:
         wanted += "_"
@@ -173,7 +173,7 @@ def _maps(recoding: Maps, request: SqlRequest) -> str:
 
 
 def _mapped(column: ColumnMap, request: SqlRequest) -> str:
-    """Return the released value of one column as an expression."""
+    """Return the SQL expression for the released value of a mapped column."""
     other = () if column.is_number else (column.default,)
     words = any(isinstance(label, str) for label in (*column.labels, *other, column.missing))
     value = _key(column, request)
@@ -194,14 +194,14 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
 
 
 def _stays(column: ColumnMap, request: SqlRequest) -> bool:
-    """Return whether values other than text stay as they are; those that the plan lacks are hidden."""
+    """Return whether a column that is not text keeps its values; values that the plan lacks become NULL."""
     same = column.labels == column.categories and column.missing is None
     other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
     return same and bool(column.categories) and other
 
 
 def _category(column: ColumnMap, category: str) -> str:
-    """Return a category of a map as the value that it stands for."""
+    """Return a category of a map as an SQL literal of the column's type."""
     if column.kind == "date":
         unit = "DATE" if column.unit == "day" else "TIMESTAMP"
         return f"TRY_CAST({text(category)} AS {unit})"
@@ -262,7 +262,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
 
 
 def _key(column: PlanColumn, request: SqlRequest) -> str:
-    """Return the value that the splits test: a double without NaN, a date, or text."""
+    """Return the SQL expression that the splits test: a double without NaN, a date, or text."""
     name = identifier(column.name)
     if column.kind == "date":
         if column.name in request.plan.zones:
@@ -281,14 +281,14 @@ def _key(column: PlanColumn, request: SqlRequest) -> str:
 
 
 def _pointed(column: PlanColumn) -> bool:
-    """Return whether a category ends as whole doubles do in some databases, so that it is text."""
+    """Return whether any category ends in ".0", so that this ending must not be stripped from the text."""
     cells = getattr(column, "cells", ())
     categories = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
     return any(category is not None and category.endswith(".0") for category in categories)
 
 
 def _places(tree: Partition) -> dict[int, list[str]]:
-    """Return the categories by place of each column whose splits list more than a few of them."""
+    """Return the sorted categories of each column that has a split listing more than `_LISTED` of them."""
     listed: dict[int, set[str]] = {}
     long: set[int] = set()
     for column, number_ in zip(tree.split, tree.subset, strict=True):
@@ -307,7 +307,7 @@ def _placed(
     keys: Sequence[str],
     places: Mapping[int, Sequence[str]],
 ) -> list[str]:
-    """Return steps that turn categories into places from 1; then come missing, then all others."""
+    """Return SQL steps that replace categories by positions: 1 to m, then one for missing, one for all others."""
     steps, joins = [], []
     columns = [f"{step}.{identifier(name)}" for name in released]
     for i, key in enumerate(keys):
@@ -329,7 +329,7 @@ def _placed(
 def _test(
     tree: Partition, node: int, keys: Sequence[str], places: Mapping[int, Sequence[str]]
 ) -> str:
-    """Return the condition that sends a row to the left child."""
+    """Return the SQL condition that sends a row to a node's left child; empty for a leaf."""
     if tree.split[node] < 0:
         return ""
     column, key = tree.columns[tree.split[node]], identifier(keys[tree.split[node]])
@@ -357,7 +357,7 @@ def _bound(column: PlanColumn, threshold: float) -> str:
 
 
 def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list[str]:
-    """Return one CASE per step; between steps a row has -1 - node, and in the end its leaf number."""
+    """Return one CASE per step; a step gives a row its leaf number, or -1 - node if it must go on from there."""
     leaves = (node for node, column in enumerate(tree.split) if column < 0)
     leaf_of = {node: leaf for leaf, node in enumerate(leaves)}
     cases: list[str] = []
@@ -382,7 +382,7 @@ def _branch(
     depth: int,
     ends: list[int],
 ) -> str:
-    """Return the nested CASE of at most `depth` levels below `root`; cut nodes are added to `ends`."""
+    """Return the nested CASE for up to `depth` levels below `root`, adding the nodes it cuts off to `ends`."""
     pieces: list[str] = []
     waiting: list[tuple[int, int] | str] = [(root, depth)]
     while waiting:
@@ -420,7 +420,7 @@ def _cell_rows(tree: Partition) -> str:
 
 
 def _label(label: Released, words: bool) -> str:
-    """Return a released value as a literal: text where any of its column is text, else a double."""
+    """Return a released value as an SQL literal: text if `words` is set, otherwise a double."""
     if label is None:
         return f"CAST(NULL AS {'VARCHAR' if words else 'DOUBLE'})"
     if not words:

@@ -32,7 +32,7 @@ _TRIAL = 4096
 
 
 def filled(array: pa.Array, value: Any) -> pa.Array:
-    """Fill missing cells with a value; the array itself where none is missing."""
+    """Return an array with its missing cells filled with a value; the array itself if none is missing."""
     return array.fill_null(value) if array.null_count else array
 
 
@@ -42,7 +42,7 @@ def slices(n: int, size: int) -> Iterator[slice]:
 
 
 def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Join the chunks of a column to one array, where its type can hold them all."""
+    """Join the chunks of a column into one array, if its type can hold them all in one."""
     if isinstance(array, pa.ChunkedArray) and array.num_chunks != 1:
         array = array.combine_chunks()
     whole = isinstance(array, pa.ChunkedArray) and array.num_chunks == 1
@@ -50,7 +50,7 @@ def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return the stored values of an array; of an extension type those of its storage type."""
+    """Return the storage array of an extension array; any other array unchanged."""
     if not isinstance(array.type, pa.BaseExtensionType):
         return array
     if not isinstance(array, pa.ChunkedArray):
@@ -59,7 +59,7 @@ def storage(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def same_memory(one: pa.Array | pa.ChunkedArray, other: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether two columns share type, place and length in memory, so that they cannot differ."""
+    """Return whether two columns have the same type and share their memory, so that they cannot differ."""
     if one is other:
         return True
     if isinstance(one, pa.ChunkedArray):
@@ -78,7 +78,7 @@ def _addresses(array: pa.Array) -> list[int | None]:
 
 
 def _any_of(*tests: Callable[[pa.DataType], bool]) -> Callable[[pa.DataType], bool]:
-    """Return a test of whether an Arrow type passes any of some tests."""
+    """Return a test that an Arrow type passes if it passes any of the given tests."""
     return lambda kind: any(test(kind) for test in tests)
 
 
@@ -88,7 +88,7 @@ is_moment = _any_of(pa.types.is_date, pa.types.is_timestamp)
 
 
 def kind_of(kind: pa.DataType) -> Kind:
-    """Return the kind of column that an Arrow type stands for."""
+    """Return the kind of column (numeric, categorical, ...) that an Arrow type represents."""
     if pa.types.is_dictionary(kind):
         return "ordinal" if kind.ordered else "categorical"
     if pa.types.is_boolean(kind):
@@ -101,12 +101,12 @@ def kind_of(kind: pa.DataType) -> Kind:
 
 
 def decoded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Write out a dictionary as plain values; other arrays stay."""
+    """Return a dictionary column as plain values; any other column unchanged."""
     return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
 
 
 def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
-    """Return the bytes of text in every cell, also of a dictionary; 0 for what is no text."""
+    """Return the number of bytes of text in each cell, also for dictionaries; 0 for other types."""
     coded = pa.types.is_dictionary(cells.type)
     texts = cells.dictionary if coded else cells
     if not is_text(texts.type):
@@ -117,7 +117,7 @@ def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
 
 
 def in_parquet(kind: pa.DataType) -> pa.DataType:
-    """Return the type that Parquet stores instead: it has no seconds, and one type of days."""
+    """Return the type in which Parquet stores an Arrow type, since it has no seconds and only one type of dates."""
     if kind == pa.date64():
         return pa.date32()
     if kind == pa.time32("s"):
@@ -128,7 +128,7 @@ def in_parquet(kind: pa.DataType) -> pa.DataType:
 
 
 def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return positions in a dictionary (-1 where missing) and the dictionary, in order of appearance."""
+    """Return each cell's position in a dictionary (-1 if missing) and the dictionary, in order of appearance."""
     if pa.types.is_null(array.type):
         return np.full(len(array), -1), pa.array([], pa.string())
     if pa.types.is_string_view(array.type):
@@ -144,7 +144,7 @@ def indexed(array: pa.ChunkedArray) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def as_text(values: pa.Array) -> pa.Array:
-    """Return distinct values as the names of categories; missing stays missing."""
+    """Return distinct values as category names; missing values stay missing."""
     kind = values.type
     if pa.types.is_floating(kind):
         exact = values.cast(pa.float64()).to_pylist()
@@ -191,12 +191,12 @@ _CLASSES: Mapping[str, Callable[[pa.DataType], bool]] = {
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, for a dictionary that of its entries."""
+    """Return the type of a column's values; for a dictionary, the type of its entries."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def value_class(kind: pa.DataType) -> str:
-    """Return the class in which values of an Arrow type are compared; "missing" for a type of nulls."""
+    """Return the class in which values of an Arrow type are compared, such as "number"; "missing" for nulls."""
     if pa.types.is_dictionary(kind):
         return value_class(kind.value_type)
     if isinstance(kind, pa.BaseExtensionType):
@@ -205,7 +205,7 @@ def value_class(kind: pa.DataType) -> str:
 
 
 def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Return the distinct cells, a missing one perhaps among them, and the position of each cell."""
+    """Return the distinct cells, perhaps with a missing one, and the position of each cell among them."""
     if pa.types.is_dictionary(cells.type):
         entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
         if codes.null_count:
@@ -218,7 +218,7 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
 
 
 def inexact(names: Sequence[str]) -> SchemaError:
-    """Make the error for columns with numbers that no double holds, where doubles are needed."""
+    """Build the error for columns with numbers that doubles cannot represent."""
     return SchemaError(
         "numbers that doubles cannot hold (whole ones beyond 2^53, more than 15 digits, parts of "
         f"microseconds) in: {', '.join(map(repr, names))}",
@@ -227,7 +227,7 @@ def inexact(names: Sequence[str]) -> SchemaError:
 
 
 def beyond_doubles(array: pa.Array | pa.ChunkedArray) -> bool:
-    """Return whether an array holds numbers, or moments in microseconds, that doubles cannot represent."""
+    """Return whether an array holds numbers, or times in microseconds, that doubles cannot represent."""
     kind = array.type
     if pa.types.is_timestamp(kind):
         counts = array.drop_null().cast(pa.int64()).to_numpy()
@@ -262,7 +262,7 @@ def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def decimals(texts: pa.Array) -> pa.Array | None:
-    """Convert texts of numbers to decimals where doubles do not hold them all; None where they do.
+    """Convert number texts to decimals if doubles cannot represent them all; otherwise return None.
 
     A number with a fraction is what its double is, unless it has more than 17 digits.
 
@@ -279,19 +279,19 @@ def decimals(texts: pa.Array) -> pa.Array | None:
 
 
 def microseconds(stamps: pa.Array) -> list[Any]:
-    """Return time stamps in microseconds since 1970, exactly; None where missing."""
+    """Return time stamps as exact numbers of microseconds since 1970; None if missing."""
     counts = stamps.cast(pa.int64()).to_pylist()
     per = _MICROSECONDS[stamps.type.unit]
     return [None if c is None else c * per if c * per % 1 else int(c * per) for c in counts]
 
 
 def trial(n: int) -> int:
-    """Return the number of values in the sample that decides between hashing and sorting."""
+    """Return the size of the sample that decides between hashing and sorting n values."""
     return max(_TRIAL, n // 16)
 
 
 def mostly_distinct(n_distinct: int, n: int) -> bool:
-    """Return whether so many values of the sample differ that sorting is faster than hashing.
+    """Return whether the sample has so many distinct values that sorting all n is faster than hashing.
 
     Only time depends on the answer, never a result.
     """

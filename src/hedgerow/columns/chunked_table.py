@@ -52,7 +52,7 @@ _VALUES = 4
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """A column as codes into its distinct values, bit by bit: 0.0 and -0.0 are two.
+    """A column as integer codes into its distinct values, among which 0.0 and -0.0 are two.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _digest(name: str) -> str:
 
 
 def _distinct_cells(cells: pa.Array) -> pa.Array:
-    """Return the distinct cells of some rows."""
+    """Return the distinct cells of an array."""
     if not pa.types.is_dictionary(cells.type):
         return cells.unique()
     entries, codes = as_entries(cells)
@@ -84,7 +84,7 @@ _WINDOW = 1 << 20
 
 
 class ChunkedTable(StoredTable):
-    """A table whose rows stay in their files; made by an engine.
+    """A table whose rows stay in their files and are read a few at a time.
 
     Parameters
     ----------
@@ -129,21 +129,21 @@ class ChunkedTable(StoredTable):
         return self.workspace.memory
 
     def relation(self) -> Any:
-        """Return the table as a relation of DuckDB, whose files last as long as it or the table."""
+        """Return the table as a DuckDB relation; the files last as long as the relation or the table."""
         relation = self.scan.relation()
         weakref.finalize(relation, type(self).release_memory, self)  # holds the table until then
         return relation
 
     def reordered(self, rows: NDArray[Any]) -> Table:
-        """Return the table with its rows in another order."""
+        """Return the table with its rows in the order of `rows`."""
         return ReorderedTable(self, rows)
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Return an array to fill, with an element a row: in a file where it is large."""
+        """Return an array of the given shape, to be filled; large arrays lie in a temporary file."""
         return self.workspace.allocate(shape, kind)
 
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """Yield the rows in their order, `size` or fewer at a time, with the cells of some columns."""
+        """Yield the table's rows in order, at most `size` at a time, with the cells of the named columns."""
         start = 0
         for cells in self.scan.batches(names or self.names[:1], size):
             end = start + len(next(iter(cells.values())))
@@ -153,12 +153,12 @@ class ChunkedTable(StoredTable):
             raise self._changed()
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column, from its codes."""
+        """Return some cells of a column, looked up by their codes."""
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
     def check_memory(self, n_columns: int, besides: int = 0) -> None:
-        """Raise ParameterError where working on so many columns takes more memory than is allowed.
+        """Raise ParameterError if work on `n_columns` columns needs more memory than is allowed.
 
         `besides` are bytes that a method takes for its own.
         """
@@ -171,17 +171,17 @@ class ChunkedTable(StoredTable):
             )
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        """Return a column's distinct values in natural order, and the number of rows with each."""
         coding = self.coding(name)
         return coding.entries, coding.counts
 
     def coding(self, name: str) -> Coding:
-        """Return a column as codes into its distinct values; made once, then kept."""
+        """Return a column as codes into its distinct values, computed once and then cached."""
         self.code([name])
         return self._codings[name]
 
     def code(self, names: Sequence[str]) -> None:
-        """Code some columns in one look at the files, and one more for their values.
+        """Code some columns in two passes over the files: one for their values, one for the codes.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class ChunkedTable(StoredTable):
         return f"codes.{_digest(name)}" if self.saves_codes else None
 
     def _keep(self, name: str) -> None:
-        """Save the codes of a column, so that the same work can resume from them."""
+        """Save a column's codes, so that the same work can resume from them if it is killed."""
         coding, checkpoint, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
         assert checkpoint is not None
         assert file is not None
@@ -265,7 +265,7 @@ class ChunkedTable(StoredTable):
         self.workspace.finish(values, checkpoint.folder)
 
     def _go_on(self, name: str) -> bool:
-        """Load the codes of a column that a killed run saved; False where there are none."""
+        """Load a column's codes if a killed run saved them; return whether it did."""
         path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
         if path is None or file is None:
             return False
@@ -279,7 +279,7 @@ class ChunkedTable(StoredTable):
         return True
 
     def values_of(self, names: Sequence[str]) -> dict[str, pa.Array]:
-        """Return the distinct values of some columns in their natural order."""
+        """Return the distinct values of each named column, in natural order."""
         lists: dict[str, list[pa.Array]] = {name: [] for name in names}
         length, merged = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
 
@@ -327,7 +327,7 @@ class ChunkedTable(StoredTable):
         return column
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """Return the category order that the column's own type declares; empty when none."""
+        """Return the category order that a column's own type declares; () if it declares none."""
         kind = self._field(name).type
         if not (pa.types.is_dictionary(kind) and kind.ordered):
             return ()
@@ -336,12 +336,12 @@ class ChunkedTable(StoredTable):
         return tuple(map(str, whole.dictionary.drop_null().to_pylist()))
 
     def release_memory(self) -> None:
-        """Give memory back to the system, that of mapped files as well."""
+        """Return freed memory to the system, including the pages of mapped files."""
         super().release_memory()
         self.spill()
 
     def spill(self) -> None:
-        """Let the system take pages of mapped files out of memory; what they hold stays."""
+        """Let the system drop the pages of mapped files from memory; the files keep their content."""
         self.workspace.release_memory()
 
     def _distinct(self, name: str) -> tuple[int, int]:
@@ -351,7 +351,7 @@ class ChunkedTable(StoredTable):
 
 
 def _files_again(checkpoint: Checkpoint | None) -> str | None:
-    """Describe the files of a killed run that are used again; None where there are none."""
+    """Return a description of the files reused from a killed run, or None if there are none."""
     names = [] if checkpoint is None else checkpoint.file_names
     kinds = Counter(name.partition(".")[0].partition("-")[0] for name in names)
     parts = ["a copy of the table"] if kinds["text"] or kinds["people"] else []
@@ -362,7 +362,7 @@ def _files_again(checkpoint: Checkpoint | None) -> str | None:
 
 
 class ReorderedTable(ChunkedTable):
-    """A table that streams past with its rows in another order: its columns as codes.
+    """A chunked table with its rows in another order, read from the codes of its columns.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ class ReorderedTable(ChunkedTable):
         self._table, self._rows = table, rows
 
     def column(self, name: str, **options: Any) -> Column:
-        """Return a column of the table; see `Table.column`."""
+        """Return a column in the new row order; see `Table.column`."""
         column = self._table.column(name, **options)
         codes = self.allocate((self.n_rows,), column.codes.dtype)
         for rows in slices(self.n_rows, _WINDOW):
@@ -385,7 +385,7 @@ class ReorderedTable(ChunkedTable):
         return replace(column, codes=codes)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column."""
+        """Return some cells of a column, by their places in the new row order."""
         return self._table.take(name, self._rows[rows])
 
     windows = Table.windows  # from their codes

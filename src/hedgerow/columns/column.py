@@ -25,7 +25,7 @@ _TALLIED = 1 << 20
 
 
 class Dictionary:
-    """The distinct values of a column."""
+    """The distinct values of a column and their kind."""
 
     kind: Kind
     values: Any
@@ -33,7 +33,7 @@ class Dictionary:
 
     @property
     def n_values(self) -> int:
-        """Return the number of distinct values, missing not counted; also the code of a missing value."""
+        """Return the number of distinct non-missing values, which is also the code of a missing value."""
         return len(self.values)
 
     @property
@@ -43,18 +43,18 @@ class Dictionary:
 
     @property
     def is_ordered(self) -> bool:
-        """Return whether the order of the values has a meaning: numbers, dates, ordinal categories."""
+        """Return whether the values have a meaningful order: numbers, dates or ordinal categories."""
         return self.is_number or self.kind == "ordinal"
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """Return the numbers, exact ones less the least: enough where only differences count."""
+        """Return the values as doubles; exact numbers minus the least of them, for use in differences only."""
         values = [float(v - self.exact[0]) for v in self.exact] if self.exact else self.values
         return np.asarray(values, np.float64)
 
     @property
     def infinite(self) -> bool:
-        """Return whether a value is infinite."""
+        """Return whether any value is infinite."""
         return self.is_number and bool(np.isinf([*self.values[:1], *self.values[-1:]]).any())
 
 
@@ -104,7 +104,7 @@ class ValueCounts(Dictionary):
 
     @property
     def has_missing(self) -> bool:
-        """Return whether any record has no value."""
+        """Return whether any record has a missing value."""
         return self.missing > 0
 
     @property
@@ -118,7 +118,7 @@ class ValueCounts(Dictionary):
         return self.known + self.missing
 
     def frequent(self, most: int) -> NDArray[np.int64]:
-        """Return a level for every code, the missing one last.
+        """Return a level for each code, the missing one last; shape (n_values + 1,).
 
         Up to `most` values keep their places; of more, the most frequent come first and the rest
         share one level.
@@ -138,7 +138,7 @@ class ValueCounts(Dictionary):
 
 
 def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
-    """Count each code; in pieces, because counting widens the codes."""
+    """Return how often each code occurs, counting in slices because counting widens the codes."""
     counts = np.zeros(n_codes, np.int64)
     for rows in slices(len(codes), _TALLIED):
         counts += np.bincount(codes[rows], minlength=n_codes)
@@ -147,7 +147,7 @@ def tally(codes: NDArray[Any], n_codes: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Column(Dictionary):
-    """A column as codes into a sorted dictionary.
+    """A column as integer codes into a sorted dictionary of its distinct values.
 
     Parameters
     ----------
@@ -191,22 +191,22 @@ class Column(Dictionary):
 
     @property
     def by_code(self) -> NDArray[np.float64]:
-        """Return the number of each code, NaN for the missing one; shape (n_values + 1,)."""
+        """Return the value of each code as a number, NaN for the missing code; shape (n_values + 1,)."""
         return np.append(np.asarray(self.values, np.float64), np.nan)
 
     @property
     def numbers(self) -> NDArray[np.float64]:
-        """Return the number of each row, NaN where it is missing; shape (n_rows,)."""
+        """Return the value of each row as a number, NaN if missing; shape (n_rows,)."""
         return self.by_code[self.codes]
 
     @property
     def places(self) -> NDArray[np.float64]:
-        """Return the number of each code, or its position among exact numbers, as `Cover` compares them."""
+        """Return the number of each code, or its rank if numbers are exact, as `Cover` compares them."""
         return np.append(np.arange(self.n_values), np.nan) if self.exact else self.by_code
 
     @property
     def doubles(self) -> NDArray[np.float64]:
-        """Return `values` where they are the numbers themselves.
+        """Return `values` as doubles, if doubles can represent the column's numbers.
 
         Raises
         ------
@@ -218,7 +218,7 @@ class Column(Dictionary):
         return np.asarray(self.values, np.float64)
 
     def codes_in(self, other: Column, *, unknown: int) -> NDArray[np.int64]:
-        """Return each row's value as a code of another column; missing stays missing.
+        """Return each row's value as a code of another column; missing values stay missing.
 
         Parameters
         ----------
@@ -244,11 +244,11 @@ class Column(Dictionary):
 
     @cached_property
     def value_counts(self) -> ValueCounts:
-        """Count each value, once."""
+        """Return the count of each value, computed once."""
         return self.with_counts(tally(self.codes, self.n_values + 1))
 
     def with_counts(self, counts: NDArray[np.int64]) -> ValueCounts:
-        """Return the values with their counts, the missing ones last."""
+        """Return the values with the given counts, the last of which is for missing values."""
         return ValueCounts(
             self.name,
             self.kind,
@@ -263,7 +263,7 @@ class Column(Dictionary):
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """Yield pairs of a row's level, by its code here, and its code in another column.
+        """Yield for each other column the level of every row, by its code here, and its code there.
 
         Yields
         ------
@@ -276,7 +276,7 @@ class Column(Dictionary):
             yield level, other.codes, None
 
     def with_events(self, events: Sequence[str]) -> Column:
-        """Return the column with declared events.
+        """Return the column with the events that a schema declares, such as "> 200000".
 
         Raises
         ------
@@ -293,7 +293,7 @@ class Column(Dictionary):
         return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:
-        """Return the number of rows per value, the missing ones last; shape (n_values + 1,)."""
+        """Return the number of rows with each value, missing ones last; shape (n_values + 1,)."""
         counts = self.value_counts
         return np.append(counts.counts, counts.missing)
 
@@ -306,7 +306,7 @@ def smallest(n_codes: int) -> type[np.unsignedinteger[Any]]:
 
 
 def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
-    """Put categories in a declared order; undeclared ones follow in their own order."""
+    """Return a column with its categories in a declared order; undeclared ones follow in their own order."""
     place = {text: i for i, text in enumerate(categories)}
     ranks = [place.get(text, len(place)) for text in column.values]
     if all(a <= b for a, b in pairwise(ranks)):
@@ -325,14 +325,14 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
 
 
 def as_categories(column: Column) -> Column:
-    """Turn numbers into categories with the same codes, in the order of their size."""
+    """Return a column of numbers as categories with the same codes, in numeric order."""
     values = column.exact or column.values.tolist()
     texts = [repr(v) if v in (np.inf, -np.inf) else number(v) for v in values]
     return replace(column, kind="categorical", values=texts, exact=())
 
 
 def in_unit(column: Column, unit: str) -> Column | None:
-    """Convert dates to days or microseconds; None where two moments would become one."""
+    """Return a column of dates in days or microseconds, or None if two of its times would become equal."""
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY
@@ -343,7 +343,7 @@ def in_unit(column: Column, unit: str) -> Column | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bins:
-    """Bins of whole distinct values.
+    """A grouping of a column's distinct values into bins.
 
     Parameters
     ----------
@@ -368,22 +368,22 @@ class Bins:
 
     @property
     def changes(self) -> bool:
-        """Return whether bins differ from the value codes."""
+        """Return whether the bins differ from the value codes."""
         return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
 
     def whole(self) -> Bins:
-        """Return all values in one bin, missing ones too, so that nothing is cut."""
+        """Return bins that put all values, missing ones too, into one bin, so that nothing is cut."""
         one = slice(0, 1 if len(self.lo) else 0)
         lookup = np.zeros_like(self.lookup)
         return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])
 
     def codes(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the bin of each row, from its value codes; `codes` itself where nothing changes."""
+        """Return the bin of each row, given its value code; `codes` itself if bins and codes are the same."""
         return self.lookup[codes] if self.changes else codes
 
 
 def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
-    """Cut a column of numbers at public points: a bin holds the values from one on, below the next.
+    """Cut a column of numbers at public points; each bin runs from one point up to, but excluding, the next.
 
     Bins without values are left out; each threshold is the point where the bin above it begins.
 
@@ -403,7 +403,7 @@ def grid_bins(counts: ValueCounts, points: NDArray[np.float64]) -> Bins:
 def _bins_from(
     values: NDArray[np.float64], first: NDArray[np.int64]
 ) -> tuple[NDArray[Any], int, NDArray[np.float64], NDArray[np.float64]]:
-    """Return lookup, number, least and largest values of bins that begin at some codes."""
+    """Return the lookup, number, minima and maxima of bins that begin at the codes in `first`."""
     ends = np.append(first[1:], len(values))[: len(first)]
     bins = np.repeat(np.arange(len(first)), ends - first)
     lookup = np.append(bins, len(first)).astype(smallest(len(first) + 1))

@@ -22,7 +22,7 @@ _LOOKED_UP = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """The values that cells of one column allow, as arrays.
+    """The values that the cells of one column cover, as arrays.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Cover:
     def from_cells(
         cls, cells: Sequence[Cell], categories: Sequence[str] = (), exact: Sequence[Exact] = ()
     ) -> Cover:
-        """Return the cells of a plan.
+        """Return the values that the cells of a plan cover.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Cover:
         )
 
     def widths(self, ends: tuple[float, float] | None = None) -> NDArray[np.float64]:
-        """Return the width of each cell as a share of the domain, 0 one value, 1 any.
+        """Return the width of each cell as a share of the domain: 0 for a single value, 1 for any value.
 
         (hi - lo) / (max - min) for numbers, (categories - 1) / (domain - 1) for categories.
 
@@ -117,12 +117,12 @@ class Cover:
         return np.where(self.anything, 1.0, np.clip(np.nan_to_num(width / wide), 0.0, 1.0))
 
     def covers_numbers(self, values: NDArray[np.float64], cells: NDArray[Any]) -> Bools:
-        """Return for each number (NaN: missing) whether its cell covers it."""
+        """Return for each number (NaN if missing) whether its cell covers it."""
         inside = (self.low[cells] <= values) & (values <= self.high[cells])
         return inside | (np.isnan(values) & self.missing[cells]) | self.anything[cells]
 
     def covers_codes(self, codes: NDArray[Any], cells: NDArray[Any]) -> Bools:
-        """Return for each category (`n_values`: missing) whether its cell covers it."""
+        """Return for each category code (`n_values` if missing) whether its cell covers it."""
         codes, cells = np.asarray(codes, np.int64), np.asarray(cells, np.int64)
         if self._table is not None:
             return self._table[cells * (self.n_values + 1) + codes]
@@ -133,7 +133,7 @@ class Cover:
 
     @cached_property
     def _table(self) -> Bools | None:
-        """Tabulate every pair of cell and category, where these are few."""
+        """Return a table of which cell covers which category, or None if it would be too large."""
         n_cells, width = len(self.missing), self.n_values + 1
         # a look into a table is faster than a search, as long as the table is small
         if n_cells * width > _LOOKED_UP:

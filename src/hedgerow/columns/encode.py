@@ -49,7 +49,7 @@ def encode(
     kind: Kind,
     unit: str | None = None,
 ) -> Column:
-    """Encode one column.
+    """Encode one column as integer codes into its sorted distinct values.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def encode(
 
 
 def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
-    """Return the places of distinct values in the order in which columns hold them.
+    """Return the positions that sort distinct values into the order that columns use.
 
     Codes into values of that order need no second list.
     """
@@ -105,7 +105,7 @@ def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
 
 
 def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as integers, doubles or decimals."""
+    """Convert a column to integers, doubles or decimals."""
     array = decoded(array)
     kind = array.type
     if is_text(kind):
@@ -123,7 +123,7 @@ def _numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _doubles(array: pa.ChunkedArray) -> NDArray[Any]:
-    """Return int64 if no number is missing or has a fraction, else float64 with NaN where missing."""
+    """Return integers as int64 if none is missing; otherwise return float64, with NaN for missing numbers."""
     if pa.types.is_integer(array.type) and not array.null_count:
         return _join(array.cast(pa.int64()), np.dtype(np.int64))
     return _join(floats(array), np.dtype(np.float64))
@@ -162,7 +162,7 @@ def _text_numbers(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column as dates or time stamps, or as nulls."""
+    """Convert a column to dates or time stamps; a column of nulls stays as it is."""
     array = decoded(array)
     if is_text(array.type):
         index, texts = indexed(array)
@@ -188,7 +188,7 @@ def _moments(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _in_unit(array: pa.ChunkedArray, unit: str | None) -> tuple[NDArray[Any], str]:
-    """Return dates as days or microseconds since 1970, and which of these they are."""
+    """Return dates as days or microseconds since 1970, and the name of that unit."""
     if pa.types.is_date(array.type):
         days = _whole(array.cast(pa.date32()).cast(pa.int32()))
         return (days, "day") if unit != "us" else (days * DAY, "us")
@@ -237,7 +237,7 @@ def _encode_narrow(
     numbers: NDArray[np.int64],
     present: NDArray[np.bool_] | None = None,
 ) -> Column | None:
-    """Encode whole numbers by a table over their span; None where it would be wide."""
+    """Encode whole numbers by a lookup table over their range; return None if the range is too wide."""
     values_present = numbers if present is None else numbers[present]
     if not len(values_present):
         return None
@@ -255,7 +255,7 @@ def _encode_narrow(
 
 
 def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Return the distinct numbers, ascending, NaN last, and the place of each row's number among them."""
+    """Return the distinct numbers in ascending order, NaN last, and the index of each row's number among them."""
     missing = np.isnan(numbers)
     n_missing = int(np.count_nonzero(missing))
     # one bit pattern for all that are missing, which comes behind infinity
@@ -271,7 +271,7 @@ def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _encode_exact(name: str, kind: Kind, unit: str, array: pa.ChunkedArray) -> Column:
-    """Encode numbers or moments that doubles cannot represent, by their exact values."""
+    """Encode numbers or times that doubles cannot represent, by their exact values."""
     index, entries = indexed(array)
     if pa.types.is_timestamp(array.type):
         numbers = microseconds(entries)
@@ -326,7 +326,7 @@ def _check_legible(name: str, texts: pa.Array) -> None:
 def _natural(
     entries: pa.Array, merged: NDArray[Any], unique: pa.Array, present: NDArray[Any]
 ) -> NDArray[Any]:
-    """Order of the present categories: numbers by size, everything else by text."""
+    """Return the positions that sort the categories that occur: numbers by size, everything else by text."""
     if not is_number(entries.type):
         return pc.sort_indices(unique.take(pa.array(present))).to_numpy()
     key = np.zeros(len(unique) + 1, np.uint64)

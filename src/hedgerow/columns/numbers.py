@@ -28,7 +28,7 @@ def _refuse(what: str, names: Sequence[str], hint: str) -> None:
 def numeric_matrix(
     table: Table, names: Sequence[str], kinds: Mapping[str, str] | None = None
 ) -> Floats:
-    """Return numeric columns as an array of shape (rows, columns); missing values are NaN.
+    """Return numeric columns as an array of shape (rows, columns), with NaN for missing values.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def numeric_matrix(
 
 
 def standardise(values: Floats) -> Floats:
-    """Return every column with mean 0 and standard deviation 1; constant columns become 0."""
+    """Return every column scaled to mean 0 and standard deviation 1; constant columns become 0."""
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
     # compared as well, for rounding leaves some equal numbers a deviation above 0
@@ -79,14 +79,14 @@ def standardise(values: Floats) -> Floats:
 
 
 def one_zero(array: pa.Array) -> pa.Array:
-    """Return an array whose zeros have no sign: 0.0 and -0.0 are one value, and two texts."""
+    """Return an array with -0.0 replaced by 0.0, because they are one value with two texts."""
     if not pa.types.is_floating(array.type):
         return array
     return pc.add(array.cast(pa.float64()), 0.0).cast(array.type)
 
 
 def released_column(values: Floats, original: pa.DataType, integers: bool = False) -> pa.Array:
-    """Return masked numbers as a column; NaN is missing.
+    """Return masked numbers as an Arrow array; NaN becomes missing.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _WORD = 8
 
 
 def content_order(table: pa.Table) -> Ints:
-    """Return the rows by their text, column by column, bytewise, missing values first.
+    """Return the row numbers sorted by the rows' text, column by column, bytewise, missing values first.
 
     A column is looked at only for rows that those before it leave tied. Rows that read alike in
     every column keep their order, which nobody can see then.
@@ -59,7 +59,7 @@ def content_order(table: pa.Table) -> Ints:
 
 
 def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -> Ints:
-    """Sort rows by the ranks of their cells, column by column: `content_order` of coded columns.
+    """Return the row numbers sorted by the ranks of their cells: `content_order` for coded columns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -
 
 
 def ranks_of(entries: pa.Array) -> tuple[Words, int]:
-    """Rank distinct values by their text, missing first; returns the ranks and how many there are.
+    """Return the rank of each distinct value by its text, missing first, and the number of ranks.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
 
 
 class _Order:
-    """An order of rows, and the rows that are still tied.
+    """An order of rows that is being sorted, with the rows that are still tied.
 
     These are at `places` in `order`; rows of equal `key`, below `width`, are tied.
     """
@@ -118,7 +118,7 @@ class _Order:
         return column if whole else column.take(pa.array(rows))
 
     def by_ranks(self, ranks: Words, n: int) -> None:
-        """Add ranks below n to the keys by which `settle` sorts the tied rows."""
+        """Append ranks below n to the keys by which `settle` sorts the tied rows."""
         if n < 2:
             return
         # ranks of several columns share a key until it is full, for one sort of numbers sorts by them all
@@ -144,7 +144,7 @@ class _Order:
             self._split(last[at])
 
     def _split(self, words: Words) -> Ints:
-        """Sort by words within the groups, and return which rows are still tied."""
+        """Sort the tied rows by words within their groups, and return the indices of those still tied."""
         if self.groups == 1:
             self.key, self.width = words, _MOST
             return self.settle()
@@ -154,7 +154,7 @@ class _Order:
         return self._sorted(order, words)
 
     def settle(self) -> Ints:
-        """Sort by the key, and return which of the tied rows are still tied."""
+        """Sort the tied rows by key, and return the indices of those still tied."""
         if self.width == self.groups:
             return np.arange(len(self.places))
         return self._sorted(order_of_words(self.key))
@@ -175,7 +175,7 @@ class _Order:
 
 
 def _differs(cells: pa.ChunkedArray) -> bool:
-    """Return whether most cells differ, so that a dictionary would not pay."""
+    """Return whether most cells are distinct, so that a dictionary would save nothing."""
     if pa.types.is_nested(cells.type) or isinstance(cells.type, pa.BaseExtensionType):
         return True
     looked = cells.slice(0, trial(len(cells)))
@@ -183,14 +183,14 @@ def _differs(cells: pa.ChunkedArray) -> bool:
 
 
 def _ranks(cells: pa.ChunkedArray) -> tuple[Words, int]:
-    """Return the rank of each cell among the texts of the column, and how many there are."""
+    """Return the rank of each cell among the column's texts, and the number of ranks."""
     index, entries = indexed(cells)
     ranks, n = ranks_of(entries)
     return np.append(ranks, np.uint64(0))[index], n
 
 
 def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
-    """Return cells as they are written; NaN is an empty text, and so not a missing one."""
+    """Return cells as they are written to a file; NaN becomes an empty text and is not missing."""
     array = one_piece(cells)
     text = cell_text(array)
     if pa.types.is_floating(array.type):
@@ -199,7 +199,7 @@ def cell_texts(cells: pa.ChunkedArray) -> pa.Array:
 
 
 def _word(data: bytes, start: Ints, length: Ints) -> Words:
-    """Return eight bytes from each start on as a number, zeros beyond the length."""
+    """Return the eight bytes from each start as one number, with zeros beyond the length of the text."""
     length = np.clip(length, 0, _WORD)
     at = np.where(length > 0, start, 0)
     view = np.ndarray((len(data) - _WORD + 1,), ">u8", data, strides=(1,))

@@ -67,7 +67,7 @@ _STRATUM = 0.9
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """The profile of a column: counts only, never one of its values.
+    """A summary of one column: its kind, proposed role and counts, but none of its values.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class ColumnProfile:
 
 
 def attacked_as(column: Column, schema: Schema) -> str:
-    """Return how an attack guesses the values of a column: as a category, a number or a date.
+    """Return how an attack would guess a column's values: as a category, a number or a date.
 
     Flags and codes are often written as numbers, and nobody who names them is nearly right. So
     whole numbers of at most 10 different values, each shared by three records or more on average,
@@ -127,13 +127,13 @@ def attacked_as(column: Column, schema: Schema) -> str:
 
 
 def guess_schema(source: Any) -> Schema:
-    """Propose a schema; see `Schema.guess`."""
+    """Propose a schema for a table; see `Schema.guess`."""
     table = read(source)
     return proposal(table, profile(table))
 
 
 def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
-    """Return the schema that the profiles of a table's columns speak for."""
+    """Return the schema that the profiles of a table's columns suggest."""
     keys = [p.name for p in profiles if p.role == "identifier"]
     households = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
     weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
@@ -158,7 +158,7 @@ def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
 
 
 def profile(source: Any) -> list[ColumnProfile]:
-    """Describe every column and propose its role.
+    """Return a profile of every column, with a proposed role.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def profile(source: Any) -> list[ColumnProfile]:
 
 
 def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
-    """Raise SchemaError when columns that nobody declared look like identifiers."""
+    """Raise SchemaError if columns that nobody declared look like identifiers."""
     suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if suspects:
         raise SchemaError(
@@ -194,7 +194,7 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
 def refuse_repeated(
     table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
 ) -> list[str]:
-    """Return repeating columns that by their name are keys of people, if the schema declares no unit.
+    """Return the repeating columns that are named like keys of people; [] if the schema declares a unit.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def refuse_repeated(
 
 
 def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
-    """Return the identifiers that repeat, keys of people first; none where one of them is unique."""
+    """Return the identifiers that repeat, keys of people first; [] if any identifier is unique."""
     shares = {name: table.distinct_share(name) for name in identifiers}
     if 1.0 in shares.values():
         return []
@@ -231,7 +231,7 @@ def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
 
 
 def _names_people(name: str) -> bool:
-    """Return whether a column's name is that of a key, however often its values repeat."""
+    """Return whether a column is named like a key of people, however often its values repeat."""
     return bool(tokens(name) & PEOPLE)
 
 
@@ -267,12 +267,12 @@ def _describe(table: Table, name: str) -> ColumnProfile:
 
 
 def _weighs(words: set[str]) -> bool:
-    """Return whether the words of a name mean a sampling weight, and not a person's weight."""
+    """Return whether the words of a column name mean a sampling weight, and not a person's weight."""
     return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
 
 
 def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
-    """Return whether a column is named as a sampling weight and holds only valid ones."""
+    """Return whether a column is named like a sampling weight and holds only valid weights."""
     if not _weighs(tokens(column_profile.name)) or table.kind(column_profile.name) != "numeric":
         return False
     column = table.column(column_profile.name)
@@ -280,14 +280,14 @@ def _can_weigh(table: Table, column_profile: ColumnProfile) -> bool:
 
 
 def longest_text(column: Column) -> int:
-    """Return the characters of the longest category; 0 where a column holds no text."""
+    """Return the number of characters in the longest category; 0 if the column holds no text."""
     if column.kind not in ("categorical", "ordinal") or not column.n_values:
         return 0
     return max(map(len, map(str, column.values)))
 
 
 def _texts(table: Table, name: str) -> pa.Array:
-    """Return the distinct texts of a column; none where it holds something else."""
+    """Return a column's distinct texts; an empty array if it does not hold text."""
     if not is_text(value_type(table.types.field(name).type)):
         return pa.array([], pa.string())
     return table.entries(name).drop_null()
@@ -299,7 +299,7 @@ def _are_dates(table: Table, name: str) -> bool:
 
 
 def _are_numbers(table: Table, name: str) -> bool:
-    """Return whether texts are numbers, each spelled in one way, in a column not named as a code."""
+    """Return whether a column's texts are numbers, each spelled one way, and its name is not that of a code."""
     entries = _texts(table, name)
     if not len(entries) or tokens(name) & CODES:
         return False
@@ -313,7 +313,7 @@ def _are_numbers(table: Table, name: str) -> bool:
 
 
 def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
-    """Return the proposed role and why; the first rule that applies decides."""
+    """Return the proposed role and the reason for it, from the first rule that applies."""
     words, n = tokens(column.name), column.n_values
     share = n / n_present if n_present else 0.0
     is_number, is_text = column.kind == "numeric", column.kind == "categorical"
@@ -398,7 +398,7 @@ def unaccented(text: str) -> str:
 
 
 def tokens(name: str) -> set[str]:
-    """Return the words of a column name, plain; also its neighbours joined.
+    """Return the words of a column name in lower case without accents, and each pair of neighbours joined.
 
     Examples
     --------
@@ -411,7 +411,7 @@ def tokens(name: str) -> set[str]:
 
 
 def names_sensitive(words: set[str]) -> bool:
-    """Return whether the words of a name mean what a person may want to keep private."""
+    """Return whether the words of a column name suggest something that people may want to keep private."""
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS)
         for word in words
@@ -419,12 +419,12 @@ def names_sensitive(words: set[str]) -> bool:
 
 
 def names_quasi(words: set[str]) -> bool:
-    """Return whether the words of a name mean what others may know of a person."""
+    """Return whether the words of a column name suggest something that others may know about a person."""
     return bool(words & QUASI) or any(stem in word for word in words for stem in _QUASI_STEMS)
 
 
 def check_weights(table: Table, name: str) -> Column:
-    """Return the column of sampling weights.
+    """Return the column of sampling weights, after checking that every weight is valid.
 
     Raises
     ------
@@ -445,7 +445,7 @@ def check_weights(table: Table, name: str) -> Column:
 
 
 def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | None:
-    """Describe the strata that a weight of few values discloses.
+    """Describe the sampling strata, and the columns, that a weight with few values discloses.
 
     Parameters
     ----------
@@ -474,7 +474,7 @@ def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | No
 
 
 def _stratum_share(weight: Column, table: Table, name: str) -> float:
-    """Return the share of records whose weight goes with one value of a column that has several."""
+    """Return the share of records whose weight determines their value in another column."""
     other = table.column(name, kind="categorical")
     m = other.n_values + 1
     if other.n_values < 2:

@@ -57,7 +57,7 @@ _BOTH = pa.array([False, True, None])
 
 @dataclass(frozen=True)
 class RowSums:
-    """The rows of a table, or of a part of it, as sums that know them again in any order.
+    """Sums of row hashes, by which the same rows are recognised in any order.
 
     Sums of parts add up. Two tables of the same columns have the same sums under one fresh
     key when they hold the same rows, and otherwise with a chance of some 2^-120.
@@ -82,7 +82,7 @@ class RowSums:
 
 
 class RowHasher:
-    """Hashes rows under one key; its columns have fixed names and classes.
+    """A hasher of rows under one key, for columns with fixed names and classes.
 
     Parameters
     ----------
@@ -109,17 +109,17 @@ class RowHasher:
         self._key = key_words(key, "row")
 
     def zero(self) -> RowSums:
-        """Return the sums of no row."""
+        """Return the sums for no rows."""
         return RowSums(0, 0, ((0, 0),) * len(self._columns))
 
     def add(self, columns: Sequence[pa.Array]) -> RowSums:
-        """Return the sums of some rows, given as one array for each column."""
+        """Return the sums for some rows, given as one array per column."""
         return self.add_both(columns, columns)[0]
 
     def add_both(
         self, columns: Sequence[pa.Array], others: Sequence[pa.Array]
     ) -> tuple[RowSums, RowSums]:
-        """Return the sums of rows of two tables; columns that are the same memory are hashed once."""
+        """Return the sums for rows of two tables, hashing columns that share their memory only once."""
         n = len(columns[0]) if columns else 0
         shared = [same_memory(a, b) for a, b in zip(columns, others, strict=True)]
         both = np.zeros(n, np.uint64), np.zeros(n, np.uint64)
@@ -137,7 +137,7 @@ class RowHasher:
         return sums_of_tables[0], sums_of_tables[-1]
 
     def hash_into(self, columns: Sequence[pa.Array], first: Words, second: Words) -> int:
-        """Add the hashes of some rows to two arrays of zeros, and return their sum."""
+        """Add the hashes of some rows to two arrays of zeros, and return the sum of the hashes."""
         for column, array in zip(self._columns, columns, strict=True):
             column.add(array, first, second)
         return self._whole(first, second)
@@ -154,7 +154,7 @@ def row_hashes(
     key: Key,
     allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
 ) -> tuple[Words, Words, int]:
-    """Return the hash of every row, each column by the class of its type, whatever their order.
+    """Return a 128-bit hash of each row as two words, the same whatever the order of rows and columns.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def row_hashes(
 
 
 class _Column:
-    """The keyed hash of one column's cells."""
+    """A keyed hash for the cells of one column."""
 
     def __init__(self, key: Key, purpose: str, kind: str, signed: bool) -> None:
         self.kind, self.signed = kind, signed
@@ -195,7 +195,7 @@ class _Column:
         self._cache: tuple[tuple[Any, pa.Array, tuple[Words, Words]], ...] = ()
 
     def add(self, array: pa.Array, first: Words, second: Words) -> tuple[int, int]:
-        """Add the cells' hashes to their rows; returns the sums of the column by itself."""
+        """Add the hash of each cell to its row, and return the sums for this column alone."""
         array = storage(array)
         if value_class(array.type) in _BY_ENTRY or pa.types.is_decimal(array.type):
             array = array.dictionary_encode()
@@ -219,7 +219,7 @@ class _Column:
         return int(one), int(two)
 
     def _of_small(self, array: pa.Array) -> tuple[NDArray[np.int32], tuple[Words, Words]]:
-        """Return codes of integers of up to 16 bits, and the hashes of all values of that type."""
+        """Return integers of up to 16 bits as codes, and the hashes of all values of their type."""
         low, count = _LEAST[array.type], 1 << array.type.bit_width
         codes = filled(array, 0).to_numpy().astype(np.int32) - low
         if array.null_count:
@@ -228,7 +228,7 @@ class _Column:
         return codes, self._tables(array.type, pa.array(every))
 
     def _tables(self, name: Any, entries: pa.Array) -> tuple[Words, Words]:
-        """Return the hashes of a dictionary and, last, of a missing cell; cached for the next rows."""
+        """Return the hash of each dictionary entry and, last, of a missing cell; cached for the next rows."""
         for cached_name, _, tables in self._cache:
             if cached_name == name:
                 return tables
@@ -259,7 +259,7 @@ class _Column:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells in the form in which they are compared.
+    """Cells in a canonical form, in which equal values are equal words or texts.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ class Cells:
     texts: pa.Array | None = None
 
     def bytes(self, here: NDArray[np.intp]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the bytes of some texts one after the other, and where each ends."""
+        """Return the concatenated bytes of some texts, and the offsets at which they begin and end."""
         assert self.texts is not None
         chosen = self.texts.take(pa.array(here)).fill_null(b"")
         _, offsets, data = chosen.buffers()
@@ -285,7 +285,7 @@ class Cells:
 
 
 def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
-    """Return the cells of an array as they are compared in a column of one class.
+    """Return an array's cells in the canonical form in which a column of class `kind` compares them.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
 
 
 def _whole(values: NDArray[Any]) -> tuple[Words, NDArray[np.uint8]]:
-    """Return whole numbers as the words of their doubles, or as themselves where doubles are inexact."""
+    """Return the word and the form of each integer: its double if that is exact, otherwise the integer itself."""
     words = values.astype(np.float64).view(np.uint64)
     form = np.full(len(values), _WORD, np.uint8)
     if (
@@ -341,7 +341,7 @@ def _whole(values: NDArray[Any]) -> tuple[Words, NDArray[np.uint8]]:
 
 
 def _number(value: int) -> tuple[int, int]:
-    """Return the word and the form of a whole number of any size that fits 64 bits."""
+    """Return the word and the form of one integer that fits into 64 bits."""
     if int(float(value)) == value:
         return int(np.float64(value).view(np.uint64)), _WORD
     return abs(value), _NEGATIVE if value < 0 else _LARGE
@@ -363,7 +363,7 @@ def _decimals(values: Sequence[Decimal | None]) -> tuple[Words, NDArray[np.uint8
 
 
 def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
-    """Return dates and time stamps as microseconds since 1970; what lies between two as nanoseconds."""
+    """Return dates and times as microseconds since 1970, or as nanoseconds if microseconds are inexact."""
     kind = array.type
     form = np.full(len(array), _WORD, np.uint8)
     if pa.types.is_date(kind):
@@ -379,7 +379,7 @@ def _moments(array: pa.Array) -> tuple[Words, NDArray[np.uint8]]:
 
 
 def _plain_text(array: pa.Array) -> pa.Array:
-    """Return cells of any type as text."""
+    """Return cells of any type as text, in bytes."""
     texts = [None if v is None else str(v).encode() for v in array.to_pylist()]
     return pa.array(texts, pa.large_binary())
 

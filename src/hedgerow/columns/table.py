@@ -37,7 +37,7 @@ from .workspace import give_back
 
 @dataclass(frozen=True)
 class Window:
-    """Some rows of a table and their cells.
+    """Some rows of a table, with their cells in some columns.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Window:
 
 
 class Table:
-    """A table of people; made by `read`.
+    """A table of people, as `read` returns it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Table:
     def _describe(
         self, types: pa.Schema, n_rows: int, layout: FileFormat | None, path: Path | None
     ) -> None:
-        """Set what every table has, wherever its rows are."""
+        """Set the attributes that every table has, wherever its rows are."""
         self.types, self.n_rows = types, n_rows
         self.layout, self.path = layout or FileFormat(), path
         self.label = "the table" if path is None or self.is_loaded else path.name
@@ -128,18 +128,18 @@ class Table:
 
     @property
     def memory_limit(self) -> int | None:
-        """Return the bytes that work may take, for a table that is read a few rows at a time."""
+        """Return the bytes that work may take on a table that is read a few rows at a time; None for others."""
         return None
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """Return the table with the codes of some columns on this machine, row by row.
+        """Return the table with the row codes of some columns on this machine.
 
         `besides` are bytes that a method takes for itself.
         """
         return self
 
     def relation(self) -> Any:
-        """Return the table as a relation of DuckDB.
+        """Return the table as a DuckDB relation.
 
         Raises
         ------
@@ -152,20 +152,20 @@ class Table:
         )
 
     def reordered(self, rows: NDArray[Any]) -> Table:
-        """Return the table with its rows in another order."""
+        """Return the table with its rows in the order of `rows`."""
         return Table(self.arrow.take(pa.array(rows)), layout=self.layout)
 
     def allocate(self, shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-        """Return an array to fill, with an element a row."""
+        """Return an array of the given shape, to be filled."""
         return np.empty(shape, kind)
 
     @property
     def names(self) -> list[str]:
-        """Column names, in order."""
+        """Return the column names, in order."""
         return list(self.types.names)
 
     def windows(self, names: Sequence[str], size: int) -> Iterator[Window]:
-        """Yield the rows in their order, `size` or fewer at a time, with the cells of some columns."""
+        """Yield the table's rows in order, at most `size` at a time, with the cells of the named columns."""
         for rows in slices(self.n_rows, size):
             yield Window(rows, {name: self.take(name, rows) for name in names})
 
@@ -177,15 +177,15 @@ class Table:
         return one_piece(column.take(pa.array(rows)))
 
     def entries(self, name: str) -> pa.Array:
-        """Return the distinct values of a column, a missing one perhaps among them."""
+        """Return a column's distinct values, perhaps with a missing one."""
         return indexed(self.arrow.column(self._field(name).name))[1]
 
     def beyond_doubles(self, name: str) -> bool:
-        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
+        """Return whether a column holds numbers, or times in microseconds, that doubles cannot represent."""
         return beyond_doubles(self.arrow.column(name))
 
     def equality_codes(self, name: str) -> NDArray[Any]:
-        """Return codes of a column that are equal where its cells read alike."""
+        """Return a code for each row of a column; cells with the same text have the same code."""
         array = self.arrow.column(name)
         if array.num_chunks == 1 and pa.types.is_dictionary(array.type):
             coded = array.chunk(0)
@@ -198,24 +198,24 @@ class Table:
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:
-        """Return whether a cell of a column is missing or NaN."""
+        """Return whether any cell of a column is missing or NaN."""
         return bool(pc.any(pc.is_null(self.arrow.column(name), nan_is_null=True)).as_py())
 
     def distinct_share(self, name: str) -> float:
-        """Return the share of present cells that differ; nan if none is present, or for nested values."""
+        """Return the number of distinct values divided by the number of non-missing cells; NaN if none or nested."""
         if pa.types.is_nested(self._field(name).type):
             return math.nan
         n_distinct, n_present = self._distinct(name)
         return n_distinct / n_present if n_present else math.nan
 
     def _distinct(self, name: str) -> tuple[int, int]:
-        """Return how many values differ, and how many cells are present."""
+        """Return the number of distinct values, and the number of non-missing cells."""
         array = decoded(self.arrow.column(name))
         n_distinct = pc.count_distinct(array, mode="only_valid").as_py()
         return n_distinct, len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return the distinct cells of a column, and how many rows have each."""
+        """Return a column's distinct cells, and the number of rows with each."""
         cells = self.arrow.column(name)
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
             chunk = cells.chunk(0)
@@ -230,18 +230,18 @@ class Table:
 
     @property
     def suffix(self) -> str:
-        """File name ending of the kind of file the table came from (".parquet" for frames)."""
+        """Return the file name ending for the kind of file that the table came from (".parquet" for frames)."""
         return self.layout.suffix
 
     def __repr__(self) -> str:
         return f"Table({self.n_rows} rows, {len(self.names)} columns)"
 
     def kind(self, name: str) -> Kind:
-        """Return the kind of a column, as its own type tells."""
+        """Return the kind of a column, according to its type."""
         return kind_of(self._field(name).type)
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """Return the category order that the column's own type declares; empty when none."""
+        """Return the category order that a column's own type declares; () if it declares none."""
         kind = self._field(name).type
         if not (pa.types.is_dictionary(kind) and kind.ordered):
             return tuple(self._source.categories.get(name, ()))
@@ -256,7 +256,7 @@ class Table:
         categories: Sequence[str] | None = None,
         unit: str | None = None,
     ) -> Column:
-        """Return a column as codes and a sorted dictionary; encoded once, then kept.
+        """Return a column as codes into a sorted dictionary, encoded once and then cached.
 
         Another kind, order or unit of the same column is made from the codes that are there.
 
@@ -307,18 +307,18 @@ class Table:
         )
 
     def declared_kind(self, schema: Schema, name: str) -> str:
-        """Return the kind of a column as a schema declares it, else as its own type tells."""
+        """Return the kind that a schema declares for a column, otherwise the kind of its type."""
         return schema.kinds.get(name) or self.kind(name)
 
     def declared_column(self, schema: Schema, name: str) -> Column:
-        """Return a column of the kind, the order of categories and the events that a schema declares."""
+        """Return a column with the kind, category order and events that a schema declares."""
         column = self.column(
             name, kind=schema.kinds.get(name), categories=schema.categories.get(name)
         )
         return column.with_events(schema.events.get(name, ()))
 
     def like(self, model: PlanColumn | Column) -> Column:
-        """Return a column read as a plan or another table has it: kind, unit, order, events."""
+        """Return a column with the kind, unit, category order and events of a plan's or another table's column."""
         if isinstance(model, PlanColumn):
             order: Sequence[str] = model.order
         else:
@@ -329,28 +329,28 @@ class Table:
         return column.with_events(model.events)
 
     def release_memory(self) -> None:
-        """Give memory back to the system between the steps of long work."""
+        """Return freed memory to the system between the steps of long work."""
         give_back()
 
     def discard_codes(self) -> None:
-        """Forget codes that only the fitting needed, before a release is verified."""
+        """Drop codes that only the fitting needed, before a release is verified."""
         self.release_memory()
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """Return the first rows of some columns, to be shown."""
+        """Return the first n rows of some columns, for display."""
         return [self.take(name, slice(0, n)) for name in names]
 
     def discard_work(self) -> None:
-        """Release what is stored outside this process for work that failed."""
+        """Remove what failed work has stored outside this process."""
 
     def check_memory(self, n_columns: int, besides: int = 0) -> None:
-        """Raise ParameterError where working on so many columns takes more memory than is allowed."""
+        """Raise ParameterError if work on `n_columns` columns needs more memory than is allowed."""
 
     def spill(self) -> None:
-        """Let the system take pages of mapped files out of memory, where there are any."""
+        """Let the system drop the pages of mapped files from memory, if there are any."""
 
     def reuse_codes(self, other: Table) -> None:
-        """Take over the codes of another table's columns that are the same memory here."""
+        """Reuse another table's codes for the columns that share their memory with this table."""
         for name in self.names:
             if name in other.names and same_memory(
                 self.arrow.column(name), other.arrow.column(name)
@@ -358,13 +358,13 @@ class Table:
                 self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
-        """Return the column encoded under this key; encode it the first time."""
+        """Return the column cached under this key, made by `make` the first time."""
         if key not in self._columns:
             self._columns[key] = make()
         return self._columns[key]
 
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
-        """Return a column encoded from its values."""
+        """Return a column, encoded from its values."""
         return encode(name, self.arrow.column(name), kind, unit=unit)
 
     def _dates(self, name: str, unit: str | None) -> Column:
@@ -375,7 +375,7 @@ class Table:
         return converted or self._encoded(name, "date", unit)
 
     def _categories(self, name: str) -> Column:
-        """Return a column as categories in their natural order."""
+        """Return a column as categories in natural order."""
         arrow_type = self._field(name).type
 
         def make() -> Column:
@@ -389,7 +389,7 @@ class Table:
     def replaced(
         self, columns: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Table:
-        """Return the table with some columns replaced and some dropped, as a table of its own.
+        """Return a new table with some columns replaced and some dropped.
 
         Parameters
         ----------
@@ -413,7 +413,7 @@ class Table:
         return table
 
     def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
-        """Return the table of the same file with some columns read in another way."""
+        """Return the table with some columns replaced by another reading of the same file."""
         table = self.replaced(columns)
         table.path = self.path
         return table
@@ -421,7 +421,7 @@ class Table:
     def restore(
         self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Any:
-        """Return the kind of frame that came in, with some columns replaced and some dropped.
+        """Return a frame of the kind that came in, with some columns replaced and some dropped.
 
         Parameters
         ----------
@@ -446,7 +446,7 @@ class Table:
         drop: Iterable[str] = (),
         keep_order: bool = False,
     ) -> tuple[Any, NDArray[np.int64] | None]:
-        """Return the frame to release: as `restore`, but with nothing beyond its values.
+        """Return the frame to release: like `restore`, but without index, attributes or unused categories.
 
         Parameters
         ----------
@@ -488,7 +488,7 @@ class Table:
 
 
 class StoredTable(Table):
-    """A table whose rows are not in memory: a column is known by its distinct values and their counts.
+    """A table whose rows are not in memory; its columns are known by their distinct values and counts.
 
     Subclasses call `_describe` where they are made, and have `values` and `_distinct`.
     """
@@ -498,48 +498,48 @@ class StoredTable(Table):
 
     @property
     def arrow(self) -> NoReturn:
-        """Refuse to load the rows."""
+        """Raise UnsupportedError, because the rows are not in memory."""
         raise UnsupportedError(
             f"this needs the whole table in memory, and {self.refusal}",
             hint='use engine="memory" (--engine memory), or a part of the table',
         )
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        """Return a column's distinct values in natural order, and the number of rows with each."""
         raise NotImplementedError
 
     def entries(self, name: str) -> pa.Array:
-        """Return the distinct values of a column, a missing one perhaps among them."""
+        """Return a column's distinct values, perhaps with a missing one."""
         return self.values(name)[0]
 
     def beyond_doubles(self, name: str) -> bool:
-        """Return whether a column holds numbers, or moments in microseconds, that doubles cannot represent."""
+        """Return whether a column holds numbers, or times in microseconds, that doubles cannot represent."""
         return beyond_doubles(self.entries(name))
 
     def equality_codes(self, name: str) -> NDArray[Any]:
-        """Return codes of a column that are equal where its cells read alike."""
+        """Return a code for each row of a column; cells with the same text have the same code."""
         return self.column(name, kind="categorical").codes
 
     def has_missing(self, name: str) -> bool:
-        """Return whether a cell of a column is missing or NaN."""
+        """Return whether any cell of a column is missing or NaN."""
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return the distinct cells of a column, and how many rows have each."""
+        """Return a column's distinct cells, and the number of rows with each."""
         entries, counts = self.values(name)
         return entries.to_pylist(), counts
 
     def declared(self, name: str) -> tuple[str, ...]:
-        """Return the category order that the column's own type declares; empty when none."""
+        """Return the category order that a column's own type declares; () if it declares none."""
         self._field(name)
         return ()
 
     def reuse_codes(self, other: Table) -> None:
-        """Do nothing: no memory is shared with another table."""
+        """Do nothing, because the table shares no memory with another one."""
 
 
 def check_names(names: Sequence[str], where: str = "the table") -> None:
-    """Raise InputError when there are no columns, or names are empty or doubled."""
+    """Raise InputError if there are no columns, or if names are empty or repeated."""
     if not names:
         raise InputError(f"{where} has no columns")
     empty = [str(i) for i, name in enumerate(names, 1) if not name.strip()]

@@ -49,7 +49,7 @@ def open_chunked(
     schema: Schema | None = None,
     unescape_formulas: bool = False,
 ) -> ChunkedTable:
-    """Return a source as a table that is not loaded.
+    """Open a source as a table without loading its rows.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def open_chunked(
 
 
 def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
-    """Hash the files of a source and how they are read; None where it is no file."""
+    """Return a hash of a source's files and of how they are read; None if it is not a file."""
     if not isinstance(source, (str, Path)):
         return None
     file, _, name = str(source).partition("::")
@@ -109,13 +109,13 @@ def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) 
 
 
 def is_relation(source: Any) -> bool:
-    """Return whether a source is a relation of DuckDB."""
+    """Return whether a source is a DuckDB relation."""
     duckdb = sys.modules.get("duckdb")
     return duckdb is not None and isinstance(source, duckdb.DuckDBPyRelation)
 
 
 def is_database(source: Any) -> bool:
-    """Return whether a source is a DuckDB database file, perhaps with the name of a table."""
+    """Return whether a source is a DuckDB database file, perhaps followed by the name of a table."""
     if not isinstance(source, (str, Path)):
         return False
     file = str(source).partition("::")[0]
@@ -189,7 +189,7 @@ def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTa
 
 
 def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: str) -> Path:
-    """Write tables of one schema to a finished Parquet file of the workspace, and return its path.
+    """Write tables of one schema to a finished Parquet file in the workspace, and return its path.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
 def _open_text(
     path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
 ) -> ChunkedTable:
-    """CSV files: every cell is copied as text, and its column's type decided over all its values."""
+    """Open CSV files: copy every cell as text, then choose each column's type from all its values."""
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
     if unescape_formulas:
         layouts = [replace(layout, names=unescape_names(layout.names)) for layout in layouts]
@@ -266,7 +266,7 @@ def _open_text(
 
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the distinct texts of every column of a copied part."""
+    """Return the distinct texts of each column in one copied file."""
     table = ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 
@@ -274,7 +274,7 @@ def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, 
 def _check_types(
     name: str, parts: Sequence[Path], texts: Sequence[pa.Array], dialect: Dialect
 ) -> None:
-    """Raise InputError where a column is text in one part and something else in another."""
+    """Raise InputError if a column has different types in different parts."""
     first_parts: dict[str, Path] = {}
     for part, each in zip(parts, texts, strict=True):
         kind = value_class(infer_type(pa.chunked_array([each]), dialect)[0].type)
@@ -289,7 +289,7 @@ def _check_types(
 
 
 def _reader(texts: pa.Array, values: pa.Array) -> Reader:
-    """Return a function that maps the texts of a column to its values."""
+    """Return a function that converts a column's texts to its values."""
 
     def read(cells: pa.Array) -> pa.Array:
         if not pa.types.is_dictionary(cells.type):

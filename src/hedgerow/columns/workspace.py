@@ -57,7 +57,7 @@ _LARGE = 1 << 20
 
 
 class Workspace:
-    """A private folder (mode 0700) of temporary files, and a limit of memory.
+    """A private folder (mode 0700) for temporary files, with a memory limit in bytes.
 
     It lies where the system keeps temporary files (the variable TMPDIR says where), and is
     removed by `close`, when nobody uses it any more, and when the interpreter ends; what a killed
@@ -102,7 +102,7 @@ class Workspace:
     def allocate(
         self, shape: tuple[int, ...], kind: Any, name: str | None = None
     ) -> NDArray[Any]:
-        """Return an array to fill: in memory while arrays are few, else in a file that has no name.
+        """Return an array to be filled, in memory if there is enough left, otherwise in a file without a name.
 
         Under a `name` it can be finished, where finished files are kept.
         """
@@ -123,7 +123,7 @@ class Workspace:
     def _mapped(
         self, file: IO[bytes], shape: tuple[int, ...], kind: Any, size: int
     ) -> NDArray[Any]:
-        """Return the array in a file, which is made as large."""
+        """Return an array mapped to a file, after reserving the file's space on the disk."""
         try:
             # reserved now: a full disk would kill the process when it writes to the mapping
             _reserve(file.fileno(), max(size, 1))
@@ -136,7 +136,7 @@ class Workspace:
 
     @contextmanager
     def disk_errors(self) -> Iterator[None]:
-        """Raise OutputError where temporary files find no room on the disk."""
+        """Raise OutputError if writing temporary files inside the `with` block fails, as on a full disk."""
         try:
             yield
         except OSError as error:
@@ -145,11 +145,11 @@ class Workspace:
             raise full(self.folder, None, error) from None
 
     def finished(self, name: str) -> Path | None:
-        """Return the finished file of that name, if a killed run left one."""
+        """Return the path of a finished file with this name if a killed run left one, otherwise None."""
         return None if self.checkpoint is None else self.checkpoint.finished(name)
 
     def finished_array(self, name: str, shape: tuple[int, ...], kind: Any) -> NDArray[Any] | None:
-        """Return the finished array of that name, if a killed run left one."""
+        """Return the finished array with this name if a killed run left one, otherwise None."""
         path, kind = self.finished(name), np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
         if path is None or path.stat().st_size != max(size, 1):
@@ -158,23 +158,23 @@ class Workspace:
             return self._mapped(file, shape, kind, size)
 
     def path_to_write(self, name: str) -> Path:
-        """Return the path to write a file of that name to; `finish` returns where it is then."""
+        """Return the path to write a file to; `finish` returns the path to read it from."""
         return self.new_path(name) if self.checkpoint is None else self.checkpoint.unfinished(name)
 
     def finish(self, name: str, written: Path) -> Path:
-        """Finish a file that was written, and return the path to read it from."""
+        """Mark a written file as finished, and return the path to read it from."""
         if self.checkpoint is None:
             return written
         with self.disk_errors():
             return self.checkpoint.finish(name)
 
     def new_path(self, name: str) -> Path:
-        """Return a new path for a file of that name."""
+        """Return an unused path for a file with this name."""
         self._names += 1
         return self.folder / f"{self._names}-{name}"
 
     def release_memory(self) -> None:
-        """Let the system drop the pages of mapped files from memory; their content stays."""
+        """Let the system drop the pages of mapped files from memory; the files keep their content."""
         for ref in self._maps:
             mapped = ref()
             if mapped is not None:
@@ -183,14 +183,14 @@ class Workspace:
 
 
 def _freed(whose: weakref.ref[Workspace], size: int) -> None:
-    """Count an array in memory as freed; the array holds no reference to the workspace."""
+    """Subtract a freed array's bytes from the workspace's count, without keeping the workspace alive."""
     workspace = whose()
     if workspace is not None:
         workspace._used -= size
 
 
 def _reserve(handle: int, size: int) -> None:
-    """Make a file of some size whose room on the disk is its own, where the system can."""
+    """Give a file its size, and reserve the space on the disk if the system can."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(handle, 0, size)
     else:
@@ -198,7 +198,7 @@ def _reserve(handle: int, size: int) -> None:
 
 
 def _of_machine() -> int:
-    """Return the bytes of memory of the machine, or of the container if it has fewer."""
+    """Return the bytes of memory of this machine, or of its container if that has less."""
     try:
         whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -209,7 +209,7 @@ def _of_machine() -> int:
 
 
 def full(folder: Path, size: int | None, error: OSError) -> OutputError:
-    """Make the error for temporary files that find no room; `size` is what they take, if known."""
+    """Build the error for a full temporary disk; `size` is the number of bytes needed, if known."""
     amount = "" if size is None else f"{max(size, 100_000) / 1e6:,.1f} MB of "
     amount = f"{size / 1e9:,.1f} GB of " if size and size >= 1e9 else amount
     return OutputError(
@@ -220,7 +220,7 @@ def full(folder: Path, size: int | None, error: OSError) -> OutputError:
 
 
 def memory_of(text: str | int | None) -> int:
-    """Parse a limit of memory such as ``"4GB"`` into bytes; by default half of what the machine has.
+    """Return a memory limit such as ``"4GB"`` in bytes; by default half of the machine's memory.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def memory_of(text: str | int | None) -> int:
 
 
 def job_digest(files: Sequence[Path], *options: Any) -> str:
-    """Hash the state of files, and how they are read."""
+    """Return a hash of the state of files and of the options with which they are read."""
     state: list[Any] = [_VERSION, _since_start(), *map(str, options)]
     for path in files:
         about = path.stat()
@@ -267,7 +267,7 @@ def _since_start() -> str:
 
 
 class Checkpoint:
-    """The finished files of one job, locked while it lives.
+    """The finished files of one job, in a folder that is locked until `close`.
 
     Parameters
     ----------
@@ -299,12 +299,12 @@ class Checkpoint:
         os.utime(self.folder)
 
     def close(self) -> None:
-        """Remove everything: the work is done, or was given up."""
+        """Remove the folder and its files, because the work is done or was given up."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
     def finished(self, name: str) -> Path | None:
-        """Return the finished file of that name, if there is one."""
+        """Return the path of the finished file with this name, or None if there is none."""
         path = self.folder / name
         if not path.is_symlink() and not path.exists():
             return None
@@ -319,18 +319,18 @@ class Checkpoint:
         return self.folder / f"{_SUM}{name}"
 
     def _is_whole(self, path: Path) -> bool:
-        """Return whether it is a finished file of this user, with its hash."""
+        """Return whether a file and its hash are there and private to this user."""
         files = path, self._sum(path.name)
         return not path.name.startswith(_SUM) and all(map(_is_private_file, files))
 
     def unfinished(self, name: str) -> Path:
-        """Return the path to write the file of that name to; an unfinished one is removed."""
+        """Return the path to write a file to, after removing an unfinished one."""
         path = self.folder / f"{_UNFINISHED}{name}"
         path.unlink(missing_ok=True)
         return path
 
     def finish(self, name: str) -> Path:
-        """Give a file that was written its name."""
+        """Store the hash of a written file and rename it to its final name; return its path."""
         written = self.folder / f"{_UNFINISHED}{name}"
         self._sum(name).unlink(missing_ok=True)
         with private_handle(self._sum(name)) as file:
@@ -342,13 +342,13 @@ class Checkpoint:
 
 
 def _is_private(about: os.stat_result) -> bool:
-    """Return whether only this user may read or write a file or a folder."""
+    """Return whether only this user may read or write a file or folder."""
     mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
     return mine and not stat.S_IMODE(about.st_mode) & 0o077
 
 
 def _is_private_file(path: Path) -> bool:
-    """Return whether a path is a file of this user alone, under one name."""
+    """Return whether a path is a regular file that only this user may access, with no second hard link."""
     try:
         about = path.lstat()
     except OSError:
@@ -362,7 +362,7 @@ def _file_hash(path: Path) -> bytes:
 
 
 def remove_stale_checkpoints(home: Path) -> None:
-    """Remove the folders of runs that nobody resumed for a day."""
+    """Remove the folders of killed runs that nobody resumed for a day."""
     for path in home.glob(f"{_CHECKPOINT}*"):
         with suppress(OSError):  # it is locked, just gone, or somebody else's
             old = time.time() - path.lstat().st_mtime > _SECONDS
@@ -373,7 +373,7 @@ def remove_stale_checkpoints(home: Path) -> None:
 
 
 def remove_checkpoint(home: Path, job: str) -> None:
-    """Remove the files of a killed run."""
+    """Remove the files that a killed run left."""
     with suppress(OSError):
         Checkpoint(home, job).close()
 
@@ -387,7 +387,7 @@ def keep_small() -> None:
 
 
 def give_back() -> None:
-    """Give freed memory back to the system, which allocators keep between the steps of long work."""
+    """Return freed memory to the system, which allocators would otherwise keep for later."""
     pa.default_memory_pool().release_unused()
     if _trim is not None:
         _trim(0)

@@ -41,7 +41,7 @@ def open(
     memory: Any = None,
     unescape_formulas: bool = False,
 ) -> SparkTable:
-    """Return a table whose rows stay on the cluster.
+    """Open a table whose rows stay on the cluster.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def open(
 
 
 def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return some columns by their dictionaries; the codes of their rows are kept on the cluster."""
+    """Return columns with their dictionaries only; the codes of their rows stay on the cluster."""
     names = list(names)
     assert isinstance(table, SparkTable)
     table.encode(names)
@@ -93,5 +93,5 @@ capabilities = Capabilities(
 
 
 def as_table(source: Any) -> SparkTable:
-    """Return a Spark DataFrame as a table."""
+    """Wrap a Spark DataFrame as a table."""
     return source if isinstance(source, SparkTable) else SparkTable(source)

@@ -60,7 +60,7 @@ Work = Callable[[pa.Table], Iterable[pa.RecordBatch]]
 
 
 def session() -> Any:
-    """Return the Spark session that runs; without one, a new one on this machine alone.
+    """Return the active Spark session, or start one on this machine if there is none.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def session() -> Any:
 
 
 def has_ended(session: Any) -> bool:
-    """Return whether a session was stopped."""
+    """Return whether a Spark session has been stopped."""
     if hasattr(session, "is_stopped"):  # of Spark Connect
         return bool(session.is_stopped)
     try:
@@ -126,7 +126,7 @@ def has_ended(session: Any) -> bool:
 
 
 def run(job: Callable[[], T]) -> T:
-    """Run a job; what fails on the cluster is told without the rows that Spark may quote.
+    """Run a Spark job, and raise its errors without the rows that Spark may quote in messages.
 
     Raises
     ------
@@ -166,7 +166,7 @@ def run(job: Callable[[], T]) -> T:
 
 
 def _named(error: Exception) -> str:
-    """Return the name of an error, and never its message, which may quote rows."""
+    """Return the names of an error and its root cause, never their messages, which may quote rows."""
     names = [type(error).__name__]
     with suppress(Exception):
         names.append(error.getCondition())  # type: ignore[attr-defined]
@@ -179,13 +179,13 @@ def _named(error: Exception) -> str:
 
 
 def collected(frame: Any) -> pa.Table:
-    """Return a small result as a table here."""
+    """Collect a small Spark result into an Arrow table in this process."""
     table: pa.Table = run(frame.toArrow)
     return table
 
 
 def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
-    """Return a frame of what `work` makes of the rows where they are, some of them at a time.
+    """Return a frame of the batches that `work` yields on the executors, given some rows at a time.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
 def gathered(
     frame: Any, name: str, number: Callable[[pa.Table], NDArray[np.int64]], n_parts: int
 ) -> Any:
-    """Return the rows of a frame with a number as their last column, those of one number in one part."""
+    """Return a frame with each row's number as its last column and rows of equal number in one partition."""
     from pyspark.sql import types as t
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -233,12 +233,12 @@ def gathered(
 
 
 def parts_for(n_rows: int, size: int = AT_ONCE) -> int:
-    """Return how many parts of so many rows a table has."""
+    """Return the number of partitions for a table of `n_rows` rows, at `size` rows each."""
     return max(-(-n_rows // size), 1)
 
 
 def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
-    """Return what `work` answers for the rows of a frame, some of them at a time.
+    """Run `work` on the executors, some rows at a time, and return the list of its results.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -
 
 
 def _as_json(value: Any, arrays: list[bytes]) -> Any:
-    """Return an answer as plain JSON data; its arrays are added to a list, as Arrow tensors.
+    """Convert a result to plain JSON data, appending its arrays to `arrays` as Arrow tensors.
 
     Unlike a pickle it runs nothing here, whatever an executor sends.
     """
@@ -284,7 +284,7 @@ def _as_json(value: Any, arrays: list[bytes]) -> Any:
 
 
 def _from_json(data: Any, arrays: Sequence[bytes]) -> Any:
-    """Return the answer that `_as_json` wrote; sequences come back as tuples."""
+    """Return the result that `_as_json` converted; sequences come back as tuples."""
     if isinstance(data, list):
         return tuple(_from_json(each, arrays) for each in data)
     if not isinstance(data, dict):
@@ -306,7 +306,7 @@ _BINARY = "UTF8_BINARY"
 
 
 def columns_of(frame: Any, where: str) -> pa.Schema:
-    """Names and types of a frame whose rows can be counted.
+    """Return the names and types of a frame's columns, after checking that its rows can be counted.
 
     Raises
     ------
@@ -347,7 +347,7 @@ def columns_of(frame: Any, where: str) -> pa.Schema:
 
 
 def placed(frame: Any) -> Any:
-    """Return a frame under names that no query takes for a path, with text that is equal byte for byte."""
+    """Return a frame with its columns renamed c0, c1, ... and its text compared byte by byte."""
     from pyspark.sql import functions as f
 
     renamed = frame.toDF(*map(place, range(len(frame.columns))))
@@ -358,7 +358,7 @@ def placed(frame: Any) -> Any:
 
 
 def moments_as_numbers(frame: Any) -> Any:
-    """Return a frame with days and microseconds since 1970 in place of dates and times.
+    """Return a frame with dates and times replaced by days and microseconds since 1970.
 
     Settings of Spark say in which calendar and type it writes those to files; times without a zone
     are always written as they are.
@@ -374,7 +374,7 @@ def moments_as_numbers(frame: Any) -> Any:
 
 
 def place(number: int) -> str:
-    """Return the name of a column inside, for names may hold dots and quotes, or differ in case alone."""
+    """Return a column's internal name, because its own may hold dots or quotes, or differ only in case."""
     return f"c{number}"
 
 
@@ -387,7 +387,7 @@ def _is_readable(column: Any) -> bool:
 
 
 def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """Return a function that gives rows of `SparkTable.frame` the table's own names and types."""
+    """Return a function that gives rows of `SparkTable.frame` the table's own column names and types."""
     places = [(place(types.names.index(n)), types.field(n)) for n in names]
 
     def read(part: pa.Table) -> pa.Table:
@@ -400,7 +400,7 @@ def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.T
 def codes_of(
     cells: pa.ChunkedArray, entries: pa.Array, name: str, unknown: int | None = None
 ) -> NDArray[np.int64]:
-    """Return the place of each cell among the distinct values of its column.
+    """Return the index of each cell among the distinct values of its column.
 
     `unknown` stands for a value that is not among them; by default there is none.
     """

@@ -62,7 +62,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Records:
-    """The codes from which executors make the grower's records.
+    """The codes and lookup tables from which executors build the grower's records.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ class Records:
     sensitive: Sequence[tuple[str, NDArray[Any]]]
 
     def codes(self, words: Sequence[Ints]) -> list[NDArray[Any]]:
-        """Return the codes by which rows are split."""
+        """Return the codes by which rows are split, one array per quasi-identifier."""
         return [lookup[self.packing.codes(words, name)] for name, lookup in self.quasi]
 
     def rows(
         self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses
     ) -> NodeRows:
-        """Return the records of some rows."""
+        """Return the grower's records for some rows."""
         n = len(words[0])
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
         records = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
@@ -95,7 +95,7 @@ class Records:
 
 
 class Signposts:
-    """A tree as arrays that rows follow by their codes, with the label of every node without a split.
+    """A tree as arrays that route rows by their codes, with a label for every node that has no split.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Signposts:
         )
 
     def labels(self, codes: Sequence[NDArray[Any]]) -> Ints:
-        """Return the label of the node that each row comes to."""
+        """Return the label of the node that each row reaches."""
         table = np.stack([c.astype(np.uint32) for c in codes], axis=1)
         out = np.zeros(len(table), np.uint32)
         follow(table, self.tree, out)
@@ -144,7 +144,7 @@ ROWS = 1 << 20
 
 
 class SparkLeaves:
-    """The rows of a tree's leaves, which are on the cluster.
+    """The leaves of a tree whose rows are on the cluster.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class SparkLeaves:
         return int(self.sizes.sum())
 
     def classes(self, starts: Ints, sensitive: Sequence[Column], number: Ints | None) -> Classes:
-        """Return the classes of a tree's leaves, or of groups of them, with their sensitive columns."""
+        """Return the equivalence classes that leaves or groups of leaves form, with their sensitive columns."""
         at = self._groups(starts, number)
         n = int(at.max()) + 1
         counted = [c for c in sensitive if isinstance(c, CountedColumn)]
@@ -190,7 +190,7 @@ class SparkLeaves:
     def column(
         self, column: Column, starts: Ints, number: Ints | None, whole: bool
     ) -> tuple[Column, Ints, Ints]:
-        """Return a column with its values group after group, and where each group begins.
+        """Return a column with its values sorted by group, their row numbers, and where each group begins.
 
         Where `whole`, a value stands once for each of its rows; else once, and of numbers only the
         least and the greatest.
@@ -207,14 +207,14 @@ class SparkLeaves:
         return column.with_rows(codes.astype(column.lookup.dtype)), np.arange(len(codes)), begins
 
     def _groups(self, starts: Ints, number: Ints | None) -> Ints:
-        """Return the group of each leaf, after the tree was pruned to leaves that begin at `starts`."""
+        """Return the group of each leaf, after the tree was pruned to the leaves that begin at `starts`."""
         leaf = np.searchsorted(starts, self.starts, "right") - 1
         return leaf if number is None else number[leaf]
 
     def _counts(
         self, columns: Sequence[CountedColumn], column: CountedColumn, whole: bool
     ) -> Counts:
-        """Return how often each code of a column stands in each leaf.
+        """Return how often each code of a column occurs in each leaf.
 
         `columns` are counted in the same pass, because a pass costs more than a column.
         """
@@ -230,7 +230,7 @@ class SparkLeaves:
             return self._counted[key(column)]
 
     def _by_leaf(self) -> Any:
-        """Return the packed codes and the number of their leaf, the rows of a leaf side by side."""
+        """Return the packed codes with each row's leaf number, all rows of a leaf in one partition."""
         if self._frame is None:
             records, signs, frame = self._records, self._signs, self._table.packed[1]
 
@@ -274,7 +274,7 @@ class SparkLeaves:
 
 
 def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
-    """Return which of sorted pairs hold the first, the last or the missing code of a leaf."""
+    """Return which of the sorted (leaf, code) pairs hold the first, last or missing code of their leaf."""
     first = np.diff(leaf, prepend=-1) != 0
     last = np.diff(leaf, append=-1) != 0
     before = np.append((code[1:] == missing) & ~first[1:], False)
@@ -287,7 +287,7 @@ SMALL = 1 << 20
 
 @dataclass
 class _Node:
-    """A node to split: its counts, or the two nodes whose difference these are."""
+    """A node to split, with its own counts, or with the parent and sibling whose difference they are."""
 
     number: int
     counted: Counted | None = None
@@ -296,7 +296,7 @@ class _Node:
 
 
 class SparkRows:
-    """The rows of a table on a cluster, ready to be grown over.
+    """The rows of a table on a cluster, ready for growing a tree.
 
     Parameters
     ----------
@@ -333,7 +333,7 @@ class SparkRows:
         rules: Rules,
         max_depth: int | None = None,
     ) -> Grown:
-        """Return the tree that the grower in memory grows."""
+        """Return the same tree that the in-memory grower would grow."""
         _, frame = self.table.packed
         top = _Top(self, responses, layout, rules, max_depth)
         top.grow(frame)
@@ -357,7 +357,7 @@ class SparkRows:
 
 
 class _Top:
-    """The upper part of a tree, whose nodes are counted on the cluster one by one.
+    """The upper part of a tree, whose large nodes are counted on the cluster.
 
     `tree_layout` is the layout of the grower; `layout` counts every class.
     """
@@ -394,13 +394,13 @@ class _Top:
         return Nodes(np.array(self.nodes, np.int64), np.stack(stats), np.array(self.codes, np.int64))
 
     def signposts(self, labels: Mapping[int, int]) -> Signposts:
-        """Return the way of rows down to the nodes that have labels."""
+        """Return signposts that route rows to the nodes in `labels`."""
         tree, order = renumbered(self._array(self.stats))
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
         return Signposts(tree, label, self.rows.records.predictors)
 
     def grow(self, frame: Any) -> None:
-        """Split all nodes of more than `SMALL` rows, a level of the tree at a time."""
+        """Split every node of more than `SMALL` rows, one level of the tree at a time."""
         level = [] if self._is_small(0) else [_Node(0)]
         while level:
             self._count([node for node in level if node.larger_of is None], frame)
@@ -417,7 +417,7 @@ class _Top:
             done(None)
 
     def _split(self, node: _Node) -> list[_Node]:
-        """Split a node that was counted; its children that are still to be counted."""
+        """Split a counted node or make it a leaf; return the children that still need counting."""
         number, fields = node.number, self.nodes[node.number]
         counted, total = node.counted, self.stats[node.number]
         assert counted is not None
@@ -460,7 +460,7 @@ class _Top:
         return fields[LEFT], fields[RIGHT]
 
     def _check(self, counted: Counted, total: Ints) -> None:
-        """Raise InputError where a column's histogram does not sum to the statistics of the node."""
+        """Raise InputError if a column's histogram does not add up to the node's statistics."""
         ends = np.cumsum(self.rows.records.predictors.n_codes + 1)[:-1]
         for histogram in np.split(counted.sums, ends):
             if not np.array_equal(histogram.sum(axis=0), total):
@@ -497,7 +497,7 @@ class _Top:
             node.counted = Counted(sums[:, :size].copy(), sums[:, size:].copy())
 
     def finished(self, frame: Any, r: int) -> tuple[Nodes, tuple[Ints, Ints]]:
-        """Return the whole tree, and the products of every node that is a leaf, by node."""
+        """Return the whole tree, and the high and low words of each leaf's products, by node."""
         numbers = [i for i, node in enumerate(self.nodes) if node[COLUMN] == OPEN]
         leaves = [i for i, node in enumerate(self.nodes) if node[COLUMN] == LEAF]
         # the grower's own layout has no counts of classes that it finds in lists
@@ -524,7 +524,7 @@ class _Top:
     def _below(
         self, numbers: Sequence[int], stats: Sequence[Ints], frame: Any, r: int
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
-        """Return the subtree that the grower in memory grows below each of these nodes."""
+        """Return the subtrees and products below some nodes, grown on executors by the in-memory grower."""
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}
@@ -576,7 +576,7 @@ class _Top:
         )
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
-        """Return the products of leaves of many rows, which no executor holds."""
+        """Return the products of large leaves, whose rows do not fit into one executor."""
         labels = {number: at for at, number in enumerate(leaves)}
         signs, records, responses = self.signposts(labels), self.rows.records, self.responses
 
@@ -592,7 +592,7 @@ class _Top:
 def _by_label(
     part: pa.Table, signs: Signposts, n: int, records: Records, responses: Responses
 ) -> tuple[NodeRows, Ints]:
-    """Return the rows that have one of n labels, label after label, and where each label begins."""
+    """Return the rows that have one of n labels, sorted by label, and the index at which each label begins."""
     words = [column.to_numpy() for column in part.columns]
     codes = records.codes(words)
     label = signs.labels(codes)
@@ -603,7 +603,7 @@ def _by_label(
 
 
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
-    """Return whether the rows of a node sum to its statistics, by the codes of the first column."""
+    """Return whether the rows of a node add up to its statistics, checked on the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
     form = replace(rows.format, codes=rows.format.codes[:1])
     alone = replace(rows, predictors=first, format=form)
@@ -612,14 +612,14 @@ def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
 
 
 def _sparse(table: Ints) -> Iterator[pa.RecordBatch]:
-    """Return the rows of a table of sums that hold records."""
+    """Yield the rows of a table of sums that count at least one record, as one batch."""
     here = np.flatnonzero(table[:, 0])
     if len(here):
         yield _batch(here, table[here])
 
 
 def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:
-    """Vectors of whole numbers as cells, each with its place."""
+    """Return a batch with each vector of sums as one binary cell, next to its place."""
     data = np.ascontiguousarray(sums, np.int64)
     offsets = (np.arange(len(data) + 1) * data.shape[1] * 8).astype(np.int32)
     cells = pa.Array.from_buffers(
@@ -629,7 +629,7 @@ def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:
 
 
 def _vectors(cells: pa.ChunkedArray, width: int) -> Ints:
-    """Return the columns that `_batch` made into cells."""
+    """Return the vectors that `_batch` stored as binary cells; shape (n_cells, width)."""
     parts = []
     for chunk in cells.chunks:
         offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset :][: len(chunk) + 1]

@@ -29,7 +29,7 @@ def paired(
     besides: int = 0,
     memory: Any = None,
 ) -> tuple[Gathered, Gathered] | None:
-    """Return some columns of a table and of its release, row beside row, in an order that codes give.
+    """Return columns of a table and of its release as two tables with matching rows, sorted by their codes.
 
     What is released of a row is made once more where the row is, and both are counted together.
 
@@ -103,7 +103,7 @@ def paired(
 
 
 def same_rows(one: Table, other: Table, names: Sequence[str]) -> bool:
-    """Return whether two tables hold the same rows in some columns, in whatever order."""
+    """Return whether two tables hold the same rows in the named columns, in any order."""
     assert isinstance(one, SparkTable)
     assert isinstance(other, SparkTable)
     if one is other or one.given is other.given:
@@ -122,7 +122,7 @@ def _same(
     wanted: Mapping[str, NDArray[Any]],
     numbers: NDArray[np.int64],
 ) -> bool:
-    """Return whether combinations, which may stand there several times, are those that were counted."""
+    """Return whether combinations, which may repeat, have the same codes and total counts as the wanted ones."""
     mine, rows = ordered(codes, counts)
     new = np.zeros(len(rows), np.bool_)
     new[:1] = True

@@ -22,7 +22,7 @@ _BITS = 63
 
 @dataclass(frozen=True)
 class Packing:
-    """The words and bits in which the codes of some columns are packed.
+    """A layout that packs the codes of several columns into the bits of 64-bit words.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Packing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int]) -> Packing:
-        """Pack columns by how many codes each of them has."""
+        """Return the packing for some columns, given the number of codes of each."""
         places, word, used = {}, 0, 0
         for name, size in sizes.items():
             bits = max(int(size - 1).bit_length(), 1)
@@ -54,11 +54,11 @@ class Packing:
         return cls(places, word + 1)
 
     def names(self) -> list[str]:
-        """Return the names of the words, as columns."""
+        """Return the column names of the words: w0, w1 and so on."""
         return [f"w{i}" for i in range(self.n_words)]
 
     def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
-        """Return the words of some rows."""
+        """Pack the codes of some rows into words."""
         n = len(next(iter(codes.values())))
         words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
         for name, (word, shift, _) in self.places.items():
@@ -66,14 +66,14 @@ class Packing:
         return words
 
     def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
-        """Return the codes of a column."""
+        """Unpack the codes of a column from the words of some rows."""
         word, shift, bits = self.places[name]
         shifted = (words[word] >> shift) & ((1 << bits) - 1)
         return shifted.astype(smallest(1 << bits))
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
-    """Estimate the bytes that codes of so many rows take in the process that collects them.
+    """Estimate the bytes that collecting the codes of `n_rows` rows takes in this process.
 
     A combination comes as one word or more and its count, held twice, is unpacked (two numbers of
     8 bytes at a time), counted (8) and put in order (8); the codes of every row are then held by
@@ -111,7 +111,7 @@ def combined(
     *,
     whole: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Return the combinations of some codes in their order, and the rows of each.
+    """Return the distinct combinations of some codes, sorted, and the number of rows with each.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def combined(
 def ordered(
     codes: Mapping[str, NDArray[Any]], counts: NDArray[np.int64]
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Sort combinations by their codes, column after column."""
+    """Sort combinations by their codes, column by column, and return them with their counts."""
     order = np.lexsort(list(codes.values())[::-1])
     return {n: c[order] for n, c in codes.items()}, counts[order]
 
@@ -173,7 +173,7 @@ def ordered(
 def check_room(
     n_rows: int, sizes: Mapping[str, int], besides: int, what: str, hint: str, memory: Any = None
 ) -> None:
-    """Raise UnsupportedError where codes of so many rows do not fit into this process.
+    """Raise UnsupportedError if the codes of `n_rows` rows do not fit into this process's memory.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class SparkColumn:
-    """A column that is made on the cluster.
+    """A released column that executors compute when the release is made.
 
     Parameters
     ----------
@@ -60,13 +60,13 @@ class SparkColumn:
 
 @dataclass(frozen=True)
 class ByLeaves(Maker):
-    """A partition; where `hidden`, a cell that does not cover its original is released as `*`."""
+    """A maker that recodes rows by a partition; if `hidden`, cells that do not cover their original become `*`."""
 
     recoding: Partition
     hidden: bool = False
 
     def recoded(self, part: pa.Table) -> Transformed:
-        """Return some rows, as the engine in memory recodes them."""
+        """Recode some rows with the in-memory engine."""
         return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
@@ -76,7 +76,7 @@ class ByLeaves(Maker):
 
 
 def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the columns of a partition, which are made when the release is."""
+    """Return the released columns of a partition, which executors compute when the release is made."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # refused for the whole table, and not part by part
@@ -96,7 +96,7 @@ def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) ->
 
 
 def _outside(recoding: Partition, table: SparkTable) -> int:
-    """Cells whose original value is not covered by the released cell."""
+    """Count the released cells that do not cover their original value."""
     names = [column.name for column in recoding.recoded()]
     read, maker = reading(table.types, names), ByLeaves(names, recoding)
     frame = table.frame.select(*(table.place(n) for n in names))
@@ -105,7 +105,7 @@ def _outside(recoding: Partition, table: SparkTable) -> int:
 
 @dataclass(frozen=True)
 class _Looked:
-    """A column by its distinct values.
+    """A mapped column, with the code of each distinct value and the released value of each code.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class _Looked:
 
 @dataclass(frozen=True)
 class ByMaps(Maker):
-    """Column maps, each looked up by the distinct values of the whole table."""
+    """A maker that recodes rows by column maps, looking up each cell among the table's distinct values."""
 
     maps: Maps
     looked: Sequence[_Looked]
@@ -160,7 +160,7 @@ class ByMaps(Maker):
 
 
 def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the columns of maps, which are made when the release is."""
+    """Return the released columns of column maps, which executors compute when the release is made."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
     maker = ByMaps([column.name for column in maps.columns], maps, looked)
@@ -182,7 +182,7 @@ def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transforme
 
 @dataclass(frozen=True)
 class _RandomizedColumn:
-    """A column that is drawn: the category of each distinct value, and what each is released as."""
+    """A column to randomize: the category of each distinct value, how to draw, and the released values."""
 
     name: str
     entries: pa.Array
@@ -195,7 +195,7 @@ class _RandomizedColumn:
 
 @dataclass(frozen=True)
 class ByDraws(Maker):
-    """Draws by the ids of rows, which are keyed hashes of what they hold (`backends/randomize`).
+    """A maker that draws randomized values by row ids, which are keyed hashes of rows (`backends/randomize`).
 
     Executors get the words that were derived from the key for hashes and columns. Rows that are
     alike must be numbered, so rows of equal hashes come together.
@@ -208,7 +208,7 @@ class ByDraws(Maker):
     whole: ClassVar[bool] = True
 
     def rows(self, table: SparkTable) -> Any:
-        """Return the rows with those of equal hashes in one part."""
+        """Return the table's rows as a frame with all rows of equal hash in one partition."""
         read, hashed, hasher = reading(table.types, self.hashed), self.hashed, self.hasher
 
         def first_words(part: pa.Table) -> Ints:
@@ -225,7 +225,7 @@ class ByDraws(Maker):
         }
 
     def codes(self, part: pa.Table) -> list[tuple[NDArray[Any], NDArray[Any]]]:
-        """Return the category of each row before and after, column by column."""
+        """Return each row's category before and after randomization, as one pair of arrays per column."""
         first, second, _ = _hashed(part, self.hashed, self.hasher)
         ids = numbered(first, second, self.number)
         pairs = []
@@ -238,7 +238,7 @@ class ByDraws(Maker):
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
-        """Return how many rows have each category before (by row) and after (by column), by name."""
+        """Return by column name how many rows have each category before (by row) and after (by column) the draw."""
         read, width = reading(table.types, self.names), [each.d + 1 for each in self.randomized]
 
         def work(part: pa.Table) -> list[Ints]:
@@ -256,7 +256,7 @@ class ByDraws(Maker):
 
 
 def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the columns of a plan that draws, under a key (by default one that is forgotten)."""
+    """Return the columns of a plan that draws, under `key` or by default a fresh key that is discarded."""
     key = key or Key.new()
     hashed, hasher = table.names, _hasher(table, table.names, key)
     fingerprint = table.n_rows, _sum(table, hasher)
@@ -295,21 +295,21 @@ def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:
 
 
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:
-    """Return two words for each row, of what it holds in some columns, and their sum."""
+    """Return a 128-bit hash of each row's named columns, as two words, and the sum of the hashes."""
     first, second = (np.zeros(part.num_rows, np.uint64) for _ in range(2))
     cells = [part.column(n).combine_chunks() for n in names]
     return first, second, hasher.hash_into(cells, first, second)
 
 
 def _sum(table: SparkTable, hasher: RowHasher) -> int:
-    """Return the sum of the hashes of all rows."""
+    """Return the sum of the hashes of all rows, modulo 2**128."""
     names, read = table.names, reading(table.types, table.names)
     sums = results(table.frame, lambda part: _hashed(read(part), names, hasher)[2])
     return sum(sums) % (1 << 128)
 
 
 def _check_ids(table: SparkTable, name: str) -> None:
-    """Raise PlanError where a column of row ids has missing or repeated values."""
+    """Raise PlanError if a column of row ids has missing or repeated values."""
     place = table.frame[table.place(name)]
     missing = int(run(table.frame.where(place.isNull()).count))
     distinct = int(run(table.frame.select(place).distinct().count))

@@ -49,7 +49,7 @@ _BATCH = 1 << 17
 def from_files(
     source: str | Path, schema: Schema | None, memory: int, unescape_formulas: bool = False
 ) -> SparkTable:
-    """Parquet or CSV files; CSV is written once as Parquet into a private folder of this machine.
+    """Read Parquet or CSV files into Spark; CSV is first copied to Parquet in a private folder of this machine.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def from_files(
 
 
 def _typed(chunked: ChunkedTable) -> Path:
-    """Return the table with its values in place of their texts, as one file."""
+    """Write the table to one Parquet file with parsed values instead of text, and return its path."""
     target = chunked.workspace.new_path("typed.parquet")
     types = pa.schema([(entry.name, value_type(entry.type)) for entry in chunked.types])
 
@@ -85,7 +85,7 @@ def _typed(chunked: ChunkedTable) -> Path:
 
 
 def is_held(kind: pa.DataType) -> bool:
-    """Return whether Spark reads values of a type without losing any."""
+    """Return whether Spark reads values of an Arrow type without loss."""
     if pa.types.is_dictionary(kind):
         return not kind.ordered and is_held(kind.value_type)
     if pa.types.is_timestamp(kind):
@@ -112,7 +112,7 @@ _WIDEST = 1 << 62
 
 
 def by_group(recoding: Partition, table: SparkTable) -> Any:
-    """Return the rows of a table with those of a group of a partition side by side, in one part each."""
+    """Return a table's rows as a frame with all rows of each of the partition's groups in one Spark partition."""
     read = reading(table.types, [c.name for c in recoding.columns])
     groups = np.asarray(recoding.groups, np.int64)
 
@@ -133,7 +133,7 @@ def over_parts(
     groups: Partition | None = None,
     redrawn: Table | None = None,
 ) -> Iterator[T]:
-    """Yield the results of `work` on the parts of a table, run by executors."""
+    """Yield the result of `work` on each part of a table, run on the executors."""
     assert isinstance(table, SparkTable)
     maker = redrawn.maker if isinstance(redrawn, SparkTable) else None
     if maker is not None:
@@ -158,7 +158,7 @@ def classes(
     sensitive: Sequence[PlanColumn],
     persons: Persons | None = None,
 ) -> Classes:
-    """Return the classes of a released table: whole classes are counted by one executor each."""
+    """Return the equivalence classes of a released table, each counted whole by one executor."""
     assert isinstance(table, SparkTable)
     columns = [cast(CountedColumn, sensitive_column(c, table)) for c in sensitive]
     # a column without rows is small enough to be sent to executors
@@ -206,7 +206,7 @@ def release(
     keep_order: bool = False,
     parts: bool = False,
 ) -> ReleasedTable:
-    """Return the release as a table on the cluster, in the order of its content.
+    """Return the release as a table on the cluster, with its rows sorted by their content.
 
     Its rows have no numbers, so nothing tells the row of the input behind each.
     """
@@ -264,7 +264,7 @@ def release(
 
 
 class Order:
-    """The order of a release by its content (`columns/order`), as columns to sort by.
+    """The columns to sort a release by, so that its order depends on its content (`columns/order`).
 
     A column to sort by stands for a run of released columns: for one by its text, or for several
     whose values were counted, by the ranks of their values in one number.
@@ -299,7 +299,7 @@ class Order:
         self._runs = runs
 
     def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
-        """Return the columns to sort some rows by."""
+        """Return the columns to sort some rows by, given their cells."""
         sort_keys = {}
         for name, columns in zip(self.kinds, self._runs, strict=True):
             key = np.zeros(len(cells[0]), np.uint64)
@@ -316,7 +316,7 @@ class Order:
 
 
 def _has_zeros(entries: pa.Array) -> bool:
-    """Return whether a zero is among them, whose sign two rows may differ in: it has two texts."""
+    """Return whether numbers include a zero, which rows may write as 0.0 or -0.0."""
     if not pa.types.is_floating(entries.type):
         return False
     return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())
@@ -325,7 +325,7 @@ def _has_zeros(entries: pa.Array) -> bool:
 def write(
     table: Table, file: Path, *, like: Table, escape: bool = True, parts: bool = False
 ) -> None:
-    """Write a table of the cluster as one Parquet or CSV file, or as a folder of parts.
+    """Write a table on the cluster to one Parquet or CSV file, or to a folder of parts.
 
     `like` is the one that came in.
 
@@ -378,7 +378,7 @@ def write(
 
 
 def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
-    """Return a table of the cluster as one that streams: a copy in a private folder of this machine."""
+    """Copy a table from the cluster to a private folder on this machine; the copy is read a few rows at a time."""
     workspace = Workspace(memory_of(memory))
     path = workspace.new_path("copy.parquet")
     write(table, path, like=table, escape=False)
@@ -386,7 +386,7 @@ def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
 
 
 def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
-    """Return some rows with the types of their file: codes into dictionaries of the whole release."""
+    """Return rows with the types of their file: text as codes into dictionaries of the whole release."""
     columns = []
     for entry, column in zip(types, table.columns, strict=True):
         if entry.name in entries:
@@ -401,14 +401,14 @@ def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -
 
 
 def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Cells that `moments_as_numbers` made numbers of, by the type of their column."""
+    """Convert numbers from `moments_as_numbers` back to dates or times; other cells keep their values."""
     if pa.types.is_timestamp(kind):
         cells = cells.cast(pa.timestamp("us", kind.tz))
     return cells.cast(kind)
 
 
 def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
-    """Return the rows of a folder of parts, so many at a time as a file has in a group."""
+    """Yield the rows of a folder of parts, in tables the size of one Parquet row group."""
     waiting: list[pa.Table] = []
     n = 0
     # names of parts count up in the order of the rows

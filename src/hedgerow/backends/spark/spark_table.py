@@ -36,7 +36,7 @@ from .packing import Packing, check_room, combined
 
 
 class RefusedCodes:
-    """In place of the codes of rows, which are on the cluster: whoever asks for one is refused."""
+    """A stand-in for row codes that are on the cluster; any use of it raises UnsupportedError."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise UnsupportedError(
@@ -50,7 +50,7 @@ class RefusedCodes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountedColumn(Column):
-    """A column whose rows are on a cluster.
+    """A column whose rows are on a cluster; only its distinct values and their counts are here.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class CountedColumn(Column):
 
     @classmethod
     def of(cls, column: Column, table: SparkTable) -> CountedColumn:
-        """Return a column of a table's distinct values."""
+        """Return a counted column, given the column of a table's distinct values."""
         attributes = {f.name: getattr(column, f.name) for f in fields(Column)}
         rows = table.values(column.name)[1]
         return cls(**{**attributes, "codes": RefusedCodes()}, lookup=column.codes, rows=rows, table=table)
@@ -86,19 +86,19 @@ class CountedColumn(Column):
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """Return the level of each row beside its code in other columns, as pairs that were counted."""
+        """Yield counted pairs of a level of this column and a code of another, for each of `others`."""
         assert self.table is not None
         counted = [c for c in others if isinstance(c, CountedColumn)]
         yield from self.table.pairs(self.name, levels[self.lookup], counted)
 
     def with_class_counts(self, counts: Counts) -> SensitiveCounts:
-        """Return the column with how often each value stands in each class."""
+        """Return the column with the number of times each value occurs in each class."""
         return SensitiveCounts(
             self.name, self.kind, self.values, counts, self.exact, self.events
         )
 
     def with_rows(self, codes: NDArray[Any]) -> Column:
-        """Return the same column with some codes of rows."""
+        """Return the same column with `codes` as its row codes."""
         attributes = {f.name: getattr(self, f.name) for f in fields(Column)}
         return Column(**{**attributes, "codes": codes})
 
@@ -111,7 +111,7 @@ _COLLECTED, _GROUPED = 150, 130
 
 @dataclass(frozen=True)
 class Maker:
-    """Makes the released columns of some rows; this one makes none.
+    """A recipe by which executors compute the released columns of some rows; the base class computes none.
 
     It is sent to executors, so it holds plain data and no key.
 
@@ -130,7 +130,7 @@ class Maker:
     whole: ClassVar[bool] = False
 
     def rows(self, table: SparkTable) -> Any:
-        """Return the rows of a table as a frame, with those side by side that it needs so."""
+        """Return a table's rows as a frame, partitioned as this maker needs them."""
         return table.frame
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
@@ -139,7 +139,7 @@ class Maker:
 
 
 class SparkTable(StoredTable):
-    """A Spark DataFrame as a table.
+    """A table whose rows are in a Spark DataFrame.
 
     Parameters
     ----------
@@ -189,16 +189,16 @@ class SparkTable(StoredTable):
         self._describe(types, int(run(self.frame.count)), layout, path)
 
     def place(self, name: str) -> str:
-        """Return the name of a column inside `frame`."""
+        """Return the internal name of a column in `frame`."""
         return place(self.types.names.index(name))
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """Return the first rows of some columns, to be shown."""
+        """Return the first n rows of some columns, for display."""
         rows = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
         return [column.combine_chunks() for column in rows.columns]
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the distinct values of a column in their natural order, and how many rows have each.
+        """Return a column's distinct values in natural order, and the number of rows with each.
 
         Raises
         ------
@@ -230,16 +230,16 @@ class SparkTable(StoredTable):
         return self._values[name]
 
     def counted_entries(self, name: str) -> pa.Array | None:
-        """Return the distinct values of a column if they were counted before, else None."""
+        """Return a column's distinct values if they were counted before, otherwise None."""
         return self._values[name][0] if name in self._values else None
 
     def column(self, name: str, **options: Any) -> Column:
-        """Return a column by its values and counts; the codes of its rows are refused."""
+        """Return a column with its values and counts; using its row codes raises UnsupportedError."""
         column = self._listed(name).column(name, **options)
         return self._cached((name, id(column)), lambda: CountedColumn.of(column, self))
 
     def _listed(self, name: str) -> Table:
-        """Return the table of the distinct values of a column: everything but counts is found on it."""
+        """Return a local table of a column's distinct values, which answers everything except counts."""
         self._field(name)
         if name not in self._alone:
             self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
@@ -253,7 +253,7 @@ class SparkTable(StoredTable):
         return counts.column(0)[0].as_py(), counts.column(1)[0].as_py()
 
     def encode(self, names: Iterable[str]) -> None:
-        """Keep codes of some columns on the cluster, packed; made when they are first counted."""
+        """Keep the packed codes of some columns on the cluster, computed when they are first counted."""
         self.discard_codes()
         self._release = None
         packing, coded = self._coded(list(dict.fromkeys(names)))
@@ -261,7 +261,7 @@ class SparkTable(StoredTable):
         self._packed = packing, self.keep(coded)
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
-        """Return the codes of some columns, packed."""
+        """Return how some columns are packed, and a frame of their packed codes."""
         entries = {n: self.values(n)[0] for n in names}
         packing = Packing.of({n: len(e) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
@@ -275,7 +275,7 @@ class SparkTable(StoredTable):
         return packing, map_parts(self.frame.select(*places), work, schema)
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """Return the table with the codes of some columns here: combinations that were counted.
+        """Return the table with row codes of some columns on this machine, collected as counted combinations.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class SparkTable(StoredTable):
     def combinations(
         self, names: Sequence[str]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-        """Return the combinations of some columns' distinct values, in their order, and the rows of each.
+        """Return the distinct combinations of some columns' values, sorted, and the number of rows with each.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class SparkTable(StoredTable):
     def pairs(
         self, name: str, levels: NDArray[np.int64], others: Sequence[CountedColumn]
     ) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-        """Return how many rows have each level of a column, by its values, and each code of another."""
+        """Return for each other column the pairs of level and code that occur, and the number of rows with each."""
         packing, frame = self.packed
         wanted = [(c.name, c.lookup, c.n_values + 1) for c in others]
 
@@ -354,33 +354,33 @@ class SparkTable(StoredTable):
         return self._packed
 
     def keep(self, frame: Any) -> Any:
-        """Return a frame that the cluster keeps as it was made, until `discard_codes`."""
+        """Persist a frame on the cluster until `discard_codes`, and return it."""
         self._persisted.append(frame.persist())
         return frame
 
     def release_memory(self) -> None:
-        """Keep everything: the rows are in the memory of executors, and the release needs the codes."""
+        """Do nothing: the rows are in the executors' memory, and the release still needs the codes."""
 
     def discard_codes(self) -> None:
-        """Let the cluster forget the codes, and whatever was made of them."""
+        """Drop the codes, and everything computed from them, from the cluster's memory."""
         self._packed = None
         while self._persisted:
             with suppress(Exception):  # a session that has ended keeps nothing
                 self._persisted.pop().unpersist()
 
     def keep_release(self, frame: Any) -> Any:
-        """Return a released frame that the cluster keeps: draws differ where it is computed again."""
+        """Persist a released frame on the cluster and return it; recomputing it would draw anew."""
         self._release = frame.persist()
         return frame
 
     def discard_work(self) -> None:
-        """Let the cluster forget the codes, and the release that was not verified."""
+        """Drop the codes, and a release that was not verified, from the cluster's memory."""
         if self._release is not None:
             self._persisted.append(self._release)
         self.discard_codes()
 
     def changed(self) -> InputError:
-        """Return the error where two passes saw different rows."""
+        """Build the error for a table that gives different rows each time it is computed."""
         return InputError(
             f"{self.label} gives other rows each time it is computed",
             hint="persist it, or write it down first",
@@ -388,7 +388,7 @@ class SparkTable(StoredTable):
 
 
 class Gathered(StoredTable):
-    """A table on a cluster with the codes of some columns on this machine.
+    """A table on a cluster, with the row codes of some columns collected on this machine.
 
     What has equal codes in all of them came as one combination with its count; rows are told apart
     by nothing else, and stand in no order of the table's.
@@ -408,20 +408,20 @@ class Gathered(StoredTable):
         self._describe(whole.types, whole.n_rows, whole.layout, whole.path)
 
     def values(self, name: str) -> tuple[pa.Array, NDArray[np.int64]]:
-        """Return the distinct values of a column in their natural order, and how many rows have each."""
+        """Return a column's distinct values in natural order, and the number of rows with each."""
         return self._whole.values(name)
 
     def _distinct(self, name: str) -> tuple[int, int]:
         return self._whole._distinct(name)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column whose codes are here."""
+        """Return some cells of a column whose codes are on this machine."""
         if name not in self._codes:
             return self.arrow
         return self.entries(name).take(pa.array(self._codes[name][rows]))
 
     def column(self, name: str, **options: Any) -> Column:
-        """Return a column with the codes of its rows, where they are here."""
+        """Return a column, with its row codes if they were collected here."""
         column = self._whole.column(name, **options)
         if name not in self._codes:
             return column
