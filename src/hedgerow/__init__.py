@@ -42,7 +42,7 @@ def __dir__() -> list[str]:
 
 
 class _PublicModule(ModuleType):
-    """A module whose public functions are not replaced by submodules of the same name (`explode`)."""
+    """A module type that keeps public functions from being replaced by submodules of the same name."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not _HOMES.get(name) or not isinstance(value, ModuleType):

@@ -1,4 +1,4 @@
-"""``python -m hedgerow``."""
+"""Run the command line with ``python -m hedgerow``."""
 
 from .cli import main
 

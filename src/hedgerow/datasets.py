@@ -1,4 +1,4 @@
-"""Tables to try Hedgerow on: a worked example, synthetic people, and public microdata.
+"""Load tables to try Hedgerow on: a worked example, synthetic people, and public microdata.
 
 The public files are not part of Hedgerow. A loader looks for them in the folder that the
 environment variable ``HEDGEROW_DATA`` names, then in a cache folder, and fetches them from
@@ -53,7 +53,7 @@ def _zipf(n: int, power: float) -> NDArray[Any]:
 
 
 def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -> NDArray[np.int8]:
-    """Return a category for each person, by the shares (one row a group) of the person's group."""
+    """Draw a category for each person from the shares of the person's group (one row per group)."""
     limits = np.cumsum(shares, axis=1)[:, :-1]
     chance = rng.random(len(group))
     categories = np.zeros(len(group), dtype=np.int8)
@@ -63,7 +63,7 @@ def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -
 
 
 def _marital() -> NDArray[Any]:
-    """Return shares of single, married, separated, divorced, widowed per eight years of age."""
+    """Return the shares of the five marital states, one row per eight years of age."""
     t = np.arange(9) / 8
     weights = np.stack([np.exp(-5 * t) * 1.2 + 0.06, 0.08 + 0.6 * np.sqrt(t) * (1.2 - t),
                         0.02 + 0.03 * t, 0.01 + 0.18 * t, 0.002 + 0.5 * t**4], axis=1)  # fmt: skip
@@ -71,7 +71,7 @@ def _marital() -> NDArray[Any]:
 
 
 def _illness() -> NDArray[Any]:
-    """Return shares of the diagnoses per ten years of age."""
+    """Return the shares of each diagnosis, one row per ten years of age."""
     t = np.arange(8)[:, None] / 7
     young = np.array([60, 9, 7, 5, 6, 0.6, 0.8, 0.2, 0.3, 0.1, 6])
     old = np.array([22, 3, 4, 12, 5, 13, 22, 11, 8, 5, 3])
@@ -233,7 +233,7 @@ def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = F
 
 
 def load_adult_hierarchies() -> dict[str, Hierarchy]:
-    """Return value generalisation hierarchies for Adult, by column name (from the ARX project)."""
+    """Return ARX's value generalisation hierarchies for Adult, by column name."""
     folder = next((d / "hierarchies" / "adult" for d in _folders()
                    if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
     if folder is None:
@@ -248,7 +248,7 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
 
 @takes(n=whole(), seed=whole(0))
 def make_people(n: int, *, seed: int = 0) -> pa.Table:
-    """Make synthetic people: no real person is behind any record.
+    """Make a table of synthetic people; no record describes a real person.
 
     Seventeen dependent columns of every kind: schooling depends on age, jobs on schooling,
     money on all of them and more skewed than they are, diagnoses on age; some
@@ -344,7 +344,7 @@ _FETCHING: ContextVar[bool] = ContextVar("fetching", default=False)
 
 
 def fetching() -> AbstractContextManager[bool]:
-    """Let all loaders fetch files that are not at hand, as with ``download=True``."""
+    """Return a context in which all loaders download missing files, as with ``download=True``."""
     return setting(_FETCHING, True)
 
 
@@ -406,7 +406,7 @@ def _fetch(url: str) -> bytes:
 
 
 def _parse(name: str, data: bytes) -> pa.Table:
-    """Return a raw UCI file as the table that the Parquet file of that name holds."""
+    """Parse a provider's raw UCI file into the table that the Parquet file of that name holds."""
     text = data.decode("latin-1")
     header, separator = {"a": (_ADULT, ","), "g": (_GERMAN, None), "c": (_CENSUS, ",")}[name[0]]
     columns = header.split()

@@ -1,4 +1,4 @@
-"""Text and HTML of objects in a notebook or terminal: a title, sentences, tables.
+"""Format objects as text or HTML for a notebook or terminal: a title, sentences and tables.
 
 No colour is set but that of lines, so it can be read on light and on dark paper alike. Callers pass
 nothing about a person that the object is not there to show.
@@ -29,7 +29,7 @@ _STYLE = """<style>
 
 
 def cell(value: Any) -> str:
-    """Return a value of a table as text; numbers of six digits.
+    """Return a table's value as text; numbers get six significant digits.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def cell(value: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """Return at most `LONG` characters."""
+    """Return text cut to at most `LONG` characters."""
     return text if len(text) <= LONG else text[: LONG - 1] + "…"
 
 
 def arguments(parameters: Iterable[tuple[str, Any]]) -> str:
-    """Return parameters as they are written in a call, without those that are None.
+    """Return parameters as text in the form of a call, without those that are None.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def arguments(parameters: Iterable[tuple[str, Any]]) -> str:
 
 
 def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, notes: Iterable[str] = ()) -> str:
-    """Return HTML for a notebook.
+    """Return an object's notebook HTML, built from a title, sentences, tables and notes.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> 
 
 
 def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]:
-    """Return a table as lines of text, its columns aligned.
+    """Return a table as lines of text with aligned columns.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]
 
 
 def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 80) -> list[str]:
-    """Return a table as lines that fit a terminal: its last column wraps, a long first cell has its own line.
+    """Return a table as lines that fit a terminal: the last column wraps, and long first cells stand alone.
 
     Examples
     --------
@@ -146,5 +146,5 @@ def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 
 
 
 def wrapped(text: str, width: int = 80) -> str:
-    """Return a sentence in lines that fit a terminal; what can be typed, such as a path, stays whole."""
+    """Wrap a sentence to the width of a terminal without breaking words such as paths or options."""
     return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)

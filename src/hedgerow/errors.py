@@ -1,4 +1,4 @@
-"""Errors, each with what is wrong, where, and what to do next.
+"""Define Hedgerow's errors: each says what is wrong, where, and what to do next.
 
 A message names files, columns and counts; it never holds a value of a person.
 """
@@ -14,7 +14,7 @@ from types import ModuleType
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return the names that were probably meant, as the end of a message; empty when none is near.
+    """Return a hint with similar names, to end a message with; empty if no name is similar.
 
     Examples
     --------
@@ -35,7 +35,7 @@ _NO_MEMORY = re.compile(
 
 
 def no_memory(error: BaseException) -> bool:
-    """Return whether an error of any library means that memory ran out.
+    """Return whether an error from any library means that memory ran out.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def no_memory(error: BaseException) -> bool:
 
 
 class HedgerowError(Exception):
-    """Base of every error that Hedgerow raises on purpose.
+    """The base class of every error that Hedgerow raises on purpose.
 
     Parameters
     ----------
@@ -70,43 +70,43 @@ class HedgerowError(Exception):
 
 
 class InputError(HedgerowError, ValueError):
-    """A file or table cannot be read as a table."""
+    """A file or object that cannot be read as a table."""
 
 
 class SchemaError(HedgerowError, ValueError):
-    """The roles or kinds do not fit the table."""
+    """Roles or kinds that do not fit the table."""
 
 
 class ParameterError(HedgerowError, ValueError):
-    """A parameter lies outside its range or does not fit the table."""
+    """A parameter that lies outside its range or does not fit the table."""
 
 
 class InfeasibleError(HedgerowError, ValueError):
-    """No release of this table can keep what was asked."""
+    """A request that no release of this table can satisfy."""
 
 
 class PlanError(HedgerowError, ValueError):
-    """A plan cannot be read, or cannot be applied to this table."""
+    """A plan that cannot be read, or cannot be applied to this table."""
 
 
 class OutputError(HedgerowError):
-    """The release cannot be written where it was asked for."""
+    """A release that cannot be written to the requested place."""
 
 
 class PromiseError(HedgerowError):
-    """A released table does not keep a promise; nothing is written."""
+    """A released table that does not keep a promise; nothing is written."""
 
 
 class Cancelled(HedgerowError):
-    """Work was stopped by whoever asked for it; nothing is left half done."""
+    """Work that was stopped on request; nothing is left half done."""
 
 
 class UnsupportedError(HedgerowError):
-    """The request falls outside what a method guarantees, and is refused by name."""
+    """A request outside what a method guarantees; the message names it."""
 
 
 def needed(package: str, extra: str, what: str) -> ModuleType:
-    """Return a package that only some work needs.
+    """Import and return an optional package.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Files that their owner alone can read, written whole or not at all; and text read."""
+"""Write files completely or not at all, readable only by their owner; and read text files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUFFIXES = {
 
 @contextmanager
 def private_file(path: str | Path) -> Iterator[IO[bytes]]:
-    """Yield a file to write that takes its name when it is whole; mode 0600.
+    """Yield a file (mode 0600) to write to; it gets its name only when it is complete.
 
     Until then it has another name in the same folder. An earlier file is replaced at the end,
     and stays when writing fails. What is no file, such as a pipe, is written to directly.
@@ -73,7 +73,7 @@ def private_file(path: str | Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
-    """Yield a new folder of mode 0700 beside another; it is removed at the end."""
+    """Yield a new folder of mode 0700 next to another path; it is removed at the end."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{sibling.name}.", suffix=ending, dir=sibling.parent))
         # another process may have removed it as what a killed one left
@@ -91,7 +91,7 @@ def private_folder(sibling: Path, ending: str) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Yield a private temporary folder; what killed processes left behind is removed first."""
+    """Yield a private temporary folder, after removing what killed processes left behind."""
     home = Path(tempfile.gettempdir(), "hedgerow")
     sweep(home.parent, ".hedgerow.")
     with private_folder(home, PART) as folder:
@@ -99,7 +99,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def sweep(folder: Path, prefix: str) -> None:
-    """Remove what a killed process of this user left; what others still write is locked and stays."""
+    """Remove files that killed processes of this user left; those still in use are locked and stay."""
     for leftover in abandoned(folder, prefix, PART):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -130,12 +130,12 @@ def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
 
 
 def private_handle(path: Path) -> IO[bytes]:
-    """Return a new file of mode 0600 to write and to read."""
+    """Create a file of mode 0600 and return it open for reading and writing."""
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
 def locked(path: Path) -> int:
-    """Lock a folder for as long as this process lives, and return its handle.
+    """Lock a folder for the lifetime of this process, and return its handle.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def locked(path: Path) -> int:
 
 
 def _lock_new(handle: int, path: str | Path) -> bool:
-    """Lock a new file or folder; return False if another process removes it, or did."""
+    """Lock a new file or folder; return False if another process is removing it or has removed it."""
     if fcntl is None:
         return True
     try:
@@ -170,7 +170,7 @@ def _lock_new(handle: int, path: str | Path) -> bool:
 
 
 def synced(folder: Path) -> None:
-    """Flush the names in a folder to the disk, where the system can."""
+    """Flush a folder's list of names to the disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -180,7 +180,7 @@ def synced(folder: Path) -> None:
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:
-    """Return whether two paths are one existing file or folder; of ``file::part`` the file counts."""
+    """Return whether two paths are the same existing file or folder; ``file::part`` counts as the file."""
     a, b = (path if os.path.exists(path) else str(path).partition("::")[0] for path in (a, b))
     try:
         return os.path.samefile(a, b)
@@ -189,7 +189,7 @@ def same_file(a: str | Path, b: str | Path) -> bool:
 
 
 def unwritable(path: str | Path, error: OSError) -> OutputError:
-    """Make the error for a file or folder that the system refuses to write."""
+    """Build the error for a file or folder that the system refuses to write."""
     return OutputError(
         f"cannot write {path}: {error.strerror or 'the file system refused it'}",
         hint="nothing was left behind; choose another place, or make room there",
@@ -197,14 +197,14 @@ def unwritable(path: str | Path, error: OSError) -> OutputError:
 
 
 def write_private(path: str | Path, text: str | Iterable[str]) -> None:
-    """Write text, which may come in pieces, to a file as `private_file` does."""
+    """Write text, in one or several pieces, to a private file; see `private_file`."""
     with private_file(path) as file:
         for piece in (text,) if isinstance(text, str) else text:
             file.write(piece.encode())
 
 
 def read_text(path: str | Path, what: str, error: type[HedgerowError]) -> str:
-    """Return the text of a file, or raise `error`, which names it as `what`."""
+    """Return a file's text; if it cannot be read, raise `error` with the file named as `what`."""
     try:
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as fault:

@@ -1,4 +1,4 @@
-"""Value generalisation hierarchies: from a value up to ``*``."""
+"""Define value generalisation hierarchies, which lead from a value up to ``*``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .validation import LIST, MAPPING, NUMBER, NUMBERS, PATH, TEXT, TEXTS, check
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """A tree of values, given as the path of each value up to the top.
+    """A tree of values, given as each value's path to the top.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Hierarchy:
         self._check_tree()
 
     def _check_tree(self) -> None:
-        """Check that levels only merge: a label at one level has one label at the next."""
+        """Raise SchemaError if a path returns to a label, or if a label has two different labels above it."""
         # first, for its message is clearer than that of the contradictions it causes
         cycle = _cycle(self.paths.values())
         if cycle:
@@ -97,7 +97,7 @@ class Hierarchy:
 
     @property
     def n_levels(self) -> int:
-        """Number of levels, the original values included."""
+        """Return the number of levels, including the original values."""
         return len(next(iter(self.paths.values()))) if self.paths else 0
 
     def generalize(self, value: str, level: int) -> str:
@@ -114,7 +114,7 @@ class Hierarchy:
         return TOP
 
     def check(self, values: Sequence[str], column: str) -> None:
-        """Raise SchemaError when the hierarchy lacks values of a column.
+        """Raise SchemaError if a column has values that the hierarchy lacks.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Hierarchy:
             )
 
     def topped(self) -> Hierarchy:
-        """Return the hierarchy with a last level where everything is one label."""
+        """Return the hierarchy with a top level of one label, which is added if it is missing."""
         if not self.paths or len({path[-1] for path in self.paths.values()}) == 1:
             return self
         return Hierarchy({value: (*path, TOP) for value, path in self.paths.items()})
@@ -140,7 +140,7 @@ class Hierarchy:
     @classmethod
     @takes(path=PATH, separator=TEXT)
     def from_csv(cls, path: str | Path, separator: str = ";") -> Hierarchy:
-        """Read a hierarchy in ARX's format: one line a value, from the value to the top.
+        """Read a hierarchy in ARX's format: one line per value, from the value to the top.
 
         Cells may be quoted with ``"``. A line that stands twice alike counts once.
 
@@ -214,7 +214,7 @@ class Hierarchy:
         values: Iterable[str | dt.date],
         levels: Sequence[str] = ("month", "year", "decade"),
     ) -> Hierarchy:
-        """Build a hierarchy of dates and times: months, quarters, years, decades, then ``*``.
+        """Build a hierarchy of dates and times: months, quarters, years or decades, then ``*``.
 
         Parameters
         ----------
@@ -255,7 +255,7 @@ class Hierarchy:
     def from_prefixes(
         cls, values: Iterable[str], keep: Sequence[int] | None = None, mask: str = "*"
     ) -> Hierarchy:
-        """Build a hierarchy of codes that are cut from the right (postal codes, occupation codes), then ``*``.
+        """Build a hierarchy of codes (postal codes, occupations) that are cut from the right, then ``*``.
 
         Parameters
         ----------
@@ -289,7 +289,7 @@ class Hierarchy:
         fanout: int = 2,
         numbers: bool = False,
     ) -> Hierarchy:
-        """Build a hierarchy from the data, where there is no other.
+        """Build a hierarchy from the values themselves, for a column that has none.
 
         Neighbours in the given order are merged `fanout` at a time, evenly by count, and
         named by their first and last value; the last level is ``*``. For categories
@@ -324,7 +324,7 @@ class Hierarchy:
 
 
 def _moment(value: Any) -> str:
-    """Return a date or time as the text by which a column knows it; empty where it is missing."""
+    """Return a date or time as the text that a column uses for it; empty if it is missing."""
     if hasattr(value, "as_py"):  # of Arrow
         value = value.as_py()
     elif hasattr(value, "item"):  # of numpy, which gives nanoseconds as their number
@@ -341,7 +341,7 @@ def _moment(value: Any) -> str:
 
 
 def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:
-    """Return the labels of a cycle, each above the next and the last above the first; empty if none."""
+    """Return the labels of a cycle in the paths, or an empty set if there is none."""
     above: dict[str, set[str]] = {}
     for path in paths:
         for low, high in pairwise(path):
@@ -355,7 +355,7 @@ def _cycle(paths: Iterable[Sequence[str]]) -> set[str]:
 
 
 def _merge(edges: list[tuple[int, int]], weights: list[int], groups: int) -> list[tuple[int, int]]:
-    """Join neighbouring ranges into about `groups` ranges of similar weight."""
+    """Merge neighbouring ranges into about `groups` ranges of similar weight."""
     sizes = [sum(weights[a:b]) for a, b in edges]
     out: list[tuple[int, int]] = []
     total, before = sum(sizes), 0

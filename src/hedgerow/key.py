@@ -1,4 +1,4 @@
-"""The steward's secret key: it is stored in its own file and never shown."""
+"""Handle the steward's secret key, which is stored in its own file and never shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAKE = "make one with: (umask 077; head -c 32 /dev/urandom > key.bin)"
 
 
 def _content(path: str | Path, error: type[HedgerowError]) -> bytes:
-    """Return the bytes of a key file, which its owner alone may read."""
+    """Return the bytes of a key file; raise `error` if other users may read it."""
     try:
         mode = os.stat(path).st_mode
         device = stat.S_ISCHR(mode) or stat.S_ISBLK(mode)  # it may never end
@@ -43,7 +43,7 @@ def _no_zeros(secret: bytes) -> None:
 
 
 class Secret:
-    """Secret bytes, hidden in text and never in a pickle.
+    """Secret bytes that are hidden when printed and never pickled.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Secret:
 
     @classmethod
     def of(cls, value: Any) -> Secret | None:
-        """Return the secret of pseudonyms: bytes, or a file that holds them; None stays None.
+        """Return the secret for pseudonyms from bytes or a file; None stays None.
 
         Raises
         ------
@@ -87,13 +87,13 @@ class Secret:
         return Secret(content)
 
     def hmac(self, message: bytes) -> bytes:
-        """Return the HMAC-SHA256 of a message."""
+        """Return the HMAC-SHA256 of a message under this secret."""
         self._check_kept()
         return hmac.digest(self._secret, message, "sha256")
 
     @property
     def forgotten(self) -> bool:
-        """Return whether this is the empty key that unpickling gives."""
+        """Return whether the key is empty because it was unpickled."""
         return not self._secret
 
     def _check_kept(self) -> None:
@@ -131,7 +131,7 @@ class Secret:
 
 
 class Key(Secret):
-    """A secret from which draws and pseudonyms are derived.
+    """A secret key for random draws and pseudonyms.
 
     The key never enters a plan, a log, a report or a pickle, and its text form hides it.
     Keep it: the same table, parameters and key give the same release, to the byte.
@@ -158,7 +158,7 @@ class Key(Secret):
 
     @classmethod
     def of(cls, key: Key | str | Path | None = None, random_state: int | None = None) -> Key:
-        """Return the key that a method's parameters ask for.
+        """Return the key that a method uses, from its `key` or `random_state` parameter.
 
         Parameters
         ----------
@@ -197,13 +197,13 @@ class Key(Secret):
 
     @classmethod
     def new(cls) -> Key:
-        """Return a fresh random key."""
+        """Return a new random key."""
         return cls(secrets.token_bytes(_SIZE))
 
     @classmethod
     @takes(path=PATH)
     def file(cls, path: str | Path) -> Key:
-        """Return the key of a file; a file that does not exist is made, readable by its owner alone.
+        """Return the key in a file; a missing file is created, readable only by its owner.
 
         A file of at least 16 other bytes (such as random ones) is a key as well.
 
@@ -248,12 +248,12 @@ class Key(Secret):
         return key
 
     def words(self, purpose: str) -> tuple[int, int]:
-        """Return two 64-bit integers for one purpose (a column's draws, the row ids)."""
+        """Derive two 64-bit integers for one purpose, such as a column's draws or the row ids."""
         digest = self._digest(purpose, 16)
         return int.from_bytes(digest[:8], "little"), int.from_bytes(digest[8:], "little")
 
     def bound(self, to: str) -> Key:
-        """Derive a key for one release; whoever learns it learns neither this key nor another."""
+        """Derive a key for one release, from which neither this key nor other releases' keys can be found."""
         return Key(self._digest(to, _SIZE))
 
     def _digest(self, purpose: str, size: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Write and parse released cells; format numbers and results.
+"""Write and parse released cells, and format numbers and results.
 
 The one home of the release notation. A range is ``[27-39]`` (dates
 ``[2001-05-01/2003-01-31]``); between public points it is half-open, ``[20-35)``,
@@ -37,7 +37,7 @@ _TOKEN = re.compile(r'"((?:[^"]|"")*)"(?::(\d+))?|([^+]*?)(?::(\d+))?(?=\+|$)')
 
 @dataclass(frozen=True)
 class Cell:
-    """A released cell, read: the original values that it allows.
+    """A parsed released cell: the original values that it can stand for.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Cell:
 
 
 def number(value: float | Exact) -> str:
-    """Return a number as the shortest text that reads back to the same; whole numbers bare."""
+    """Return a number as the shortest text that reads back exactly; whole numbers have no point."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):
@@ -74,7 +74,7 @@ def number(value: float | Exact) -> str:
 
 
 def percent(value: float | None, digits: int | None = 1) -> str:
-    """Write a share as a percentage, which never reads as none or all unless it is.
+    """Format a share as a percentage that reads as 0% or 100% only if it is exactly that.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def percent(value: float | None, digits: int | None = 1) -> str:
 
 
 def figure(value: Any, digits: int = 3) -> str:
-    """Write a number with so many digits, never with an exponent; a share is no 0 or 1 unless it is.
+    """Format a number with `digits` digits and no exponent; a share reads as 0 or 1 only if it is exact.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def figure(value: Any, digits: int = 3) -> str:
 
 
 def _rounded(value: float, digits: int, whole: int) -> str:
-    """Format a number with so many digits, and more if it would read as 0 or `whole`."""
+    """Format a number with `digits` decimals, or more if it would read as 0 or as `whole`."""
     text = f"{value:,.{digits}f}"
     near = min(value, whole - value)
     few = text if digits or value > 9.95 else "0"
@@ -127,7 +127,7 @@ def _rounded(value: float, digits: int, whole: int) -> str:
 
 
 def words(value: Any) -> str:
-    """Write any result as short text."""
+    """Format any result as short text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -140,7 +140,7 @@ def words(value: Any) -> str:
 
 
 def moment(value: float | Exact, unit: str) -> str:
-    """Return a day or microsecond count since 1970 as an ISO date or time, to the nanosecond.
+    """Return days or microseconds since 1970 as an ISO date or time, to the nanosecond.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def moment(value: float | Exact, unit: str) -> str:
 
 
 def beyond_years(names: Sequence[str] = ()) -> SchemaError:
-    """Return the error for dates and times that have no text, in the columns that are named."""
+    """Return the error for dates and times in these columns that lie outside the years 1 to 9999."""
     where = f" in {', '.join(map(repr, names))}" if names else ""
     return SchemaError(
         f"dates or times beyond the years 1 to 9999{where}",
@@ -169,7 +169,7 @@ def beyond_years(names: Sequence[str] = ()) -> SchemaError:
 
 
 def duration(length: float, unit: str) -> str:
-    """Return a span of a column: days or microseconds in words, a number as it is written.
+    """Return a length in words for days or microseconds, or as a plain number without a unit.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def duration(length: float, unit: str) -> str:
 
 
 def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
-    """Return a range as text; bare when both ends are the same.
+    """Return a closed range as text; a single value if both ends are equal.
 
     Examples
     --------
@@ -200,12 +200,12 @@ def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
 
 
 def cut(value: float, unit: str = "") -> str:
-    """Return a threshold as text: whole days and microseconds are below t if they are below ceil(t)."""
+    """Return a threshold as text; days and microseconds are rounded up, which splits whole ones alike."""
     return moment(ceil(value), unit) if unit else number(value)
 
 
 def between(lo: float | None, hi: float | None, unit: str = "") -> str:
-    """Return a range from one public point on and below another as text; None: that end is open.
+    """Return a range between two public points as text, the upper one excluded; None leaves an end open.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def between(lo: float | None, hi: float | None, unit: str = "") -> str:
 
 
 def quote(category: str, risky: bool | None = None) -> str:
-    """Quote a category for a released cell if it could be misread among joined ones."""
+    """Return a category, quoted if it could be misread in a concatenated cell."""
     if risky is None:
         risky = (
             category in ("", MISSING, TOP)
@@ -232,7 +232,7 @@ def quote(category: str, risky: bool | None = None) -> str:
 def concatenation(
     categories: Sequence[str], weights: Sequence[int] | None = None, missing: int = 0
 ) -> str:
-    """Join categories in the given order, with counts when weighted.
+    """Join categories in the given order, with their counts if there are weights.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def concatenation(
 
 
 def split_concatenation(text: str) -> list[tuple[str | None, int]]:
-    """Return the (category, weight) pairs of a cell; a missing value is None, no weight is 1.
+    """Split a concatenated cell into (category, weight) pairs; missing is None, and the default weight 1.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def split_concatenation(text: str) -> list[tuple[str | None, int]]:
 
 
 def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
-    """Yield the parts of a concatenated cell: quoted text and its weight, or bare text and its."""
+    """Yield the parts of a concatenated cell as (quoted text, its weight, bare text, its weight)."""
     # a cell can list thousands of categories, for which the pattern takes five times as long
     if '"' not in text and "\n" not in text:
         for part in text.split(JOIN):
@@ -319,7 +319,7 @@ _SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
 
 
 def counted(label: str) -> tuple[int, int] | None:
-    """Return how many records have a value and how many have none, where a cell of numbers says so.
+    """Return a numeric cell's counts of values and of missing ones; None if it does not state them.
 
     Examples
     --------
@@ -333,7 +333,7 @@ def counted(label: str) -> tuple[int, int] | None:
 def signs(
     labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
 ) -> set[str]:
-    """Return which of `SIGNS` occur in released cells of one column.
+    """Return which of the notation's `SIGNS` occur in a column's released cells.
 
     Parameters
     ----------
@@ -395,7 +395,7 @@ def _extent(text: str, kind: str) -> str:
 
 
 def parse_range(text: str) -> tuple[float, float] | None:
-    """Return the ends of a numeric range (infinite where open) or a bare number; None for neither.
+    """Return the two ends of a numeric range or number, infinite for an open end; None for other text.
 
     Examples
     --------
@@ -414,7 +414,7 @@ def parse_range(text: str) -> tuple[float, float] | None:
 
 
 def parse_dates(text: str) -> tuple[str, str] | None:
-    """Return the ISO dates of a date range ("" where open) or a bare date; None for neither."""
+    """Return the two ISO dates of a date range or date, "" for an open end; None for other text."""
     match = _DATES.match(text)
     ends = (match[1], match[2]) if match else (text, text)
     try:
@@ -428,7 +428,7 @@ def parse_dates(text: str) -> tuple[str, str] | None:
 def plain(
     value: Any, *, digits: int | None = None, other: Callable[[Any], Any] | None = None
 ) -> Any:
-    """Return a value as JSON holds it: dicts, lists, text, numbers, booleans and None.
+    """Convert a value to JSON data: dicts, lists, text, numbers, booleans and None.
 
     Parameters
     ----------
@@ -465,7 +465,7 @@ def plain(
 
 
 def markdown(text: str) -> str:
-    """Escape text so that Markdown and HTML show it unchanged, in one line.
+    """Escape text so that Markdown and HTML show it unchanged on one line.
 
     Examples
     --------

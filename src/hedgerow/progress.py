@@ -1,4 +1,4 @@
-"""Progress, cancellation and cautions of long work."""
+"""Report the progress of long work, cancel it, and collect its cautions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Progress = Callable[[str, float | None], None]
 
 
 class Tell(Protocol):
-    """A `Progress` whose share may be left out."""
+    """A `Progress` callback whose share may be omitted."""
 
     def __call__(self, step: str, fraction: float | None = None, /) -> None: ...
 
 
 def telling(progress: Progress | None) -> Tell:
-    """Return the callback of a long step; it does nothing where nobody listens."""
+    """Return a callback that reports progress; without a `progress` it does nothing."""
 
     def report(step: str, fraction: float | None = None, /) -> None:
         if progress is not None:
@@ -38,7 +38,7 @@ _LISTENER: ContextVar[Callable[[float | None], None] | None] = ContextVar("done"
 
 @contextmanager
 def setting(variable: ContextVar[T], value: T) -> Iterator[Any]:
-    """Give a context variable a value for a while; yield the value."""
+    """Set a context variable for the duration of a `with` block, and yield the value."""
     token = variable.set(value)
     try:
         yield value
@@ -47,12 +47,12 @@ def setting(variable: ContextVar[T], value: T) -> Iterator[Any]:
 
 
 def listening(progress: Tell, step: str) -> AbstractContextManager[Any]:
-    """Report to `progress` whatever this thread's work passes to `done`, as parts of a step."""
+    """Report the shares that this thread's work passes to `done` as progress of one step."""
     return setting(_LISTENER, lambda share: progress(step, share))
 
 
 def done(share: float | None) -> None:
-    """Report how much of a long step is done; what the listener raises ends the work.
+    """Report the finished share of a long step; an exception from the listener ends the work.
 
     Examples
     --------
@@ -68,7 +68,7 @@ _COMPILING: ContextVar[Callable[[], None] | None] = ContextVar("compiling", defa
 
 
 def compiling_noticed(notify: Callable[[], None]) -> AbstractContextManager[Any]:
-    """Call `notify` for every function that this thread's work has to compile first."""
+    """Call `notify` for every function that this thread has to compile first."""
     return setting(_COMPILING, notify)
 
 
@@ -82,7 +82,7 @@ _CAUTIONS: ContextVar[list[str] | None] = ContextVar("cautions", default=None)
 
 
 def caution(text: str) -> None:
-    """Add a text to the cautions that are collected here, or give a Python warning."""
+    """Add a text to the list of cautions being collected, or issue a Python warning if there is none."""
     collected = _CAUTIONS.get()
     if collected is not None:
         collected.append(text)
@@ -112,7 +112,7 @@ def cautions(collected: list[str] | None = None) -> AbstractContextManager[list[
 
 
 def with_context(work: Callable[[I], T]) -> Callable[[I], T]:
-    """Wrap work for other threads, so that its cautions and progress are collected here."""
+    """Wrap a function for use in other threads, so that its cautions and progress are collected here."""
     # threads begin with an empty context, and a context runs in one thread at a time
     context = copy_context()
     return lambda item: context.copy().run(work, item)

@@ -1,4 +1,4 @@
-"""What each column is: its role, its kind, its categories, its hierarchy."""
+"""Describe each column of a table: its role, kind, categories and hierarchy."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SIGNS = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something that may be true of a number, such as "> 200000".
+    """A condition on a number, such as "> 200000".
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Event:
 
     @classmethod
     def parse(cls, column: str, text: str) -> Event:
-        """Read an event; SchemaError when it is none."""
+        """Parse an event from text; raise SchemaError if it is none."""
         match = re.fullmatch(r"\s*(<=|>=|<|>|=)\s*(.+?)\s*", str(text))
         try:
             bound = Decimal(match[2] if match else "nan")
@@ -66,18 +66,18 @@ class Event:
         return cls(match[1], bound)
 
     def holds(self, value: Any) -> bool:
-        """Return whether a number has the event; doubles are compared with the double nearest to the bound."""
+        """Return whether a number meets the condition; doubles are compared with the bound as a double."""
         bound = float(self.bound) if isinstance(value, float) else self.bound
         return bool(_SIGNS[self.sign](value, bound))
 
     @property
     def text(self) -> str:
-        """The event as it is written."""
+        """Return the event as text."""
         return f"{self.sign} {number(self.bound)}"
 
 
 class Points(tuple[Any, ...]):
-    """The cut points of a grid, written out: numbers, or dates as ISO text."""
+    """The cut points of a grid as a tuple: numbers, or dates as ISO text."""
 
     __slots__ = ()
 
@@ -86,7 +86,7 @@ MOST_POINTS = 65_000
 
 
 def points_of(name: str, declared: Any) -> Points:
-    """Return the cut points of a grid, ascending; numbers, or dates as ISO text."""
+    """Return a grid's cut points in ascending order: numbers, or dates as ISO text."""
     hint = (
         'write grid={"age": (0, 85, 5)}, "0:85:5", or grid={"age": [0, 18, 25, 85]}; dates are '
         'listed: grid={"day": ["2020-01-01", "2020-07-01"]}, --grid day=2020-01-01,2020-07-01'
@@ -147,7 +147,7 @@ ROLES: tuple[str, ...] = get_args(Role)
 
 
 class _Unsaid(Enum):
-    """A question that the schema leaves open."""
+    """A marker for a question that the schema leaves open."""
 
     UNSAID = "unsaid"
 
@@ -348,7 +348,7 @@ class Schema:
             object.__setattr__(self, attribute, value)
 
     def _faults_of_survey(self, roles: Mapping[str, str]) -> list[str]:
-        """List the faults of the household and the weight."""
+        """Return the faults in the declared household and weight, each as a sentence."""
         faults = [
             f"{part} is not the name of a column"
             for part in SURVEY
@@ -375,7 +375,7 @@ class Schema:
         return faults
 
     def __repr__(self) -> str:
-        """Show the fields that were set, and no others."""
+        """Return the schema as a call that shows only the fields that were set."""
         arguments = []
         for f in fields(self):
             usual = f.default if f.default_factory is MISSING else f.default_factory()
@@ -385,7 +385,7 @@ class Schema:
         return f"Schema({', '.join(arguments)})"
 
     def _repr_html_(self) -> str:
-        """Return the columns with their roles, for notebooks."""
+        """Return the columns and their roles as HTML for notebooks."""
         rows = []
         for attribute, role in _ROLE_FIELDS.items():
             for name in getattr(self, attribute):
@@ -410,7 +410,7 @@ class Schema:
         return notebook_html("Schema", sentences, ("", ("column", "role", "declared", "why"), rows))
 
     def role(self, name: str) -> Role:
-        """Return the role of a column; "undeclared" when the schema names it nowhere.
+        """Return a column's role; "undeclared" if the schema does not name it.
 
         A unit without another role and the household are identifiers, a weight without another
         role is "other"; with ``rest="release"`` undeclared columns are "other".
@@ -428,17 +428,17 @@ class Schema:
 
     @property
     def person(self) -> str | None:
-        """The column that identifies a person; None where every row is taken for one."""
+        """Return the column that identifies a person; None if every row counts as one person."""
         return self.unit if isinstance(self.unit, str) else None
 
     def undeclared(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns of a table that the schema gives no role."""
+        """Return the columns of a table to which the schema gives no role."""
         single = (self.person, self.household, self.weight)
         named = {*self.quasi, *self.sensitive, *self.identifiers, *self.other, *single}
         return [name for name in columns if name not in named]
 
     def check_quasi(self) -> None:
-        """Raise ParameterError when the schema names no quasi-identifier."""
+        """Raise ParameterError if the schema names no quasi-identifier."""
         if not self.quasi:
             raise ParameterError(
                 "the schema names no quasi-identifier, so there is nothing to protect",
@@ -448,7 +448,7 @@ class Schema:
 
     @takes(columns=NAMES)
     def check(self, columns: Sequence[str], *, quasi: bool = True, sensitive: bool = True) -> None:
-        """Raise one SchemaError that lists every missing or unfit column, with similar names.
+        """Raise one SchemaError that lists all missing or unfit columns, with similar names.
 
         Parameters
         ----------
@@ -488,12 +488,12 @@ class Schema:
         return replace(self, **changes)
 
     def reading(self) -> Schema:
-        """Return a schema that only says how text files are read, as this one does."""
+        """Return a schema with only this schema's settings for reading text files."""
         return Schema(**{name: getattr(self, name) for name in READING})
 
     @classmethod
     def guess(cls, table: Any) -> Schema:
-        """Propose roles and kinds for a table, with the reason for each in `reasons`.
+        """Propose roles and kinds for a table's columns, with the reason for each in `reasons`.
 
         Parameters
         ----------
@@ -508,7 +508,7 @@ class Schema:
         return facade.guess_schema(table)
 
     def to_toml(self) -> str:
-        """Return the schema as TOML, one key per field (hierarchies as paths of their values)."""
+        """Return the schema as TOML, with one key per field and hierarchies as paths."""
         keys = (*_ROLE_FIELDS, "unit", *SURVEY, "together", "rest", *READING)
         values = {key: getattr(self, key) for key in keys}
         values["unit"] = None if self.unit is UNSAID else self.unit or EVERY_ROW
@@ -524,7 +524,7 @@ class Schema:
     @classmethod
     @takes(data=MAPPING)
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
-        """Return a schema from the keys of a TOML file; hierarchies may be given as CSV paths."""
+        """Build a schema from the keys of a TOML file; hierarchies may be paths of CSV files."""
         single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
         keys = {*_ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in keys]
@@ -556,7 +556,7 @@ class Schema:
     @classmethod
     @takes(source=PATH)
     def from_toml(cls, source: str | Path) -> Schema:
-        """Read a schema from a TOML file (a path) or from TOML text."""
+        """Read a schema from a TOML file or from TOML text."""
         # a path has no line breaks, and no assignment or section
         text_given = isinstance(source, str) and ("\n" in source or re.search(r"\s=\s|^\[", source))
         path = None if text_given else Path(source)
@@ -571,7 +571,7 @@ class Schema:
 
 
 def _labels(name: str, path: Any) -> tuple[str, ...]:
-    """Return the labels above a value, the value first."""
+    """Return a value's path in a hierarchy as texts, from the value upwards."""
     if not isinstance(path, (list, tuple)):
         raise SchemaError(
             f"the hierarchy of column {name!r} has a value whose path is no list",
@@ -587,6 +587,6 @@ SCHEMA = one_of(
 
 
 def _toml(value: Any) -> str:
-    """Return a TOML literal for a string, number, boolean or list."""
+    """Return a string, number, boolean or list as a TOML literal."""
     # JSON's literals are TOML's, but for DEL, which TOML wants escaped as well
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Check the arguments of public functions by declared kinds; errors name the parameter."""
+"""Check the arguments of public functions against declared kinds; errors name the parameter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class Kind:
-    """Values that a parameter may have.
+    """A set of values that a parameter may have, with words that describe it.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
-    """Return the whole numbers between two bounds."""
+    """Return the kind of whole numbers from `least` to `most`."""
     words = "a whole number"
     if least > -math.inf:
         words += f" of at least {least}" if most == math.inf else f" between {least} and {most:,}"
@@ -56,7 +56,7 @@ def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
 
 
 def is_number(value: Any) -> bool:
-    """Return whether a value is a real number; a bool and NaN are none."""
+    """Return whether a value is a real number other than NaN; a bool does not count."""
     real = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return real and not math.isnan(value)
 
@@ -66,12 +66,12 @@ def _is_list(value: Any) -> bool:
 
 
 def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) -> Kind:
-    """Return the objects of a class."""
+    """Return the kind of objects of a class."""
     return Kind(words, lambda value: isinstance(value, cls), hint)
 
 
 def many(kind: Kind, words: str) -> Kind:
-    """Return the lists of values of a kind; what can be read only once is not looked at."""
+    """Return the kind of lists whose elements are of `kind`; iterators are not checked."""
 
     def fits(value: Any) -> bool:
         if not _is_list(value):
@@ -105,7 +105,7 @@ MAPPING = one_of(Mapping, "a mapping")
 
 
 def named(kind: Kind, words: str) -> Kind:
-    """Return the mappings of names to values of a kind."""
+    """Return the kind of mappings whose values are of `kind`."""
     return Kind(words, lambda v: isinstance(v, Mapping) and all(map(kind.fits, v.values())))
 
 
@@ -129,7 +129,7 @@ METHOD = Kind(
 
 
 def takes(**kinds: Kind) -> Callable[[F], F]:
-    """Decorate a function to check that its arguments are of a kind, or their default.
+    """Decorate a function so that each argument is checked against its kind, unless it is the default.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 
 
 def check(name: str, value: Any, kind: Kind) -> None:
-    """Raise ParameterError where a value is none of its kind; texts are not quoted."""
+    """Raise ParameterError if a value is not of its kind; texts are not quoted."""
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
         described = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
@@ -171,20 +171,20 @@ def check(name: str, value: Any, kind: Kind) -> None:
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """Raise ParameterError when a parameter is none of its allowed values."""
+    """Raise ParameterError if a parameter has none of its allowed values."""
     listed = list(allowed)
     if value not in listed:
         raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")
 
 
 def check_whole(name: str, value: Any, least: int, most: float = math.inf) -> int:
-    """Return a whole number of at least `least` and at most `most`, else ParameterError."""
+    """Return a value if it is a whole number from `least` to `most`; raise ParameterError otherwise."""
     check(name, value, whole(least, most))
     return int(value)
 
 
 def check_share(name: str, value: Any, *, zero: bool = False) -> float:
-    """Return a number in (0, 1], or in [0, 1] with `zero`, else raise ParameterError."""
+    """Return a value if it is a number in (0, 1], or [0, 1] with `zero`; raise ParameterError otherwise."""
     if not is_number(value) or not (0 <= value <= 1) or (value == 0 and not zero):
         raise ParameterError(f"{name} must be a number from {'0' if zero else 'above 0'} to 1")
     return float(value)

@@ -1,4 +1,4 @@
-"""The command line: a thin shell; it holds no statistics.
+"""Run the command line: a thin layer that computes no statistics itself.
 
 Every command lives in a file of its own and is loaded when it is called for.
 """

@@ -1,4 +1,4 @@
-"""The commands, from arguments to an exit code; every error ends here as one clear message."""
+"""Run the commands, from arguments to exit code; every error ends as one clear message."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 class _PrintedOnce(list[str]):
-    """Warnings that no step collects: each is printed at once, and once."""
+    """A list of warnings that no step collects; each distinct one is printed immediately."""
 
     def append(self, text: str) -> None:
         if text not in self:
@@ -115,7 +115,7 @@ class _PrintedOnce(list[str]):
 
 
 def _interrupt_again(lost: Any) -> None:
-    """Send Ctrl-C once more where it fell into a callback or destructor, which swallow it."""
+    """Send Ctrl-C again if a callback or destructor swallowed it."""
     if not issubclass(lost.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(lost)
         return
@@ -150,7 +150,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _complain_of(error: Exception) -> None:
-    """Print an error that is not Hedgerow's own: its message may quote a person's value."""
+    """Print an error that is not Hedgerow's own, without its message, which may quote a person's value."""
     # a traceback shows lines of code, and messages that may quote a value: only on demand
     if not isinstance(error, (OSError, MemoryError)) and os.environ.get("HEDGEROW_DEBUG"):
         traceback.print_exc()

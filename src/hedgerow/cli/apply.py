@@ -1,4 +1,4 @@
-"""hedgerow apply: a saved plan on other people."""
+"""hedgerow apply: recode other people with a saved plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hedgerow audit and score: what a released file gives away, and what it is still good for."""
+"""hedgerow audit and score: measure what a released file discloses and how useful it still is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
     ),
 )
 def audit(options: Options, source: str | None = None, release: str | None = None) -> int:
-    """Measure what a released file gives away, and what it keeps.
+    """Measure what a released file discloses, and how useful it still is.
 
     Name the roles as for protect; a release folder knows its own. Rows are paired by the
     folder, a key, the plan, columns that were not altered, or an order that is tested. Where
@@ -115,7 +115,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
 def _tables(
     source: str | None, release: str | None, options: Options
 ) -> tuple[str | None, str]:
-    """Return the original, if any, and the release."""
+    """Return the paths of the original (None with --release-only) and of the release."""
     if options.get("release_only"):
         files = [file for file in (source, release, options.get("released")) if file]
         if len(files) != 1:

@@ -1,4 +1,4 @@
-"""Options on the command line and in the TOML file: the same, under the same names."""
+"""Define options under the same names on the command line and in the TOML file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
 
 
 class Options(dict[str, Any]):
-    """The options of a command and of its TOML file, by their names; only those that were set.
+    """The options that were set on a command line or in its TOML file, by name.
 
     Attributes
     ----------
@@ -44,19 +44,19 @@ class Options(dict[str, Any]):
     config: Path | None = None
 
     def schema(self, is_needed: bool = True) -> Schema:
-        """Return the schema; refuse one without quasi-identifiers where it is needed."""
+        """Return the schema; raise an error if quasi-identifiers are needed and it has none."""
         schema = schema_from(self, Path() if self.config is None else self.config.parent)
         if is_needed:
             schema.check_quasi()
         return schema
 
     def pick(self, rows: Iterable[Option | str]) -> dict[str, Any]:
-        """Return those of the named options that were set."""
+        """Return those of the given options that were set, by name."""
         names = (row if isinstance(row, str) else row.name for row in rows)
         return {name: self[name] for name in names if name in self}
 
     def table(self, source: str | None, usage: str) -> str:
-        """Return the table that a command is about; it may stand in the TOML file, and be one sheet."""
+        """Return the path of a command's table, from the argument or the TOML file, with its sheet if set."""
         file = source or self.get("file")
         if not file:
             raise ParameterError("no FILE given", hint=usage)
@@ -75,7 +75,7 @@ _KINDS = {
 
 
 def _parser(kind: type, words: str) -> Callable[[str], Any]:
-    """Return a parser of numbers with our own error text, since typer's differs by its version."""
+    """Return a number parser with Hedgerow's own error text, since typer's text depends on its version."""
 
     def parse(text: str) -> Any:
         try:
@@ -90,7 +90,7 @@ _PARSERS = {int: _parser(int, "a whole number"), float: _parser(float, "a number
 
 
 def parameter(option: Option) -> inspect.Parameter:
-    """Return the option as a parameter of typer; its default is None, for an option not set."""
+    """Return the option as a typer parameter; its default None means that the option was not set."""
     # None tells an option that was not set from one that was set to its default
     kind: Any = list[str] if option.type is list else option.type
     show = typer.Option(
@@ -136,7 +136,7 @@ def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> 
 
 
 def _page(name: str) -> inspect.Parameter:
-    """Return the option that shows a further help page."""
+    """Return the flag that shows one of the further help pages."""
     flag = "--" + name.replace("_", "-")
     option = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
     by_name = inspect.Parameter.KEYWORD_ONLY
@@ -144,7 +144,7 @@ def _page(name: str) -> inspect.Parameter:
 
 
 class Panelled(TyperCommand):
-    """A command whose help text has its options below headings.
+    """A command whose help text lists its options under headings.
 
     The versions of typer and click write arguments in four ways, some without their words, so
     they are written here.
@@ -157,12 +157,12 @@ class Panelled(TyperCommand):
                 yield *words[each.name or ""], each.required
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return what follows the command's name; brackets around what can be left out."""
+        """Return the arguments for the usage line, with optional ones in brackets."""
         named = (name if needed else f"[{name}]" for name, _, needed in self._arguments(ctx))
         return [self.options_metavar or "", *named]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        """Write what the command does, or what its help page is about."""
+        """Write the help text: the command's own, or the introduction of the masking page."""
         if ctx.meta.get("page") != "help_masking":
             super().format_help_text(ctx, formatter)
             return
@@ -171,7 +171,7 @@ class Panelled(TyperCommand):
             formatter.write_text(_MASKING)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments first and options without a heading last."""
+        """Write the help for arguments first, and for options without a heading last."""
         arguments = [
             (name, f"{words}  [required]" if needed else words)
             for name, words, needed in self._arguments(ctx)
@@ -196,7 +196,7 @@ class Panelled(TyperCommand):
 def command(
     *options: Option, config: bool = True, **arguments: tuple[str, str]
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return a decorator that gives a function that takes `options` the signature of these options.
+    """Return a decorator that gives a command function the signature of these options.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ def merged(
 
 
 def _config(path: Path, by_name: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the options of a TOML file; ParameterError names every key at fault."""
+    """Return the options of a TOML file; a ParameterError names every invalid key."""
     text = read_text(path, "the config", ParameterError)
     try:
         data = tomllib.loads(text)

@@ -1,4 +1,4 @@
-"""What the commands print: results on stdout; on stderr warnings, errors, and progress of long work."""
+"""Print results to stdout, and warnings, errors and progress to stderr."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _loudness = USUAL
 
 
 def set_loudness(quiet: bool = False, verbose: bool = False) -> None:
-    """Choose what is printed besides results, warnings and errors: nothing, the usual, every step."""
+    """Set how much is printed besides results, warnings and errors: nothing, the usual, or every step."""
     global _loudness
     _loudness = QUIET if quiet else VERBOSE if verbose else USUAL
 
 
 def say(text: str = "") -> None:
-    """Print lines of the result."""
+    """Print lines of the result to stdout."""
     print(_broken(text, sys.stdout))
 
 
 def _broken(text: str, stream: TextIO) -> str:
-    """Return sentences in lines that fit a terminal; elsewhere, and in tables, as they are."""
+    """Wrap long sentences if the stream is a terminal; otherwise return the text unchanged."""
     if stream is None or not stream.isatty():
         return text
     width = shutil.get_terminal_size().columns
@@ -45,24 +45,24 @@ def _broken(text: str, stream: TextIO) -> str:
 
 
 def to_stderr(text: str) -> None:
-    """Print a line on stderr, unless it is closed: `print` would take stdout."""
+    """Print a line to stderr, or nothing if stderr is closed, since `print` would then use stdout."""
     if sys.stderr is not None:
         print(_broken(text, sys.stderr), file=sys.stderr)
 
 
 def note(text: str) -> None:
-    """Print a line that --quiet leaves out."""
+    """Print a line that --quiet suppresses."""
     if _loudness > QUIET:
         to_stderr(text)
 
 
 def warn(text: str) -> None:
-    """Print something to look at before the release is handed out."""
+    """Print a warning that needs attention before the release is published."""
     to_stderr(f"warning: {text}")
 
 
 def explain_engine(table: Table) -> None:
-    """Print why a table streams, whether a killed run is continued, and why this one could not be."""
+    """Print why a table is streamed, and whether a killed run continues or could be continued."""
     if table.engine_reason is not None:
         note(f"engine {table.engine}: {table.engine_reason} (--engine)")
     if table.resumed_from is not None:
@@ -84,7 +84,7 @@ def as_json(data: Mapping[str, Any]) -> None:
 
 
 def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
-    """Print aligned columns of text."""
+    """Print a table with aligned columns."""
     for line in aligned([tuple(row) for row in rows], head):
         say(line)
 
@@ -98,7 +98,7 @@ COMPILING = "compiling the fast parts, once on this machine; it takes some ten s
 
 @contextmanager
 def working(text: str) -> Iterator[Progress]:
-    """Show what is being done and for how long; the remaining time where a share is known.
+    """Show the current step, the time it takes and, if its share is known, the time left.
 
     A bar on a terminal. Elsewhere a line where the work takes long, or where what runs fast is
     compiled first; every step with --verbose, and nothing with --quiet.
@@ -147,7 +147,7 @@ def _bar(text: str) -> Iterator[Progress]:
 
 
 class _Pace:
-    """The speed of work, from the growth of its share."""
+    """The pace of some work, measured from how its finished share grows."""
 
     def __init__(self) -> None:
         self.began, self.reached = time.monotonic(), 0.0
@@ -162,7 +162,7 @@ class _Pace:
 
 
 class _Lines:
-    """Progress in lines, for a file, a pipe or a log."""
+    """Progress reports as single lines, for a file, a pipe or a log."""
 
     def __init__(self, text: str) -> None:
         self.text, self.step = text, ""
@@ -191,13 +191,13 @@ class _Lines:
         return time.monotonic() - self.began
 
     def report(self, step: str, fraction: float | None) -> None:
-        """Note what is being done and the share of it."""
+        """Record the current step and its finished share."""
         if step != self.step and _loudness == VERBOSE:
             to_stderr(f"{self._seconds():7.1f} s  {step}")
         self.step, self.remaining = step, self.pace.remaining(fraction)
 
     def compiling(self) -> None:
-        """Note that kernels are being compiled, which takes unexpectedly long."""
+        """Record that functions are being compiled, which can take long."""
         if self.compiled is None:
             self.compiled = time.monotonic()
 
@@ -216,7 +216,7 @@ class _Lines:
 
 
 def lasting(seconds: float) -> str:
-    """Return a time in a few words.
+    """Return a duration in seconds or minutes, as text.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def lasting(seconds: float) -> str:
 
 
 def time_left(seconds: float, share: float) -> str:
-    """Return the remaining time of work of which a share took so long, in a few words.
+    """Return the remaining time as text, if a share of the work took so many seconds.
 
     Examples
     --------

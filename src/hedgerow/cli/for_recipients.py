@@ -1,4 +1,4 @@
-"""hedgerow reconstruct and verify-model: what the recipient of a release does with it."""
+"""hedgerow reconstruct and verify-model: commands for the recipient of a release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""hedgerow frontier: disclosure against utility over many settings, and the best of them."""
+"""hedgerow frontier: compare disclosure and utility over many settings, and show the best ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METHOD = tuple(row for row in methods.OPTIONS if row.name not in _NAMES)
 
 @command(*SCHEMA, *OWN, *METHOD, source=TABLE)
 def frontier(options: Options, source: str | None = None) -> None:
-    """Try many settings and show what each gives away and keeps.
+    """Try many settings and compare the disclosure and utility of each.
 
     With a --target the best release is picked; --out writes it.
     """
@@ -84,7 +84,7 @@ def frontier(options: Options, source: str | None = None) -> None:
 
 
 def _numbers(texts: list[str], name: str) -> list[float]:
-    """Return numbers from text; whole ones as int, for parameters that count."""
+    """Return texts as numbers; whole ones become int, for parameters that count."""
     try:
         return [int(text) if text.isdigit() else float(text) for text in texts]
     except ValueError:
@@ -93,6 +93,6 @@ def _numbers(texts: list[str], name: str) -> list[float]:
 
 
 def _method(name: str, options: Options) -> Any:
-    """Return a method with those of the options that it has; what varies is set later."""
+    """Return a method with the options that it accepts; the varied parameters are set later."""
     params = methods.make(name, {}).get_params()
     return methods.make(name, {n: v for n, v in options.pick(METHOD).items() if n in params})

@@ -1,4 +1,4 @@
-"""What takes long to load, in one import that a command makes when it runs."""
+"""Import everything that loads slowly; a command imports this module only when it runs."""
 
 from ..audit.measure import audit as audit
 from ..audit.measure import refuse_whole as refuse_whole

@@ -1,4 +1,4 @@
-"""Files that a command writes, checked before the work, and the standard streams, which are called `-`."""
+"""Check the files that a command will write, and handle the standard streams, called `-`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def new_file(
     inputs: Iterable[Any] = (),
     endings: Collection[str] = (),
 ) -> Path:
-    """Return the path of a file to write; OutputError where it cannot stand or replaces another.
+    """Return the path of a file to write; raise OutputError if it is invalid or would replace a file.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def new_file(
 
 
 def check_distinct(**targets: str | Path | None) -> None:
-    """Refuse a name that two options write to, where the later would replace the earlier."""
+    """Raise OutputError if two options would write to the same file."""
     names: dict[str, str] = {}
     for option, path in targets.items():
         if not path:
@@ -87,7 +87,7 @@ def check_distinct(**targets: str | Path | None) -> None:
 
 
 def is_stream(options: Mapping[str, Any]) -> bool:
-    """Return whether --out is standard output, which takes one table and nothing else."""
+    """Return whether --out is standard output, which can take only the table."""
     if options["out"] != STREAM:
         return False
     if options.get("parts"):
@@ -114,7 +114,7 @@ _until_forgotten = ExitStack()
 
 
 def received(source: Any) -> Any:
-    """Return standard input as a private file where `source` is `-`, and other sources as they are.
+    """Save standard input to a private file if `source` is `-`; return other sources unchanged.
 
     Raises
     ------
@@ -138,19 +138,19 @@ def received(source: Any) -> Any:
 
 
 def named(path: Path) -> Path:
-    """Return the name of a table for messages: `-` if it came by standard input."""
+    """Return a table's name for messages: `-` if it came from standard input."""
     return Path(STREAM) if _received and path.parent == _received[0] else path
 
 
 def forget() -> None:
-    """Remove what came by standard input."""
+    """Delete the private copy of standard input."""
     _received.clear()
     _until_forgotten.close()
 
 
 @contextmanager
 def sent(out: str | Path, suffix: str) -> Iterator[Path]:
-    """Yield the path to write a file to; if `out` is `-`, it is sent to standard output afterwards."""
+    """Yield the path to write a file to; if `out` is `-`, copy the file to standard output afterwards."""
     if str(out) != STREAM:
         yield Path(out)
         return

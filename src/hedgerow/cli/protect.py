@@ -1,4 +1,4 @@
-"""hedgerow protect: from a file to a verified release folder."""
+"""hedgerow protect: turn a file into a verified release folder."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def protect(options: Options, source: str | None = None) -> None:
 
 
 def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequence[str]) -> None:
-    """Print what was promised and reached, and the files; or all of it as JSON."""
+    """Print the promises, the results and the written files, or all of it as JSON."""
     release, result, public = session.release, session.result("measure"), options.get("public")
     files = {
         "release": folder / release.file_name,
@@ -135,7 +135,7 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
 
 
 def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
-    """Send the released table alone to standard output."""
+    """Send only the released table to standard output."""
     for line in outcome:
         note(line)
     warn(
@@ -146,7 +146,7 @@ def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
 
 
 def _with_keys(options: Options) -> tuple[Any, str | None]:
-    """Return the method with its key, and the key file of the pseudonyms."""
+    """Return the method, with its key if it draws at random, and the key file for pseudonyms."""
     method = methods.make(options.get("method", "mart"), options.pick(methods.OPTIONS))
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
     # one key file serves the draws of the method and the pseudonyms
@@ -163,7 +163,7 @@ def _with_keys(options: Options) -> tuple[Any, str | None]:
 
 
 def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> dict[str, bool]:
-    """Return what the report measures besides classes and losses; a profile may need attacks."""
+    """Return which optional measures the report needs; a profile may need attacks."""
     attacks = bool(options.get("attacks"))
     measured = {"attacks": attacks, "learning": attacks, **options.pick(("learning", "inference"))}
     if profile is not None:
@@ -176,7 +176,7 @@ def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> d
 def _measure(
     session: heavy.Session, measured: dict[str, bool], options: Options, profile: Profile | None
 ) -> None:
-    """Measure for the report; a release that cannot be measured is written without one.
+    """Measure the release for its report; if that fails, the release is written without a report.
 
     One that does not meet its profile is not written.
     """

@@ -1,4 +1,4 @@
-"""hedgerow demo, inspect, profiles and studio: what comes before a release of one's own."""
+"""hedgerow demo, inspect, profiles and studio: commands to use before the first own release."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PEOPLE, K, MOST = 10_000, 10, 0.5
 
 @command(*rows("demo"), config=False)
 def demo(options: Options) -> None:
-    """Protect 10,000 made people and say what was reached.
+    """Protect 10,000 synthetic people and show the result.
 
     No record is about a real person. The folder demo/ then holds the made table
     (people.csv) and its release with the report, to look at and to go on with.
@@ -76,7 +76,7 @@ def demo(options: Options) -> None:
 
 
 def _sentences(session: heavy.Session) -> list[str]:
-    """Return what was promised and reached, in three sentences."""
+    """Return three sentences on what was promised, what was reached and what was not promised."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     return [
@@ -127,7 +127,7 @@ def inspect(source: str, options: Options) -> None:
 
 
 def _saved_proposal(path: Path, text: str) -> Path | None:
-    """Write the proposal to a file of its own in this folder; None where none can be written."""
+    """Save the proposed schema in a new file in this folder; return its path, or None if that fails."""
     stem = path.stem if str(path) != "-" else "people"
     for number in range(1, 100):
         more = "" if number == 1 else f"-{number}"
@@ -148,7 +148,7 @@ def _saved_proposal(path: Path, text: str) -> Path | None:
     *rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks.")
 )
 def profiles(options: Options, name: str | None = None) -> None:
-    """List the standards for --profile, or what one asks."""
+    """List the standards for --profile, or show the criteria of one."""
     listed = [Profile.load(each) for each in ([name] if name else Profile.names())]
     if options.get("json"):
         as_json({profile.name: asdict(profile) for profile in listed})

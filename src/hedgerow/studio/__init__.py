@@ -1,1 +1,1 @@
-"""A page in the browser of this machine alone: from a table to a verified release in five steps."""
+"""Serve local web pages that lead from a table to a verified release in five steps."""

@@ -1,4 +1,4 @@
-"""Choices from posted forms; faults are named by the controls of the page."""
+"""Turn posted forms into choices; errors name the controls of the page."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ UTILITIES = {
 
 
 def fields(body: bytes) -> dict[str, str]:
-    """Return the fields of a posted form."""
+    """Return the fields of a posted form by name."""
     return dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
 
 
 def path(text: str) -> Path:
-    """Return a path from text; ~ of an unknown user stays as it is."""
+    """Return a text as a path; a `~` of an unknown user is left as it is."""
     return Path(os.path.expanduser(text))
 
 
 def _file(text: str, most: int) -> Path:
-    """Return the path of a regular file of limited size: pages wait while the studio reads it.
+    """Return the path of a regular file of limited size, since pages wait while the studio reads it.
 
     A missing file is left to its reader, or is created.
     """
@@ -74,7 +74,7 @@ def _file(text: str, most: int) -> Path:
 
 
 def roles(form: Mapping[str, str], before: Choices) -> Choices:
-    """Return the choices of the first step: a role and a kind a column, by its place in the table."""
+    """Return the choices with each column's role and kind, from the form of the first step."""
     names = list(before.roles)
     roles = {n: form.get(f"role-{i}", before.roles[n]) for i, n in enumerate(names)}
     kinds = {n: form[f"kind-{i}"] for i, n in enumerate(names) if form.get(f"kind-{i}") in KINDS}
@@ -92,7 +92,7 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
 
 
 def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any]) -> Choices:
-    """Return the choices of the third step: method, options, public cut points, promises, utility.
+    """Return the choices with method, options, cut points, standard and utility, from the third step.
 
     `defaults` are those of the method's options.
     """
@@ -124,7 +124,7 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
 
 
 def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:
-    """Return the most that learners may infer; None for no bound."""
+    """Return the form's limit on what learners may infer; None for no limit."""
     text = form.get("max_inference")
     if text is None:
         return before.max_inference
@@ -138,7 +138,7 @@ def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:
 
 
 def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
-    """Raise k to what a newly chosen standard requires; refuse a smaller k afterwards."""
+    """Raise k to the minimum of a newly chosen standard; refuse a smaller k afterwards."""
     profile = Profile.load(choices.profile) if choices.profile else None
     k = choices.options.get("k", defaults.get("k"))
     if profile is None or not isinstance(k, int) or k >= profile.k:
@@ -153,7 +153,7 @@ def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str,
 
 
 def secret(form: Mapping[str, str], before: Choices) -> Choices:
-    """Return the choices with a key file, which is created where there is none, and its use."""
+    """Return the choices with the named key file, which is created if it does not exist."""
     if form.get("without"):
         return replace(before, key="", pseudonyms=False)
     text = form.get("key", "").strip()
@@ -166,7 +166,7 @@ def secret(form: Mapping[str, str], before: Choices) -> Choices:
 
 
 def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choices:
-    """Return the choices with files of hierarchies, by the place of their column; copied to `folder`."""
+    """Return the choices with hierarchy files for their columns, copied to `folder`."""
     files = dict(before.hierarchies)
     for i, name in enumerate(before.roles):
         text = form.get(f"hierarchy-{i}", "").strip()
@@ -181,12 +181,12 @@ def hierarchies(form: Mapping[str, str], before: Choices, folder: Path) -> Choic
 
 
 def fresh(folder: Path) -> Path:
-    """Return a new folder for one hierarchy, so that a corrected file counts as another choice."""
+    """Return a new folder for one hierarchy, so that a corrected file counts as a new choice."""
     return Path(tempfile.mkdtemp(prefix="hierarchy-", dir=folder))
 
 
 def check_hierarchy(file: Path) -> None:
-    """Raise an error that says what is wrong with the file of a hierarchy."""
+    """Raise an error if a hierarchy file is invalid or has only one level."""
     if Hierarchy.from_csv(file).n_levels < 2:
         raise ParameterError(
             f"the hierarchy {file.name} has one level, so nothing stands above a value",
@@ -195,7 +195,7 @@ def check_hierarchy(file: Path) -> None:
 
 
 def _option(option: Option, form: Mapping[str, str]) -> Any:
-    """Return the value of an option; None where the form has none."""
+    """Return an option's value from the form; None if the form leaves it empty."""
     text = form.get(f"option-{option.name}", "").strip()
     if option.name == "max_disclosure" and form.get("uncapped"):
         return NO_CAP
@@ -224,18 +224,18 @@ def _points(name: str, text: str) -> list[float]:
 
 
 def words(name: str) -> str:
-    """Return the name of an option for a reader."""
+    """Return an option's name as a reader would say it."""
     return {"k": "the smallest group", "max_disclosure": "the cap"}.get(name, name.replace("_", " "))
 
 
 def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
-    """Return the choices with the settings of a point."""
+    """Return the choices with the settings of a point of the frontier."""
     options = {n: v for n, v in parameters.items() if v is not None}
     return replace(before, options={**before.options, **options})
 
 
 def leave_out(name: str, before: Choices) -> Choices:
-    """Return the choices without a column."""
+    """Return the choices with one column left out of the release."""
     if name not in before.roles:
         raise ParameterError("there is no such column")
     return replace(before, roles={**before.roles, name: "undeclared"})

@@ -1,4 +1,4 @@
-"""The five steps as pages: their templates, and the data that fill these."""
+"""Render the five steps as pages, from templates and the data for each."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MOST_FILES = 40
 
 @cache
 def environment() -> Any:
-    """Return the templates, with the report's partial pages."""
+    """Return the template environment, including the report's partial pages."""
     import jinja2
 
     environment = templates(jinja2.PackageLoader("hedgerow.studio", "templates"))
@@ -61,7 +61,7 @@ def environment() -> Any:
 
 @cache
 def asset(name: str) -> tuple[bytes, str]:
-    """Return a style or script of the package, and its media type."""
+    """Return one of the package's style sheets or scripts, with its media type."""
     package, kind = {
         "report.css": ("hedgerow.report", "text/css"),
         "studio.css": ("hedgerow.studio", "text/css"),
@@ -76,7 +76,7 @@ _OF_STATE = ("job", "free", "version", "turn", "notice", "choices", "ready", "se
 
 
 def page(state: StudioState, step: str) -> str:
-    """Return one step as HTML."""
+    """Return the page of one step as HTML."""
     results = state.results
     context: dict[str, Any] = {
         **{name: getattr(state, name) for name in _OF_STATE},
@@ -96,12 +96,12 @@ def page(state: StudioState, step: str) -> str:
 
 
 def refusal(title: str, text: str) -> str:
-    """Return a page that says why something was not done."""
+    """Return a page that explains why a request was refused."""
     return str(environment().get_template("refused.html").render(title=title, text=text))
 
 
 def _progress(state: StudioState) -> dict[str, str]:
-    """Return the text below the name of each step."""
+    """Return the status text below the name of each step."""
     results = state.results
     opened, today = results.get("open"), results.get("today")
     return {
@@ -114,7 +114,7 @@ def _progress(state: StudioState) -> dict[str, str]:
 
 
 def _table(state: StudioState) -> dict[str, Any]:
-    """Return the data of the first step: the roles, and files that lie in the folder of the studio."""
+    """Return the data for the first step's page: the roles, and the table files in the current folder."""
     opened = state.results.get("open")
     # tables beside which the studio was started can be picked by name
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
@@ -133,7 +133,7 @@ def _table(state: StudioState) -> dict[str, Any]:
 
 
 def _risk(state: StudioState) -> dict[str, Any]:
-    """Return the data of the second step: who can be found, what can be inferred, what would help."""
+    """Return the data for the second step's page: who can be found, what can be inferred, and advice."""
     today = state.results.get("today")
     drawing, sizes, most = "", "", None
     if today and today["attacks"]:
@@ -169,7 +169,7 @@ def _between(one: Mapping[str, Any]) -> str:
 
 
 def _protect(state: StudioState) -> dict[str, Any]:
-    """Return the data of the third step: the options of the method, and the settings that were tried."""
+    """Return the data for the third step's page: the method's options and the settings tried so far."""
     results, chosen = state.results, state.choices
     methods = results.get("methods")
     if methods is None or "open" not in results:
@@ -247,7 +247,7 @@ def _standard(name: str) -> Any:
 
 
 def _judged(result: Mapping[str, Any] | None) -> Any:
-    """Return a standard with what a release reached; None where none was chosen."""
+    """Return a standard's criteria with the values a release reached; None if no standard was chosen."""
     if not result:
         return None
     source = f"{result['source']}, {result['date']}. {result['note']}".rstrip()
@@ -256,13 +256,13 @@ def _judged(result: Mapping[str, Any] | None) -> Any:
 
 
 def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, bool]]:
-    """Return the points of the chosen method as a table, the least disclosure first."""
+    """Return the chosen method's points with their positions, the least disclosure first."""
     mine = [(i, p, i == at) for i, p in enumerate(points) if p["method"] == title]
     return sorted(mine, key=lambda row: (row[1]["disclosure"], -row[1]["utility"]))
 
 
 def _compare(state: StudioState) -> dict[str, Any]:
-    """Return the data of the fourth step: the release beside the original."""
+    """Return the data for the fourth step's page: the release compared with the original."""
     measured = state.results.get("measure")
     return {
         "made": measured,
@@ -273,7 +273,7 @@ def _compare(state: StudioState) -> dict[str, Any]:
 
 
 def _release(state: StudioState) -> dict[str, Any]:
-    """Return the data of the fifth step: the files that were written, and for whom each is."""
+    """Return the data for the fifth step's page: the written files, and which of them may be published."""
     written = state.results.get("write")
     names = [] if written is None else written["files"]
     files = [(n, _FILES.get(n.split(".")[0], "made by the method"), n.startswith(PUBLIC)) for n in names]

@@ -1,4 +1,4 @@
-"""Access to the studio: for the browser of one user on this machine, with the token, from its own pages."""
+"""Limit access to the studio to one user's browser on this machine, with a token, from its own pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 class Guard:
-    """An ASGI application that lets nobody else through.
+    """An ASGI application that only lets the user's own browser through to the studio.
 
     The address that is printed holds a token. It opens the studio once, for a cookie that
     scripts cannot read and other sites cannot send; whoever finds the address later, in a history or
@@ -64,7 +64,7 @@ class Guard:
         self._used = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, exchange the token, or let through."""
+        """Refuse a request, exchange its token for a cookie, or pass it on to the studio."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -117,14 +117,14 @@ class Guard:
 
 
 class Listening(socket.socket):
-    """A listening socket that accepts connections of the user who started the studio, and root.
+    """A listening socket that accepts connections only from the user who started the studio, and root.
 
     Whose a connection is must be asked while it stands. When its other end is reset, its port is
     free, and may be the browser's by the time that the request is looked at.
     """
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Accept a connection, or raise ConnectionAbortedError where it is another user's or closed.
+        """Accept a connection; raise ConnectionAbortedError if it is another user's or already closed.
 
         Servers pass over that error.
         """
@@ -136,19 +136,19 @@ class Listening(socket.socket):
 
 
 def _is_open(connection: socket.socket) -> bool:
-    """Return whether neither end was closed or reset by now, on systems that say so."""
+    """Return whether a connection is still open at both ends; True on systems other than Linux."""
     if sys.platform != "linux":
         return True
     return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b"\x01"
 
 
 def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
-    """Return whether the other end of a connection is this user's or root's, on systems that say so."""
+    """Return whether a connection comes from this user or root; True if the system cannot say."""
     return owner(client, port) in (None, 0, _myself())
 
 
 def owner(client: tuple[str, int] | None, port: int) -> int | None:
-    """Return the user at the other end of a connection to a port of 127.0.0.1.
+    """Return the user id at the other end of a connection to a port of 127.0.0.1.
 
     None on systems that do not tell. An end that was closed or reset, or is nowhere to be found,
     belongs to nobody (-1): of the first the system would say that it is root's.
@@ -173,7 +173,7 @@ def owner(client: tuple[str, int] | None, port: int) -> int | None:
 
 
 def _as_in_table(host: str, port: int) -> str:
-    """Return an address as the system's own tables have it: the number as it lies in memory."""
+    """Return an address in the form of the system's own tables: hexadecimal, in memory order."""
     number = int.from_bytes(socket.inet_aton(host), sys.byteorder)
     return f"{number:08X}:{port:04X}"
 
@@ -212,7 +212,7 @@ def _with_headers(send: Send) -> Send:
 
 
 async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    """Send a plain answer of the guard itself."""
+    """Send a plain text answer from the guard itself."""
     named = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
     headers = [(name.encode(), value.encode()) for name, value in named.items()]
     await send({"type": "http.response.start", "status": status, "headers": headers})

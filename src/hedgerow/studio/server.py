@@ -1,4 +1,4 @@
-"""The studio's server: it answers with pages, takes choices, uploads and downloads, on this machine."""
+"""Run the studio's server, which serves pages and handles choices, uploads and downloads."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def application(state: StudioState, port: int, leave: Callable[[], None] = lambd
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    """Answer with the type of an error alone: its message may quote a person's value."""
+    """Answer with the type of an error only, since its message may quote a person's value."""
     text = f"unexpected {type(error).__name__}; this is a fault in Hedgerow, and nothing was written"
     return _html(pages.refusal("That did not work", text), 500)
 
@@ -82,21 +82,21 @@ def _to(step: str) -> Response:
 
 
 async def _settle(state: StudioState, moment: float = AT_ONCE) -> None:
-    """Wait a moment for the job that has begun."""
+    """Wait briefly for the running job to finish."""
     job = state.job
     if job is not None:
         await asyncio.to_thread(job.done.wait, moment)
 
 
 class _Refused(Exception):
-    """A refusal to copy an uploaded file."""
+    """A refusal to accept an uploaded file."""
 
     def __init__(self, fault: str, status: int) -> None:
         self.answer = JSONResponse({"fault": fault}, status)
 
 
 async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable[str]) -> Path:
-    """Copy what the browser sends, a block at a time, to a private file under its own name."""
+    """Copy an uploaded file block by block to a private file under its own name."""
     name = PurePath(unquote(request.headers.get("x-name", ""))).name
     if PurePath(name).suffix.lower() not in endings:
         raise _Refused(f"Not a table: its name must end in {', '.join(endings)}.", 415)
@@ -124,7 +124,7 @@ async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable
 
 
 def _reading(app: FastAPI, state: StudioState) -> None:
-    """Answer with the pages, and with what these load."""
+    """Add the routes that return pages, and the files that these load."""
 
     @app.get("/")
     async def root() -> Response:
@@ -186,7 +186,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
-    """Return whether a page shows choices that another one has changed since, with a notice."""
+    """Return whether a page's choices have been changed elsewhere since; if so, set a notice."""
     changed = turn != str(state.turn) and (not tab or tab != state.tab)
     if changed:
         state.notice = STALE
@@ -194,7 +194,7 @@ def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
 
 
 def _posting(app: FastAPI, state: StudioState) -> None:
-    """Take what the forms of the pages post."""
+    """Add the routes that handle the forms of the pages."""
 
     def on(
         path: str,
@@ -204,7 +204,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         is_checked: bool = True,
         waits: bool = False,
     ) -> None:
-        """Do what a form requests, or take the choices that it makes, and show a step.
+        """Add a route that carries out a form's request or takes its choices, and then shows a step.
 
         A form that is checked counts only if its page showed the choices as they stand; one that
         waits gives a short piece of work the time to end.
@@ -296,7 +296,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
 
 
 def _files(app: FastAPI, state: StudioState) -> None:
-    """Take uploads, and hand out the files of the verified release."""
+    """Add the routes for uploads, and for downloads of the verified release."""
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:
@@ -309,7 +309,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.post("/hierarchy")
     async def hierarchy(request: Request) -> Response:
-        """Take an uploaded hierarchy for a quasi-identifier, by its place in the table."""
+        """Store an uploaded hierarchy for the column at the given position of the table."""
         turn, tab = request.headers.get("x-turn"), request.headers.get("x-tab", "")
         names = list(state.choices.roles)
         at = request.headers.get("x-column", "")
@@ -334,7 +334,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
         return JSONResponse({"to": "/protect"})
 
     def written(name: str) -> Path | None:
-        """Return a file of the verified release; None for every other."""
+        """Return the path of a file of the verified release; None for any other name."""
         release = state.results.get("write")
         path = Path(release["folder"]) / name if release and name in release["files"] else None
         return path if path is not None and path.is_file() else None
@@ -366,7 +366,7 @@ def serve(
     port: int = 0,
     ready: Callable[[str], None],
 ) -> None:
-    """Serve until somebody stops the studio; uploads are removed at the end.
+    """Serve the studio until somebody stops it; uploads are then deleted.
 
     Parameters
     ----------
@@ -425,7 +425,7 @@ def serve(
 
 @contextmanager
 def _ending() -> Iterator[None]:
-    """Turn signals that end the studio into an orderly end, which removes uploads."""
+    """Turn signals that would end the studio into an orderly shutdown, which deletes uploads."""
 
     def end(number: int, frame: Any) -> None:
         raise KeyboardInterrupt
@@ -444,7 +444,7 @@ def _ending() -> Iterator[None]:
 
 
 def _listening(port: int) -> Listening:
-    """Return a socket that listens on the loopback address alone."""
+    """Return a socket that listens only on the loopback address."""
     listening = Listening(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -1,4 +1,4 @@
-"""The state of the studio, one for all tabs: the choices, the results so far, and the job that runs."""
+"""Keep the studio's state, shared by all tabs: the choices, the results and the running job."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ JobSpec = tuple[str, dict[str, Any], str]
 
 @dataclass(frozen=True)
 class Choices:
-    """All choices of the steward, as plain data; undo goes back to earlier ones."""
+    """All choices of the steward as plain data; undo goes back to earlier ones."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -63,24 +63,24 @@ class Choices:
 
     @property
     def table(self) -> tuple[Any, ...]:
-        """The choices that the figures of the unprotected table depend on."""
+        """Return the choices that the figures for the unprotected table depend on."""
         people = self.unit, self.household, self.weight
         return dict(self.roles), dict(self.kinds), people, dict(self.grid)
 
     @property
     def picture(self) -> tuple[Any, ...]:
-        """The choices that the points of the frontier depend on, besides k and cap."""
+        """Return the choices that the frontier's points depend on, other than k and cap."""
         return self.table, dict(self.hierarchies), self.utility
 
     @property
     def line(self) -> Any:
-        """The method and its options but for k and cap: its points stand on one line."""
+        """Return the method and its options except k and cap; such points form one line."""
         options = self.options.items()
         return self.method, sorted((n, str(v)) for n, v in options if n not in _VARIED)
 
 
 class StudioState:
-    """The state of the studio.
+    """The studio's choices, results and running job, shared by all tabs.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class StudioState:
     def open(
         self, path: str, demo: bool = False, missing: Sequence[str] = (), encoding: str = ""
     ) -> None:
-        """Read another table, or the same in another way; everything begins anew."""
+        """Open another table, or the same with other reading options; choices and results start afresh."""
         with self._lock:
             if self.job is not None and self.job.name != "hello":
                 self.work.stop()
@@ -129,7 +129,7 @@ class StudioState:
             self.need("table")
 
     def choose(self, choices: Choices) -> None:
-        """Take new choices; results of the last ones are dropped, and undo goes back to them."""
+        """Adopt new choices: outdated results are dropped, and undo can go back to the previous choices."""
         with self._lock:
             if choices == self.choices:
                 self.results.pop("failed", None)
@@ -138,7 +138,7 @@ class StudioState:
             self._replace(choices)
 
     def undo(self) -> None:
-        """Go back by one choice."""
+        """Go back to the previous choices."""
         with self._lock:
             if self.past:
                 self._replace(self.past.pop())
@@ -162,16 +162,16 @@ class StudioState:
 
     @property
     def job(self) -> Job | None:
-        """The job that is running."""
+        """Return the running job; None if there is none."""
         return self.work.job if self.work.busy else None
 
     @property
     def free(self) -> bool:
-        """True where nothing runs, or a trial that a request may stop."""
+        """Return whether no job runs, or only a trial that a request may stop."""
         return self.job is None or self.job.name in _TRIALS
 
     def need(self, step: str) -> None:
-        """Begin a job whose result a step shows and that is missing; one at a time."""
+        """Start the next job for a result that a step shows and that is missing; one job at a time."""
         with self._lock:
             request = self._next or self._missing(step)
             if request is None:
@@ -184,7 +184,7 @@ class StudioState:
                 self._stop_trial()
 
     def _missing(self, step: str) -> JobSpec | None:
-        """Return the next job whose result a step shows."""
+        """Return the next job that a step needs; None if all its results are there."""
         results = self.results
         if step in results.get("failed", {}):
             return None
@@ -209,7 +209,7 @@ class StudioState:
         return None
 
     def _request(self, name: str, more: dict[str, Any], step: str) -> bool:
-        """Begin a requested job as soon as trials are stopped; False while another one runs."""
+        """Start a requested job once trials are stopped; return False if another job is running."""
         if not self.free:
             return False
         self._next = name, more, step
@@ -217,27 +217,27 @@ class StudioState:
         return True
 
     def _stop_trial(self) -> None:
-        """Stop a trial; the job that it is stopped for begins when it has ended."""
+        """Stop a running trial, so that the job waiting for it can start."""
         self._stopped_for = self.job
         self.work.stop()
 
     def _forget_next(self) -> None:
-        """Drop a request that has not begun, but for that of a table."""
+        """Drop a request that has not started, unless it opens a table."""
         if self._next is not None and self._next[-1] != "table":
             self._next = None
 
     @property
     def ready(self) -> bool:
-        """True where the roles allow the next steps."""
+        """Return whether the roles allow the next steps."""
         return "quasi" in self.choices.roles.values()
 
     @property
     def sensitive(self) -> list[str]:
-        """The columns that must not be inferred."""
+        """Return the sensitive columns."""
         return [name for name, role in self.choices.roles.items() if role == "sensitive"]
 
     def _untried(self) -> tuple[int | None, list[Any]]:
-        """Return k and caps to try next: the chosen setting, its k with every cap, then other k."""
+        """Return the k and caps to try next: the chosen setting, then its k with every cap, then other k."""
         tried, (k, cap) = self._tried(), self.setting
         # the chosen setting first, then its own line, then other k
         line = [_NO_CAP] if cap is _NO_CAP else list(dict.fromkeys([cap, *CAPS]))
@@ -248,37 +248,37 @@ class StudioState:
         return None, []
 
     def _tried(self) -> set[tuple[int | None, Any]]:
-        """Return the k and caps that were tried of the method as chosen."""
+        """Return the (k, cap) pairs already tried for the method with its chosen options."""
         frontier = self.results.get("frontier") or {"asked": ()}
         return {(k, cap) for line, k, cap in frontier["asked"] if line == self.choices.line}
 
     @property
     def _options(self) -> dict[str, Any]:
-        """The options of the chosen method, defaults included."""
+        """Return the options of the chosen method, including defaults."""
         defaults: dict[str, Any] = self.results["methods"][self.choices.method]["defaults"]
         return defaults | dict(self.choices.options)
 
     @property
     def setting(self) -> tuple[int | None, Any]:
-        """The chosen k and cap; nothing where the method has none."""
+        """Return the chosen k (None if the method has none) and the chosen cap."""
         return self._options.get("k"), self._options.get("max_disclosure", _NO_CAP)
 
     @property
     def title(self) -> str:
-        """The name of the chosen method's points."""
+        """Return the title under which the chosen method's points are listed."""
         lines = (self.results.get("frontier") or {"base": {}})["base"]
         titles: list[str] = [title for title, line in lines.items() if line == self.choices.line]
         return (titles or [self.results["methods"][self.choices.method]["title"]])[0]
 
     def _points(self) -> dict[str, Any] | None:
-        """Return the frontier where it has points of the chosen method."""
+        """Return the frontier if it has points of the chosen method; else None."""
         frontier: dict[str, Any] | None = self.results.get("frontier")
         if frontier is None or frontier["base"].get(self.title) != self.choices.line:
             return None
         return frontier
 
     def chosen(self) -> tuple[int | None, str | None]:
-        """Return which point is the chosen setting, or why there is none."""
+        """Return the index of the point for the chosen setting, and the reason if it is infeasible."""
         frontier = self._points()
         if frontier is None:
             return None, None
@@ -293,32 +293,32 @@ class StudioState:
         return at, next((f["reason"] for f in frontier["infeasible"] if is_chosen(f)), None)
 
     def guess(self) -> Estimate | None:
-        """Return an estimate of the chosen setting while it was not tried."""
+        """Return an estimate for the chosen setting if it has not been tried; else None."""
         frontier, (k, cap) = self._points(), self.setting
         if k is None or frontier is None or self.setting in self._tried():
             return None
         return estimated(frontier["points"], self.title, k, None if cap is _NO_CAP else cap)
 
     def again(self, step: str) -> None:
-        """Do once more what was stopped or failed."""
+        """Clear a step's failure, so that its job runs again."""
         with self._lock:
             self.results.get("failed", {}).pop(step, None)
             self.version += 1
 
     def attack(self) -> None:
-        """Also try the attacks, and train models."""
+        """Start measuring the release with attacks and models."""
         with self._lock:
             self._request("measure", {"attacks": True}, "compare")
 
     def look_up(self, wanted: Mapping[str, str]) -> bool:
-        """Look a person up; False while something else is running."""
+        """Start looking up a person; return False if another job is running."""
         with self._lock:
             self.results["wanted"] = dict(wanted)
             self.results.pop("lookup", None)
             return self._request("lookup", {"wanted": dict(wanted)}, "compare")
 
     def write(self, folder: str, force: bool) -> None:
-        """Check every promise, and write the release."""
+        """Check every promise, and write the release to a folder."""
         with self._lock:
             if self.free:
                 self.again("release")
@@ -326,14 +326,14 @@ class StudioState:
                 self._request("write", {"folder": folder, "force": force}, "release")
 
     def stop(self) -> None:
-        """Stop the running job and the one that was to follow."""
+        """Stop the running job and the next one waiting."""
         with self._lock:
             self._forget_next()
             self._stopped_for = None
             self.work.stop()
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker process."""
         self.work.close()
 
     def _begin(self, name: str, more: Mapping[str, Any], step: str) -> None:
@@ -360,7 +360,7 @@ class StudioState:
                 self.path, self.refused = None, self.path
 
     def _holds_for(self, choices: Choices, name: str) -> bool:
-        """Return whether the result that a job has for other choices holds for the present ones."""
+        """Return whether a job's result for other choices is still valid for the present ones."""
         if name == "today":
             return choices.table == self.choices.table
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)
@@ -394,7 +394,7 @@ class StudioState:
 def _joined(
     before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]
 ) -> dict[str, Any]:
-    """Return new points with the earlier ones, which a new worker does not know."""
+    """Return new frontier points together with earlier ones, which a new worker does not have."""
     title = after["title"]
     if before is None:
         return {**after, "base": {title: line}, "asked": tried}

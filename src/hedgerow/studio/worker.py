@@ -1,4 +1,4 @@
-"""The process that holds the table: it is asked one thing at a time, and can be stopped or killed.
+"""Run the process that holds the table; it handles one request at a time and can be stopped.
 
 A request says everything that it builds on (the table, the roles, the method), and what is not done
 yet is done first. So nothing is lost with a worker but time. Requests and answers are lines of
@@ -45,7 +45,7 @@ Send = Callable[[dict[str, Any]], None]
 
 
 class Worker:
-    """A session, and the last request about it.
+    """The process's session with its table, and the choices of the last request.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Worker:
         self._send({"step": step, "share": share})
 
     def _hello(self, ask: Ask) -> dict[str, Any]:
-        """Describe the methods, for the page that offers them."""
+        """Return a description of each method, for the page that offers them."""
         return {"methods": {name: _described(name) for name in methods.METHODS}}
 
     def _demo(self, ask: Ask) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Worker:
         return session
 
     def _schema(self, ask: Ask) -> Schema:
-        """Return the proposal with the roles as the steward chose them."""
+        """Return the proposed schema with the steward's roles and other choices."""
         roles: Mapping[str, str] = ask["roles"]
         names = {role: [n for n, r in roles.items() if r == role] for role in FIELDS}
         proposed = self._opened(ask).inspect().schema
@@ -157,7 +157,7 @@ class Worker:
         return session.today(schema, attacks=ask["attacks"], progress=self._progress).to_dict()
 
     def _frontier(self, ask: Ask) -> dict[str, Any]:
-        """Try one k with some caps, and keep the points of earlier requests."""
+        """Try one k with several caps, and return the points together with those of earlier requests."""
         session = self._choose(ask)
         k, caps = ask["tried"]
         points = session.frontier(
@@ -181,7 +181,7 @@ class Worker:
         return comparison(session)
 
     def _measured(self, ask: Ask, attacks: bool) -> Session:
-        """Measure for the report; a standard may need the attacks as well."""
+        """Measure the release for the report, with attacks if requested or if the standard needs them."""
         session = self._protected(ask)
         measures: dict[str, Any] = {"attacks": attacks, "learning": attacks}
         if ask["profile"]:
@@ -193,7 +193,7 @@ class Worker:
         return session
 
     def _say(self, ask: Ask) -> dict[str, Any]:
-        """Answer with the command and the code alone, which every answer has."""
+        """Return only the command and the Python code, which are part of every answer."""
         self._choose(ask)
         return {}
 
@@ -219,7 +219,7 @@ class Worker:
 
 
 def _described(name: str) -> dict[str, Any]:
-    """Return a method for the page: its title, what it is good for, its options and their defaults."""
+    """Return a method's title, purpose, options and defaults for the page."""
     method = methods.make(name, {})
     params = method.get_params(deep=False)
     return {
@@ -233,7 +233,7 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _script(session: Session) -> dict[str, str]:
-    """Return the command and the code that repeat the choice, or why there are none."""
+    """Return the command and the Python code that repeat the choice, or the reason why there is none."""
     texts = {}
     # a choice that no command can say has a reason, which is shown in its place
     for name, write in (("command", session.command_line), ("python", session.python)):
@@ -245,7 +245,7 @@ def _script(session: Session) -> dict[str, str]:
 
 
 def comparison(session: Session) -> dict[str, Any]:
-    """Return the release and the original as data for a page; its pictures as SVG."""
+    """Return the comparison of release and original as data for a page, with pictures as SVG."""
     release, measured = session.release, session.result("measure")
     audit = measured.to_dict()
     loud = not_bounded(audit, release.plan)

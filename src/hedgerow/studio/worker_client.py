@@ -1,4 +1,4 @@
-"""The worker process as the studio sees it: one job at a time, progress, stopping, errors for a page."""
+"""Control the worker process: one job at a time, with progress, stopping and readable errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GRACE = 3.0
 
 @dataclass
 class Job:
-    """A job of the worker.
+    """A job of the worker, with its progress and its result or error.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Job:
 
 
 class WorkerClient:
-    """A worker process; another one is started when it is gone.
+    """A connection to the worker process, which is restarted if it has ended.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ class WorkerClient:
 
     @property
     def busy(self) -> bool:
-        """True while a job is running."""
+        """Return whether a job is running."""
         return self.job is not None and not self.job.done.is_set()
 
     def ask(self, name: str, title: str, request: Mapping[str, Any]) -> Job:
-        """Begin a job; the caller makes sure that none is running."""
+        """Start a job and return it; the caller makes sure that no other one is running."""
         assert not self.busy
         with self._lock:
             process = self._started()
@@ -78,7 +78,7 @@ class WorkerClient:
         return job
 
     def stop(self) -> None:
-        """Stop the running job; a worker that does not listen is killed, and the table read again."""
+        """Stop the running job; kill the worker if it does not react in time."""
         job, process = self.job, self._process
         if job is None or process is None or job.done.is_set():
             return
@@ -93,7 +93,7 @@ class WorkerClient:
         threading.Thread(target=kill, daemon=True).start()
 
     def close(self) -> None:
-        """End the worker."""
+        """End the worker process."""
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
@@ -149,7 +149,7 @@ def _send(process: subprocess.Popen[str], message: Mapping[str, Any]) -> None:
 
 
 def _ended(code: int, stopped: bool) -> dict[str, Any]:
-    """Return why a worker ended before it answered."""
+    """Return the error for a worker that ended before it answered."""
     if stopped:
         return describe(Cancelled(""))
     if code in (-9, 137):  # the system ends whoever takes the memory of all others
@@ -162,7 +162,7 @@ def _ended(code: int, stopped: bool) -> dict[str, Any]:
 
 
 def describe(error: BaseException) -> dict[str, Any]:
-    """Return an error as data for a page; of a foreign one only the type, for its text may quote a value."""
+    """Return an error as data for a page; a foreign error only by type, since its text may quote a value."""
     if isinstance(error, Cancelled):
         return {"kind": "Cancelled", "message": "Stopped. Nothing was changed or written.", "hint": None}
     if isinstance(error, HedgerowError):
@@ -181,7 +181,7 @@ def describe(error: BaseException) -> dict[str, Any]:
 
 
 def in_sentences(message: str, hint: str | None = None) -> str:
-    """Return a message and its hint, each as a sentence; a name at the beginning stays as it is.
+    """Return a message and its hint as sentences; a name at the beginning keeps its spelling.
 
     Examples
     --------
