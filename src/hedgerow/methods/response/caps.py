@@ -1,4 +1,4 @@
-"""Caps on cells from a request in words, and the errors and warnings about a request."""
+"""Caps on cells as a request names them, and the errors and warnings about a request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SLACK = 1 + 1e-9
 def negations(
     excluded_values: int | Sequence[str], sensitive: Sequence[Coded]
 ) -> int | tuple[tuple[int, ...], ...]:
-    """Return `known_negations` as a count, or as the codes excluded per sensitive attribute."""
+    """Return `known_negations` as a number of values, or as the excluded codes of each sensitive attribute."""
     if isinstance(excluded_values, int):
         if excluded_values < 0:
             raise ParameterError(f"known_negations must be at least 0, not {excluded_values}")
@@ -42,7 +42,7 @@ def with_caps(
     sensitive: Sequence[Coded],
     caps: Mapping[str, float],
 ) -> Contingency:
-    """Put caps of single values or groups in place of 1/l; the lowest that fits a cell counts.
+    """Replace the cap 1/l by the caps of single values or groups; if several fit a cell, the lowest counts.
 
     A key is a sensitive value, or conditions ``column=value`` joined by commas on
     quasi-identifiers, sensitive attributes or both.
@@ -79,7 +79,7 @@ def with_caps(
 
 
 def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
-    """Return the values of a view that satisfy the conditions; None when it lacks their attribute."""
+    """Return a mask of a view's values that meet the conditions; None if the view lacks an attribute they name."""
     width = view.share.shape[1]
     parts = np.unravel_index(np.arange(width), view.dims)
     keep = np.ones(width, dtype=bool)
@@ -93,7 +93,7 @@ def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[
 def exempted(
     contingency: Contingency, sensitive: Sequence[Coded], names: Sequence[str]
 ) -> Contingency:
-    """Promise nothing about the named sensitive values."""
+    """Return the table with no cap on the named sensitive values."""
     views = list(contingency.views)
     for text in [names] if isinstance(names, str) else names:
         value = find_value(sensitive, text)
@@ -105,7 +105,7 @@ def exempted(
 
 
 def halfway(risk: Risk) -> Contingency:
-    """Raise caps that cannot be met to half the way from the risk as it is to its floor."""
+    """Raise every cap to at least halfway between its floor and the risk without randomization."""
     whole = risk.full(np.ones(len(risk.dims)))
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):
@@ -116,7 +116,7 @@ def halfway(risk: Risk) -> Contingency:
 
 
 def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
-    """Raise InfeasibleError when a floor lies above its cap.
+    """Raise InfeasibleError if no randomization meets every cap.
 
     The message names the worst groups by description and count, the floor and the
     largest l that could be kept; groups of few records are counted only.
@@ -173,7 +173,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
 def cautions(
     risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
 ) -> list[str]:
-    """Return warnings for the steward about what the request leaves open."""
+    """Return warnings for the steward about what the caps leave open and what the release will lose."""
     contingency, warnings = risk.contingency, []
     # The view of all sensitive columns together comes last, and is none of them.
     for view, column in zip(contingency.views, sensitive, strict=False):

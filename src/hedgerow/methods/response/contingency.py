@@ -1,4 +1,4 @@
-"""The contingency table of a request: cells, sensitive views, caps, what the attacker excludes."""
+"""The contingency table of a request: cells, sensitive views, caps, and values the attacker excludes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DEFAULT_BINS = 8
 
 @dataclass(frozen=True)
 class Coded:
-    """A column as codes 0 .. d - 1, a missing value being a category of its own (the last).
+    """A column encoded as categories 0 .. d - 1; missing values are a category of their own (the last).
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Coded:
     codes : unsigned integer array of shape (n,)
     categories : tuple of str, float or None
     cuts : tuple of float
-        Where numbers and dates are cut.
+        Cut points of numbers and dates.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Coded:
 def coded(
     table: Table, name: str, kind: str | None, categories: Sequence[str] | None, bins: Bins
 ) -> Coded:
-    """Encode one column; numbers and dates are cut into bins of whole distinct values."""
+    """Encode one column as categories; numbers and dates are cut into bins that never separate equal values."""
     column = table.column(name, kind=kind, categories=categories)
     if column.infinite:
         raise SchemaError(
@@ -93,7 +93,7 @@ def label(category: str | float | None) -> str:
 
 
 def find_value(columns: Sequence[Coded], text: str) -> tuple[int, int]:
-    """Return (column, category) of ``column=value``, or of a bare value when there is one column.
+    """Return (column, category) for ``column=value``, or for a bare value if there is only one column.
 
     The value is matched with its released label (a bin's label for numbers).
     """
@@ -121,18 +121,18 @@ _WINDOW = 1 << 20
 
 @dataclass(frozen=True)
 class SensitiveView:
-    """One sensitive attribute, or several as one composite attribute.
+    """One sensitive attribute, or several as one composite, with the share and the cap of each value.
 
     Parameters
     ----------
     attributes : tuple of int
-        Which sensitive attributes, by position.
+        Positions of the sensitive attributes.
     dims : tuple of int
         Their sizes; the composite value is their row-major index.
     share : array of shape (n_occupied, prod(dims))
         Pr(S = u | QI = alpha) per occupied cell.
     cap : array of the same shape
-        Largest risk allowed; infinite where nothing is promised.
+        Largest risk allowed; infinite if nothing is promised.
     """
 
     attributes: tuple[int, ...]
@@ -143,7 +143,7 @@ class SensitiveView:
 
 @dataclass(frozen=True)
 class Contingency:
-    """The table of proportions that risk, optimum and success are computed from.
+    """The table of proportions from which risk, optimum and success are computed.
 
     Parameters
     ----------
@@ -173,11 +173,11 @@ class Contingency:
 
     @property
     def mass(self) -> Floats:
-        """Return pi of the occupied cells."""
+        """Return the proportion pi of each occupied cell."""
         return self.pi[self.occupied]
 
     def excluded(self, view: SensitiveView, u: int) -> NDArray[np.bool_] | None:
-        """Return the cells x values that the attacker excludes when the target has u; None for none."""
+        """Return a mask (cells x values) of what the attacker excludes if the target's value is u, or None."""
         width = view.share.shape[1]
         if isinstance(self.negations, int):
             if self.negations == 0:
@@ -199,7 +199,7 @@ class Contingency:
         return np.broadcast_to(flat, view.share.shape)
 
     def sharpened(self, view: SensitiveView, u: int) -> Floats:
-        """Return the attacker's proportions per cell when the target's value is u (cells x values)."""
+        """Return the attacker's proportions (cells x values) after exclusion, if the target's value is u."""
         out = self.excluded(view, u)
         if out is None:
             return view.share
@@ -208,7 +208,7 @@ class Contingency:
         return np.divide(remaining, total, out=np.zeros_like(remaining), where=total > 0)
 
     def target_shares(self, view: SensitiveView) -> Floats:
-        """Return c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value."""
+        """Return c' = pi[alpha, u] / (pi[alpha] - pi[alpha, W]) for every cell and value (W: excluded values)."""
         if self.negations == 0:
             return view.share
         columns = [self.sharpened(view, u)[:, u] for u in range(view.share.shape[1])]
@@ -216,7 +216,7 @@ class Contingency:
 
 
 def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
-    """Raise ParameterError when the quasi-identifiers' table would not fit in memory."""
+    """Raise ParameterError if the table of all quasi-identifiers has too many cells for memory."""
     cells = 1
     for d in dims:
         # Python's whole numbers: a product of many sizes overflows 64 bits.
@@ -232,12 +232,12 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
 
 
 def windows(n: int) -> Iterator[slice]:
-    """Yield slices that cover n records, a window at a time."""
+    """Yield slices that cover n records, 2**20 at a time."""
     return (slice(a, a + _WINDOW) for a in range(0, n, _WINDOW))
 
 
 def cells_of(codes: Sequence[Ints], dims: Sequence[int], rows: slice) -> Ints:
-    """Return the cell of some records in the table of several columns."""
+    """Return the cell number of each record in `rows`, in the table over several columns."""
     cell = np.zeros(len(codes[0][rows]), np.int64)
     for column, d in zip(codes, dims, strict=True):
         cell *= d
@@ -254,7 +254,7 @@ def build(
     cap: float,
     negations: int | tuple[tuple[int, ...], ...] = 0,
 ) -> Contingency:
-    """Count the table of codes and give every cell and value the same cap."""
+    """Count the contingency table of codes, and give every cell and value the same cap."""
     n = len(sensitive[0])
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
     counts = np.zeros(int(np.prod(dims_q, dtype=np.int64)), np.int64)

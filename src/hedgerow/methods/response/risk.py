@@ -1,6 +1,9 @@
-"""Attribute disclosure and Problem 1, the probabilities that lose the least under a cap.
+"""Attribute disclosure risk, and the randomization that loses the least under a cap on it.
 
-The risk is the paper's Result 1 or the operational success; both have gradients and floors.
+Result 1, Problem 1 and the equations are those of L. Guo, X. Ying and X. Wu (2010), "On attribute
+disclosure in randomization based privacy preserving data publishing", ICDM Workshops. The risk is
+their Result 1 (``bound="paper"``) or the operational success, the chance to guess right through any
+record; both have gradients and floors. `optimize` solves their Problem 1.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ Bound = Literal["paper", "operational"]
 
 @dataclass(frozen=True)
 class CellSet:
-    """Chosen (view, occupied cell, value) triples: the constraints of a working set."""
+    """The constraints of a working set: (view, occupied cell, value) triples."""
 
     view: Ints
     row: Ints
@@ -31,20 +34,20 @@ class CellSet:
         return len(self.row)
 
     def merged(self, other: CellSet) -> CellSet:
-        """Return the union of both sets, in order."""
+        """Return the union of both sets, sorted."""
         triples = [np.stack([s.view, s.row, s.value]) for s in (self, other)]
         return CellSet(*np.unique(np.concatenate(triples, axis=1), axis=1))
 
 
 class Risk:
-    """Risk of a table as a function of t, one t per randomized attribute.
+    """The disclosure risk of a table as a function of t, with one t per randomized attribute.
 
     Parameters
     ----------
     contingency : Contingency
     target : {"quasi", "sensitive", "both"}
     bound : {"paper", "operational"}
-        What is capped: Pr(S|QI) of Result 1, or the operational success.
+        The capped risk: Pr(S|QI) of Guo, Ying & Wu (2010), Result 1, or the operational success.
 
     Notes
     -----
@@ -61,12 +64,12 @@ class Risk:
         )
 
     def quasi_channel(self, t: Floats) -> Channel:
-        """Return the quasi-identifiers' randomization."""
+        """Return the randomization of the quasi-identifiers as a `Channel`."""
         keep = np.ones(len(self.contingency.quasi))
         return Channel(self.contingency.quasi, t[: self.n_quasi] if self.n_quasi else keep)
 
     def view_channel(self, view: SensitiveView, t: Floats) -> Channel | None:
-        """Return a view's randomization; None when the sensitive attributes stay as they are."""
+        """Return the randomization of a view's attributes as a `Channel`; None if they are not randomized."""
         if not self.n_sensitive:
             return None
         return Channel(view.dims, t[self.n_quasi :][list(view.attributes)])
@@ -74,11 +77,11 @@ class Risk:
     # --- the whole table
 
     def full(self, t: Floats) -> list[Floats]:
-        """Return the risk of every occupied cell and value, one (cells x values) array per view."""
+        """Return the risk of every occupied cell and value: one (cells x values) array per view."""
         if self.bound == "operational":
             return self.success(t)
         contingency = self.contingency
-        # Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
+        # Guo, Ying & Wu (2010), Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
         eta = self.eta(t)[:, None]
         out = []
         for view in contingency.views:
@@ -90,7 +93,7 @@ class Risk:
         return out
 
     def eta(self, t: Floats) -> Floats:
-        """Return Pr(the quasi-identifiers are reconstructed) of the occupied cells."""
+        """Return, for each occupied cell, the probability that its quasi-identifiers are reconstructed."""
         contingency = self.contingency
         if not self.n_quasi:
             return np.ones(len(contingency.occupied))
@@ -109,10 +112,11 @@ class Risk:
         )
 
     def success(self, t: Floats) -> list[Floats]:
-        """Return sum_beta P[beta, alpha] Pr(S = u | released QI = beta), per view.
+        """Return sum_beta P[beta, alpha] Pr(S = u | released QI = beta): one (cells x values) array per view.
 
-        Right guesses made through other people's records count. It does not depend on
-        how S is randomized: the attacker can reconstruct the proportions.
+        This is the operational success: it counts right guesses made through other people's
+        records. It does not depend on the randomization of S, because the attacker can reconstruct
+        the proportions.
         """
         contingency = self.contingency
         channel = self.quasi_channel(t)
@@ -130,19 +134,19 @@ class Risk:
         return out
 
     def ratios(self, t: Floats) -> list[Floats]:
-        """Return risk over cap, per view; at most 1 everywhere when the request is met."""
+        """Return risk / cap of every cell and value, one array per view; at most 1 if the request is met."""
         return [
             risk / view.cap for risk, view in zip(self.full(t), self.contingency.views, strict=True)
         ]
 
     def worst(self, t: Floats) -> float:
-        """Return the largest risk over cap."""
+        """Return the largest risk / cap over all cells and values."""
         return max(float(r.max()) for r in self.ratios(t))
 
     def largest(self, ratios: list[Floats], count: int, least: float = 0.0) -> CellSet:
-        """Return the cells of the `count` largest ratios above `least`.
+        """Return the cells with the `count` largest ratios above `least`.
 
-        Where S stays as it is one value per cell binds, so only that one is taken.
+        If S is not randomized, only one value per cell can bind, so only that one is taken.
         """
         parts = []
         one = self.bound == "paper" and not self.n_sensitive
@@ -162,7 +166,7 @@ class Risk:
     # --- a working set, with gradients
 
     def log_ratio(self, t: Floats, cells: CellSet) -> tuple[Floats, Floats]:
-        """Return log(risk / cap) of some cells and its derivative by t: shapes (k,), (k, len(t))."""
+        """Return log(risk / cap) of the given cells, shape (k,), and its derivative by t, shape (k, len(t))."""
         value, gradient = (self._success_at if self.bound == "operational" else self._paper_at)(
             t, cells
         )
@@ -224,7 +228,7 @@ class Risk:
     # --- floors
 
     def floors(self) -> list[Floats]:
-        """Return the risk that full randomization (t -> 0) leaves, per view."""
+        """Return the risk that remains under full randomization (t -> 0): one (cells x values) array per view."""
         contingency = self.contingency
         out = []
         for view in contingency.views:
@@ -260,7 +264,7 @@ _MOST_ROUNDS = 30
 
 @dataclass(frozen=True)
 class Optimum:
-    """The result of the search.
+    """The randomization that `optimize` finds.
 
     Parameters
     ----------
@@ -268,7 +272,7 @@ class Optimum:
     worst : float
         Largest risk over cap on the full table, at most 1.
     rounds : int
-        Working sets solved; 0 when nothing had to be randomized.
+        Number of working sets solved; 0 if nothing had to be randomized.
     """
 
     t: Floats
@@ -278,7 +282,7 @@ class Optimum:
 
 
 def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
-    """Minimise sum_i log(1 + (d_i - 1)/t_i^2) subject to every cell's cap.
+    """Minimise sum_i log(1 + (d_i - 1)/t_i^2) under every cell's cap (Guo, Ying & Wu 2010, Problem 1).
 
     Parameters
     ----------
@@ -362,7 +366,7 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
 
 
 def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
-    """Return the largest feasible point on the ray from 0 to t; None when there is none."""
+    """Return the largest multiple of t, at most t itself, that meets every cap; None if there is none."""
 
     def point(scale: float) -> Floats:
         out = np.ones(len(t))

@@ -1,6 +1,6 @@
-"""The randomizing matrices and the estimators that undo them.
+"""The randomizing matrices of Guo, Ying & Wu (2010), and the estimators that undo them.
 
-A matrix is two numbers: a value is kept with probability t, else drawn from all d.
+Two numbers describe a matrix, t and d: a value is kept with probability t, else drawn from all d.
 
 P      = t I + ((1-t)/d) J
 P^-1   = (1/t) I - ((1-t)/(d t)) J
@@ -20,20 +20,20 @@ Floats = NDArray[np.float64]
 
 
 def to_t(p: Floats | float, d: NDArray[np.int64] | int) -> Floats:
-    """Return t = (d p - 1)/(d - 1); 1 for a column of one category."""
+    """Return t = (d p - 1)/(d - 1) from the probability p of keeping a value; 1 if d is 1."""
     wide = np.maximum(np.asarray(d, dtype=float), 2.0)
     return np.where(np.asarray(d) > 1, (wide * p - 1) / (wide - 1), 1.0)
 
 
 def to_p(t: Floats | float, d: NDArray[np.int64] | int) -> Floats:
-    """Return the probability of keeping the value: t + (1 - t)/d."""
+    """Return the probability of keeping a value: t + (1 - t)/d."""
     d = np.asarray(d, dtype=float)
     return np.asarray(t + (1 - np.asarray(t)) / d)
 
 
 @dataclass(frozen=True)
 class Channel:
-    """Independent randomization of the modes of a table.
+    """A randomization of a table that changes each mode (attribute) independently.
 
     Parameters
     ----------
@@ -48,30 +48,30 @@ class Channel:
 
     @property
     def d(self) -> Floats:
-        """Return the sizes as an array."""
+        """Return the number of categories of each mode, as an array."""
         return np.asarray(self.dims, dtype=float)
 
     def forward(self, x: Floats) -> Floats:
-        """Return P x (P is symmetric, so P' x as well)."""
+        """Return P x, which is also P' x because P is symmetric."""
         return modes(x.copy(), self.dims, self.t, (1 - self.t) / self.d)
 
     def inverse(self, x: Floats) -> Floats:
-        """Return P^-1 x (equation 2)."""
+        """Return P^-1 x (Guo, Ying & Wu 2010, equation 2)."""
         return modes(x.copy(), self.dims, 1 / self.t, -(1 - self.t) / (self.d * self.t))
 
     def square(self, x: Floats) -> Floats:
-        """Return (P o P) x, the element-wise square."""
+        """Return (P o P) x, with P o P the element-wise square of P."""
         a, b = self._square()
         return modes(x.copy(), self.dims, a, b)
 
     def inverse_square(self, x: Floats) -> Floats:
-        """Return (P^-1 o P^-1) x: the variances of the inverted table come from it."""
+        """Return (P^-1 o P^-1) x, from which the variances of the inverted table are computed."""
         diagonal = 1 / self.t - (1 - self.t) / (self.d * self.t)
         off = (1 - self.t) / (self.d * self.t)
         return modes(x.copy(), self.dims, diagonal**2 - off**2, off**2)
 
     def mean(self, x: Floats, i: int) -> Floats:
-        """Return E_i x: mode i replaced by its mean."""
+        """Return E_i x: each entry replaced by its mean over mode i."""
         a, b = np.ones(len(self.dims)), np.zeros(len(self.dims))
         a[i], b[i] = 0.0, 1 / self.dims[i]
         return modes(x.copy(), self.dims, a, b)
@@ -81,7 +81,7 @@ class Channel:
         return t**2 + 2 * t * (1 - t) / d, ((1 - t) / d) ** 2
 
     def reconstruction(self, pi: Floats) -> Floats:
-        """Return the chance that the attacker's posterior draw hits the true cell (equation 9).
+        """Return the chance that the attacker's posterior draw hits the true cell (Guo, Ying & Wu 2010, equation 9).
 
         ``pi`` may carry leading batch axes; its cells need not sum to 1, only
         their proportions count.
@@ -89,7 +89,7 @@ class Channel:
         return pi * self.square(_reciprocal(self.forward(pi)))
 
     def reconstruction_gradient(self, pi: Floats) -> tuple[Floats, Floats]:
-        """Return `reconstruction` and its derivative by every t_i, on the first axis."""
+        """Return `reconstruction` and its derivatives by every t_i, shape (m, *pi.shape)."""
         t, d = self.t, self.d
         lam = self.forward(pi)
         inverse = _reciprocal(lam)
@@ -108,7 +108,7 @@ class Channel:
         return pi * raw, out
 
     def forward_gradient(self, forwarded: Floats, i: int) -> Floats:
-        """Return d(P x)/dt_i from P x."""
+        """Return d(P x)/dt_i, computed from P x."""
         return (forwarded - self.mean(forwarded, i)) / self.t[i]
 
 
@@ -117,18 +117,18 @@ def _reciprocal(x: Floats) -> Floats:
 
 
 GAIN = 1e-3
-"""EM stops when a step raises the log-likelihood by less than this times the cells."""
+"""EM stops when a step raises the log-likelihood by less than this times the number of cells."""
 _STEPS = 2_000
 
 
 def clipped(estimate: Floats) -> Floats:
-    """Return the estimate with negative cells set to 0 and the rest scaled to sum 1 (the paper's estimator)."""
+    """Return the estimate with negative cells set to 0 and the rest scaled to sum 1 (Guo, Ying & Wu 2010)."""
     positive = np.maximum(estimate, 0.0)
     return positive / positive.sum()
 
 
 def projected(estimate: Floats) -> Floats:
-    """Return the nearest table of proportions in Euclidean distance (Duchi et al. 2008)."""
+    """Return the table of proportions nearest to the estimate in Euclidean distance (Duchi et al. 2008)."""
     flat = estimate.ravel()
     ordered = np.sort(flat)[::-1]
     excess = np.cumsum(ordered) - 1
@@ -139,7 +139,7 @@ def projected(estimate: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Likeliest:
-    """The proportions that `em` estimates, its steps, and whether it stopped by its rule."""
+    """The proportions that `em` estimates, the steps it took, and whether its stopping rule ended it."""
 
     share: Floats
     steps: int
@@ -147,18 +147,18 @@ class Likeliest:
 
 
 def em(channel: Channel, counts: Floats, gain: float = GAIN, steps: int = _STEPS) -> Likeliest:
-    """Iterative Bayes (EM), stopped early: the converged estimate overfits the noise.
+    """Estimate the original proportions by iterative Bayes (EM), stopped early because convergence overfits noise.
 
     Parameters
     ----------
     channel : Channel
-        How the table was randomized.
+        The randomization of the released table.
     counts : array of shape (prod(dims),)
         Released records per cell.
     gain : float
         Stop when the log-likelihood gains less than ``gain * cells`` in one step.
     steps : int
-        Most steps.
+        Largest number of steps.
     """
     n, cells = float(counts.sum()), counts.size
     occupied = counts > 0

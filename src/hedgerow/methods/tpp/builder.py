@@ -1,4 +1,4 @@
-"""The exact builder: best-first growth whose every decision is a function of record sets.
+"""The exact builder: it grows trees best first, and every decision depends on sets of records alone.
 
 Builder contract B1 to B4: exact scores (`split_scores`), midpoints of neighbouring
 present values, binary category subsets, ties by rule, a stated number of splits.
@@ -45,7 +45,7 @@ Rows = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Node:
-    """A node; a leaf has feature -1 and order -1.
+    """A node of a grown tree; a leaf has feature -1 and order -1.
 
     `lo` and `hi` are the ranks of the neighbouring present values around the
     threshold, `left_set` and `right_set` the present categories of each side,
@@ -71,7 +71,7 @@ class Node:
 
 @dataclass(frozen=True)
 class BuiltTree:
-    """A grown tree: nodes in order of creation, and the node of every record."""
+    """A grown tree: its nodes in order of creation, and the index of each record's leaf."""
 
     nodes: tuple[Node, ...]
     leaf: NDArray[np.int32]
@@ -84,7 +84,7 @@ class BuiltTree:
         return sum(1 for node in self.nodes if node.feature >= 0)
 
     def keep(self, wanted: Callable[[Node], bool]) -> BuiltTree:
-        """Return the tree with only the wanted splits; a dropped split drops those below it."""
+        """Return the tree with only the splits that `wanted` accepts; splits below a dropped one are dropped too."""
         target = list(range(len(self.nodes)))
         for i, node in enumerate(self.nodes):  # parents stand before their children
             if node.feature >= 0 and (target[i] != i or not wanted(node)):
@@ -103,13 +103,13 @@ class BuiltTree:
 
 
 def leaf_of(node: Node) -> Node:
-    """Return the node without its split."""
+    """Return a copy of the node as a leaf, without its split."""
     return Node(node.path, node.depth, node.n, node.value)
 
 
 Chooser = Callable[[str], Sequence[int]]
 Split = tuple[float, dict[str, Any]]
-"""The gain of a split, and the fields that it gives its node; none where there is no split."""
+"""The gain of a split, and the fields that it sets in its node; empty if there is no split."""
 
 
 def best_first(
@@ -122,18 +122,18 @@ def best_first(
     weights: NDArray[np.int64] | None = None,
     closed_left: bool = False,
 ) -> BuiltTree:
-    """Grow a tree of at most `n_splits` splits, largest gain first, of equal ones the oldest node.
+    """Grow a tree of at most `n_splits` splits; next comes the largest gain (of equal gains, the oldest leaf).
 
     Parameters
     ----------
     columns : sequence of Predictor
     n : int
-        Number of records; those of weight 0 come to a leaf as well.
+        Number of records; those of weight 0 are assigned to a leaf as well.
     n_splits : int
     leaf : callable
-        Returns a leaf from its path of L and R, and its records that count.
+        Returns a leaf from its path of L and R and its records of positive weight.
     best_split : callable
-        Returns the best split of a node, by these records.
+        Returns the best split of a node from its records of positive weight.
     weights : array of int64, optional
         How often each record counts.
     closed_left : bool
@@ -195,7 +195,7 @@ def best_first(
 
 
 class Builder:
-    """Grows one tree on encoded columns.
+    """The exact builder of one tree, from encoded predictors and an encoded response.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class Builder:
     response : PredictedColumn
         Classes or numbers.
     settings : TreeSettings
-        How to grow.
+        The settings of the tree.
     weights : array of int64, optional
         How often each record counts (bootstrap rows).
     choose : callable, optional
@@ -244,7 +244,7 @@ class Builder:
             self.floor = float(np.ldexp(settings.min_gain * n, shifts[self.criterion]))
 
     def grow(self) -> BuiltTree:
-        """Return the grown tree."""
+        """Grow the tree and return it."""
         return best_first(
             self.columns,
             self.response.n,
@@ -255,7 +255,7 @@ class Builder:
         )
 
     def leaf(self, path: str, rows: Rows) -> Node:
-        """Return a leaf of these rows."""
+        """Return a leaf node with the class counts or the mean response of these records."""
         w = self.weights[rows] if self.is_weighted else None
         if self.criterion != VARIANCE:
             counts = np.bincount(self.response.codes[rows], w, self.width)
@@ -267,7 +267,7 @@ class Builder:
         return Node(path, len(path), len(y), (fsum(y.tolist()) / len(y),))
 
     def best_split(self, node: Node, rows: Rows) -> Split:
-        """Return the best admissible split of a node."""
+        """Return the gain and the fields of a node's best admissible split; (0, {}) if there is none."""
         max_depth = self.settings.max_depth
         best: Split = (0.0, {})
         if node.n < self.min_split or (max_depth is not None and node.depth >= max_depth):
@@ -285,14 +285,14 @@ class Builder:
         return best if best[0] >= self.floor else (0.0, {})
 
     def gains(self, hist: Ints, total: Ints, is_running: bool) -> tuple[NDArray[np.float64], Ints]:
-        """Return the gains of splits, and the records of every entry; see `split_scores.gains`."""
+        """Return the gain of every split and the records in every row of `hist`; see `split_scores.gains`."""
         least = self.settings.min_leaf
         return gains(hist, total, self.table, self.criterion, least, is_running)
 
     def _cut(
         self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
     ) -> Split:
-        """Return the best cut of a number, if it has a gain above `beat`."""
+        """Return the best threshold split of a numeric column if its gain is above `beat`, else (0, {})."""
         present = np.arange(column.n_values)
         if len(present) > 4 * len(codes) + 64:
             # a histogram over all values would cost more than a sort
@@ -310,7 +310,7 @@ class Builder:
     def _subset(
         self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
     ) -> Split:
-        """Return the best two sides of categories, if they have a gain above `beat`."""
+        """Return the best two-sided split of a categorical column if its gain is above `beat`, else (0, {})."""
         hist = histogram(codes, y, w, column.n_values, self.width, self.criterion)
         present = np.flatnonzero(hist.any(axis=1))
         hist, p, tied = hist[present], len(present), False
@@ -353,7 +353,7 @@ class Builder:
         }
 
     def means(self, hist: Ints) -> list[Fraction]:
-        """Return the mean response of every category; of two classes, the share of the second."""
+        """Return each category's mean response as a fraction; with two classes, the share of the second."""
         # Fractions: means that are equal must compare equal.
         sizes = hist[:, 0] if self.criterion == VARIANCE else hist.sum(axis=1)
         return [Fraction(*pair) for pair in zip(hist[:, -1].tolist(), sizes.tolist(), strict=True)]
@@ -361,19 +361,19 @@ class Builder:
 
 @cache
 def _subsets(p: int) -> Ints:
-    """Return 0 or 1 for every category of every subset without the last category, shape (m, p)."""
+    """Return all nonempty subsets of p categories without the last one, as 0/1 rows, shape (2**(p-1) - 1, p)."""
     return np.arange(1, 1 << (p - 1))[:, None] >> np.arange(p) & 1
 
 
 def midpoint(v1: float, v2: float) -> float:
-    """Return the threshold between two neighbouring values; x < threshold goes left."""
+    """Return the midpoint of two neighbouring values, or v2 if it rounds to v1; x < threshold goes left."""
     # The sum may be infinite, and the mean of neighbouring doubles is one of them.
     middle = (v1 + v2) / 2
     return middle if v1 < middle <= v2 else v2
 
 
 def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int) -> list[int]:
-    """Return the predictors a forest tries at a node: a function of seed, tree and path alone."""
+    """Return the predictors that a forest tries at a node; they depend on seed, tree and path alone."""
 
     def draw(feature: int) -> bytes:
         return hashlib.sha256(f"{seed}/{tree}/{path}/{feature}".encode()).digest()
@@ -382,7 +382,7 @@ def features_at(seed: int, tree: int, path: str, n_features: int, n_chosen: int)
 
 
 def bootstrap(seed: int, tree: int, n: int) -> NDArray[np.int64]:
-    """Return how often each record is drawn for a tree: splitmix64 of (seed, tree, draw)."""
+    """Return how often each record is drawn for a tree, shape (n,), by splitmix64 of (seed, tree, draw)."""
     # No library's generator: any language can draw the same rows from these integers.
     key = int.from_bytes(hashlib.sha256(f"{seed}/{tree}".encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):

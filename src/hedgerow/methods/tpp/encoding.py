@@ -19,12 +19,12 @@ from ...schema import Schema
 
 Codes = NDArray[np.int32]
 MOST_SUBSETS = 12
-"""Categories of a column up to which all its subsets are tried."""
+"""The most categories of a column for which all subsets are tried."""
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """One predictor, encoded once.
+    """One encoded predictor: each record's rank, and the numbers or categories that the ranks stand for.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Predictor:
 
     @classmethod
     def from_numbers(cls, name: str, x: Any) -> Predictor:
-        """Encode numbers; missing and infinite ones are refused."""
+        """Encode numbers as ranks; raise ParameterError if any is missing or infinite."""
         x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
         if not np.isfinite(x).all():
             raise ParameterError(
@@ -80,7 +80,7 @@ class Predictor:
 
     @classmethod
     def from_categories(cls, name: str, x: Sequence[str]) -> Predictor:
-        """Encode categories, sorted."""
+        """Encode categories as ranks in sorted order."""
         values, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
         labels = tuple(map(str, values))
         return cls(name, codes.astype(np.int32), labels=labels, wide=len(labels) > MOST_SUBSETS)
@@ -88,7 +88,7 @@ class Predictor:
 
 @dataclass(frozen=True)
 class PredictedColumn:
-    """The response: classes, or numbers with an exact integer image.
+    """The encoded response: class codes, or numbers with an exact integer image.
 
     The image of numbers is rint((y - centre) * 2**shift), so small that the
     sum over all records stays below 2**53: sums are exact in any order, hence
@@ -103,7 +103,7 @@ class PredictedColumn:
 
     @property
     def classes(self) -> bool:
-        """Return whether the response is a class."""
+        """Return whether the response consists of classes (and not of numbers)."""
         return bool(self.labels)
 
     @property
@@ -113,7 +113,7 @@ class PredictedColumn:
 
     @classmethod
     def from_classes(cls, y: Sequence[str], labels: Sequence[str] | None = None) -> PredictedColumn:
-        """Encode classes in the given order, else sorted."""
+        """Encode class labels by their position in `labels`, by default in sorted order."""
         values, codes = np.unique(np.asarray(y, dtype=str), return_inverse=True)
         if labels is not None:
             rank = {label: i for i, label in enumerate(labels)}
@@ -124,7 +124,7 @@ class PredictedColumn:
 
     @classmethod
     def from_numbers(cls, y: Any) -> PredictedColumn:
-        """Encode numbers as their exact integer image."""
+        """Encode numbers as their exact integer image; raise ParameterError if any is missing or infinite."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(
@@ -141,7 +141,7 @@ class PredictedColumn:
 
 @dataclass(frozen=True)
 class EncodedPredictor:
-    """A predictor with the column it came from; `rank` leads from its values to the predictor's."""
+    """A predictor with its original column; `rank` maps the column's codes to the predictor's ranks."""
 
     column: Column
     predictor: Predictor
@@ -149,7 +149,7 @@ class EncodedPredictor:
 
 
 def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> EncodedPredictor:
-    """Encode one predictor exactly.
+    """Encode one column as a predictor: ranks of exact numbers (of float32 if `single`), or of categories.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
 
 
 def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
-    """Refuse missing, infinite and huge numbers, all columns at fault in one error."""
+    """Raise one ParameterError that names all numeric predictors with missing, infinite or huge numbers."""
     faults = []
     for name in names:
         kind = table.declared_kind(schema, name)
@@ -219,7 +219,7 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
 
 
 def beyond_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
-    """Return the numeric columns whose values float32 cannot hold."""
+    """Return the names of the numeric columns with values that float32 cannot represent."""
     return [
         e.predictor.name
         for e in encoded
@@ -231,7 +231,7 @@ def beyond_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
 def encode_response(
     table: Table, name: str, classes: bool, kind: str | None = None
 ) -> PredictedColumn:
-    """Encode the response as classes or numbers; missing and constant ones are refused."""
+    """Encode the response as classes or numbers; raise an error if values are missing or all equal."""
     if name not in table.names:
         raise SchemaError(f"no column {name!r} for the response{did_you_mean(name, table.names)}")
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
@@ -262,7 +262,7 @@ def encode_response(
 
 
 def sensitive_codes(table: Table, name: str) -> NDArray[np.int64]:
-    """Return a sensitive column's values as codes; missing is a value of its own."""
+    """Return a sensitive column's codes, shape (n,); missing values have a code of their own."""
     if name not in table.names:
         raise SchemaError(
             f"no sensitive column {name!r}",

@@ -1,4 +1,4 @@
-"""The method: trees in, a release that rebuilds them out."""
+"""The method: it takes trees, and makes a release from which they can be rebuilt."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from .targets import PreservedModel, SklearnTree, is_estimator, own_target
 from .tree_settings import ModelSettings, TreeSettings, parse
 
 _RECORD = 180
-"""Bytes that a record takes while a tree is grown (measured on seven predictors)."""
+"""Bytes per record while a tree is grown (measured on seven predictors)."""
 
 
 @dataclass(eq=False, repr=False)
@@ -60,13 +60,13 @@ class TreePatternPreserving(Method):
         At least 1. In every such class the most frequent sensitive value has a share
         below 1/l.
     sensitive : str or sequence of str, optional
-        Columns of X (or of the table) that `l` speaks of; released unchanged and no
+        Columns of X (or of the table) that `l` is about; they are released unchanged and are no
         predictors. By default the schema's sensitive columns but the response.
     response : str, optional
-        Name of the response, where it is a column of the table (`protect`, command line);
-        by default the sensitive column, where there is only one.
+        Name of the response, if it is a column of the table (`protect`, command line);
+        by default the sensitive column, if there is only one.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders that do not follow from the columns' own types.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class TreePatternPreserving(Method):
 
     @property
     def allows_missing(self) -> bool:
-        """Return whether X may hold missing numbers: no threshold has a side for them."""
+        """Return False: X may hold no missing numbers, because they fall on neither side of a threshold."""
         return False
 
     trees: Any = None
@@ -134,15 +134,15 @@ class TreePatternPreserving(Method):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the memory for growing trees on exact values, in bytes."""
+        """Return the estimated memory for growing trees on exact values, in bytes."""
         return n_rows * _RECORD
 
     def __sklearn_clone__(self) -> TreePatternPreserving:
-        """Return a copy that is not fitted, but keeps the user's fitted trees."""
+        """Return an unfitted copy of the method that keeps the user's fitted trees."""
         return self.copy().set_output(transform=self._own_output)
 
     def _answers(self, y: Any, columns: Sequence[str]) -> dict[str, Any]:
-        """Return the response by name: its own, else that of the parameter, else "response"."""
+        """Return the response as {name: values}, named after y, else by `response`, else "response"."""
         array = as_array(y)
         table = read(y if array is None else array).arrow
         if table.num_columns != 1:
@@ -163,7 +163,7 @@ class TreePatternPreserving(Method):
         return {name: table.column(0)}
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the predictors, and the response with the sensitive columns."""
+        """Return the columns by role: predictors as quasi-identifiers, the response among the sensitive columns."""
         response = answers[0] if answers else self.response
         sensitive = [n for n in (*self._named(), response) if n is not None]
         return {
@@ -265,17 +265,17 @@ class TreePatternPreserving(Method):
 
     @property
     def by_position(self) -> bool:
-        """Return whether the rows must keep their order: a forest drew bootstrap rows."""
+        """Return whether the rows must keep their order, because a forest drew bootstrap rows by position."""
         return any(model.get("bootstrap", False) for model in self.model_["models"])
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns that the trees are grown again from, and those that `l` is about."""
+        """Return the columns needed to rebuild the trees and to measure L again."""
         reached = self.model_["reached"]["sensitive"]
         names = (*self.plan_.names("quasi"), self.model_["response"]["name"], *reached)
         return tuple(dict.fromkeys(names))
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Rebuild the published trees from a released table; also derive L again.
+        """Rebuild the published trees from a released table, measure L again if `l` is set, and return the checks.
 
         Parameters
         ----------
@@ -300,7 +300,7 @@ class TreePatternPreserving(Method):
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return the notes on the model for the reader of the release."""
+        """Return the notes on the published model for the recipient, who reads the release from `file`."""
         return RecipientNotes(lines=recipient_lines(self.model_, file, self._dialect, self.l))
 
 
@@ -340,7 +340,7 @@ def _released_roles(
 
 
 def _is_class(table: Table, schema: Schema, response: str) -> bool:
-    """Return whether a response is a class: a category, or one of two numbers."""
+    """Return whether a response is predicted as a class: it is not numeric, or has at most two numbers."""
     if response not in table.names:
         raise SchemaError(f"no column {response!r} for the response")
     if table.declared_kind(schema, response) != "numeric":
@@ -362,7 +362,7 @@ def _target(tree: Any, classes: bool) -> PreservedModel:
 
 
 def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
-    """Return L of a released table: the least n / max frequency over the classes of the predictors."""
+    """Return L of a released table: the smallest n / max frequency of a sensitive value over the classes."""
     quasi, columns = (
         [released.column(name, kind="categorical") for name in names]
         for names in (plan.names("quasi"), sensitive)
@@ -372,7 +372,7 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
 
 
 def _free(name: str, columns: Sequence[str]) -> str:
-    """Return the name, with underscores where a column has it."""
+    """Return the name, with underscores appended until no column has it."""
     while name in columns:
         name += "_"
     return name

@@ -58,10 +58,10 @@ class Verification:
 def tree_to_json(
     tree: BuiltTree, columns: Sequence[Predictor], groups: Sequence[NDArray[np.int32]] | None = None
 ) -> dict[str, Any]:
-    """Return a tree as plain data, nodes in order of creation, categories by their released labels.
+    """Return a tree as plain data: its nodes in order of creation, categories by their released labels.
 
-    `groups` leads from the original categories to the released ones, where the tree
-    was built on the original table.
+    `groups` maps original categories to released ones; it is needed if the tree was
+    built on the original table.
     """
 
     def labels(feature: int, codes: Sequence[int]) -> list[str]:
@@ -85,7 +85,7 @@ def tree_to_json(
 
 
 def predictor_to_json(column: Predictor) -> dict[str, Any]:
-    """Return a released predictor as plain data: kind, labels in order, which may stand alone."""
+    """Return a released predictor as plain data: name, kind, labels, and the labels that may be split off alone."""
     if column.numeric:
         unit = {"unit": column.unit} if column.unit else {}
         return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
@@ -107,7 +107,7 @@ def model_to_json(
     n: int,
     reached: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the whole model file as plain data, for trees built on the original table."""
+    """Return the content of the model file as plain data, for trees built on the original table."""
     models = []
     for description, grown in zip(descriptions, trees, strict=True):
         models.append(
@@ -128,12 +128,12 @@ def model_to_json(
 
 
 def dumps(model: Mapping[str, Any]) -> str:
-    """Return readable JSON text; floats as the shortest text that reads back to the same bits."""
+    """Return data as readable JSON; each float is the shortest text that reads back to the same bits."""
     return json.dumps(model, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def load_model(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
-    """Return a model file's data; PlanError when it is not one that this version reads."""
+    """Return the data of a model file; raise PlanError if this version cannot read it."""
     if isinstance(source, Mapping):
         where, data = "the model", dict(source)
     else:
@@ -158,10 +158,10 @@ def verify_model(
     model : path or mapping
         ``model.json``.
     release : path, pandas, Polars or Arrow table
-        The released table, in the row order of the release where the model is a
+        The released table; in the row order of the release if the model is a
         forest with bootstrap rows.
     y : array-like, optional
-        The response, where it is not a column of the release.
+        The response, if it is not a column of the release.
 
     Returns
     -------
@@ -207,11 +207,11 @@ def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
 
 
 class _Fault(Exception):
-    """A released column that no tree can have been built from."""
+    """The error for a released column from which no tree can have been built."""
 
 
 def _difference(data: Mapping[str, Any], table: Table, y: Any) -> str:
-    """Return where a released table first differs from the model, in words; empty when nowhere."""
+    """Return a description of the first difference between a released table and the model; empty if none."""
     if not data["models"] or not all(model["trees"] for model in data["models"]):
         raise PlanError(
             "the model publishes no tree, so there is nothing to verify",
@@ -269,7 +269,7 @@ def _rebuild(
     name: str,
     labels: Sequence[str] | None,
 ) -> Sequence[BuiltTree]:
-    """Build the trees of a model again, with the response that a column of the table holds."""
+    """Build a model's trees again from released columns, with column `name` of the table as the response."""
 
     def response(classes: bool) -> PredictedColumn:
         column = table.column(name, kind="categorical" if classes else "numeric")
@@ -297,7 +297,7 @@ def _rebuild(
 def first_difference(
     published: Sequence[Mapping[str, Any]], rebuilt: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Return where the trees of a model first differ, in words; empty when nowhere."""
+    """Return a description of the first difference between published and rebuilt trees; empty if none."""
     for t, (old, new) in enumerate(zip(published, rebuilt, strict=False), 1):
         difference = _node_difference(old["nodes"], new["nodes"])
         if difference:
@@ -346,7 +346,7 @@ MOST_TREES = 12
 
 
 def trees_svg(model: Mapping[str, Any]) -> str:
-    """Draw the first trees of a model, one below the other; the same text for the same model.
+    """Return an SVG picture of a model's first trees, below each other; the same model gives the same text.
 
     Parameters
     ----------
@@ -459,7 +459,7 @@ def _short(text: str, most: int = 26) -> str:
 def recipient_lines(
     model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
 ) -> list[str]:
-    """Return a section of RECIPIENT.md: what was kept, how to check it, and what not to read into it."""
+    """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
     response = model["response"]["name"]
     lines = [
         "",

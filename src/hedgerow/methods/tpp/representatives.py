@@ -1,9 +1,23 @@
-"""Exact planning of one numeric attribute's released values.
+"""Exact planning of one numeric attribute's released values: the corrected step 3 of Fu et al. (2010).
 
-The corrected step 3 of Fu et al. (2010): cells between thresholds, blocks with a
-boundary value each, representatives whose pairwise sums equal the old sums in
-exact rationals, blocks merged while that stays possible, values on a dyadic grid.
-All arithmetic is on integers: every value is a multiple of one power of two.
+Thresholds cut the values of an attribute into cells, cells are cut into blocks, and each block is
+released as one value between its smallest and its largest. The released values of the two blocks
+around a threshold keep the sum of the two original values there, so the midpoint that a recipient
+computes is the same double as the threshold. Each kept sum ties two blocks, so all blocks tied to a
+root block depend on one unknown, `rho`, the released value of the root in units of 2**-shift. `form`
+gives the sign and the offset of each of these blocks in r = sign * rho + offset, and `fixed` is 2 rho
+if a cycle of sums leaves only one solution, else None. All arithmetic is on integers, blocks are
+merged while a solution exists, and `rho` comes from a dyadic grid so that floats hold every value.
+
+What the printed step 3 does, and what was corrected (docs/tpp.md, "Why the printed algorithm fails"):
+
+- Its conditions 3(a) and 3(b) admit one value for a whole column, which removes the split. Here no
+  block crosses a threshold, so values stay in strict order there.
+- It moves the values of one node after the other, so the later of two nodes that share a boundary
+  overwrites the earlier one. Here the sums of all nodes are solved together.
+- It moves values in doubles, in which (v1 - d) + (v2 + d) need not be v1 + v2. Here sums are exact.
+- It assigns no value that lies between a node's two boundaries but does not occur in the node. Here
+  every value of the column belongs to a block.
 """
 
 from __future__ import annotations
@@ -20,7 +34,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Boundary:
-    """A node's neighbouring present values around its threshold, by rank."""
+    """The ranks of the two neighbouring values in a node that lie around its threshold."""
 
     lo: int
     hi: int
@@ -31,13 +45,13 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The plan of one attribute: block j holds the ranks first[j] <= rank < first[j + 1]."""
+    """The plan of one attribute: block j holds the ranks first[j] <= rank < first[j + 1], released as values[j]."""
 
     first: tuple[int, ...]
     values: tuple[float, ...]
 
     def of_rank(self, n_values: int) -> NDArray[np.int32]:
-        """Return the block of every rank."""
+        """Return the block of each rank, shape (n_values,)."""
         starts = np.zeros(n_values, np.int32)
         starts[list(self.first[1:])] = 1
         return np.cumsum(starts, dtype=np.int32)
@@ -71,7 +85,7 @@ def plan_blocks(
 
 
 class _Planner:
-    """The search for the blocks of one attribute, in whole multiples of 2**-shift."""
+    """The search for one attribute's blocks and their values, in whole multiples of 2**-shift."""
 
     def __init__(
         self,
@@ -101,7 +115,7 @@ class _Planner:
         }
 
     def _needed(self) -> list[int]:
-        """Return the ranks whose exact values can matter: boundaries, and the ends of any block."""
+        """Return the ranks whose exact values the search may need: boundaries, and the ends of possible blocks."""
         near = set(self.marks)
         near |= {*self.cells, *(cell - 1 for cell in self.cells)}
         for a, b in itertools.pairwise(self.marks):
@@ -110,7 +124,7 @@ class _Planner:
         return sorted(r for r in near if 0 <= r < self.n)
 
     def _between(self, a: int, b: int) -> int:
-        """Return where to cut between two boundary ranks of one cell: nearer value, by the middle."""
+        """Return the rank at which to cut between boundary ranks a and b, so that each value joins the nearer one."""
         middle = float(self.values[a]) / 2 + float(self.values[b]) / 2
         return min(max(bisect_right(self.values, middle), a + 1), b)
 
@@ -120,7 +134,7 @@ class _Planner:
         return numerator * ((1 << self.shift) // denominator)
 
     def plan(self) -> Blocks:
-        """Start from one boundary a block; merge whole cells, then neighbours, while feasible."""
+        """Return one block per cell if that keeps every sum, else merge smaller blocks while every sum is kept."""
         starts: list[int] = []
         spans: list[tuple[int, int]] = []
         for begin, end in itertools.pairwise(self.cells):
@@ -149,7 +163,7 @@ class _Planner:
         return tuple(_ratio(r, self.shift) for r in solved)
 
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
-        """Return exact values of the blocks, or None when they cannot keep every sum."""
+        """Return the exact value of each block in units of 2**-shift, or None if no values keep every sum."""
         ends = [*starts[1:], self.n]
         low = [self.exact(s) for s in starts]
         high = [self.exact(e - 1) for e in ends]
@@ -190,7 +204,7 @@ class _Planner:
     def _propagate(
         self, root: int, links: dict[int, list[tuple[int, int]]]
     ) -> tuple[dict[int, tuple[int, int]], int | None] | None:
-        """Return the blocks tied to root as r = sign * rho + offset; twice rho where a cycle fixes it."""
+        """Return `form` and `fixed` for all blocks tied to `root`, or None if two sums contradict each other."""
         form = {root: (1, 0)}
         stack, fixed = [root], None
         while stack:
@@ -222,7 +236,7 @@ class _Planner:
         mean: NDArray[np.float64],
         weight: NDArray[np.int64],
     ) -> int | None:
-        """Return rho nearest to the least-squares optimum on the coarsest fitting dyadic grid."""
+        """Return the rho nearest to the least-squares optimum on the coarsest dyadic grid that fits, or None."""
         ends = [
             sorted((sign * (low[j] - offset), sign * (high[j] - offset)))
             for j, (sign, offset) in form.items()
@@ -257,7 +271,7 @@ class _Planner:
 def _on_grid(
     form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
 ) -> int | None:
-    """Return rho nearest to target in [least, most] with every r a multiple of 2**step."""
+    """Return the rho in [least, most] nearest to `target` with every r a multiple of its 2**step, or None."""
     residue, modulus = 0, 0
     for (sign, offset), step in zip(form.values(), steps, strict=True):
         wanted = -sign * offset
@@ -274,7 +288,7 @@ def _on_grid(
 
 
 def _exponent(value: float) -> int:
-    """Return the fewest binary places that hold a value exactly."""
+    """Return the smallest number of binary places that represents a value exactly."""
     return int(value.as_integer_ratio()[1]).bit_length() - 1
 
 
@@ -284,7 +298,7 @@ def _ratio(units: int, shift: int) -> float:
 
 
 def unused_value(values: NDArray[np.float64], counts: NDArray[np.int64], bits: int = 53) -> float:
-    """Return the mean of an attribute that no tree uses, rounded to a float of that many bits."""
+    """Return the mean of an attribute that no tree tests, as a float of at most `bits` significant bits."""
     mean = float((values * counts).sum() / counts.sum())
     mean = min(max(mean, float(values[0])), float(values[-1]))
     if bits >= 53 or mean == 0:

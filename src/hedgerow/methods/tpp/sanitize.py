@@ -1,4 +1,4 @@
-"""Sanitizing: grow, plan, check K and L, rebuild from the sanitized columns, compare."""
+"""Sanitizing: grow trees, plan columns, check K and L, rebuild the trees and compare them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = "ALL"
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The release of one predictor: rank -> group, and the groups' released values.
+    """The release of one predictor: the group of each rank, and the released value of each numeric group.
 
     A column that no tree tests has the single group 0.
     """
@@ -41,7 +41,7 @@ class ColumnPlan:
 
 @dataclass(frozen=True)
 class Step:
-    """One state of the loop: trees, plans and the privacy reached."""
+    """One step of the search: the trees so far, the plan of each column, and the K and L reached."""
 
     step: int
     trees: tuple[tuple[BuiltTree, ...], ...]
@@ -51,12 +51,12 @@ class Step:
 
     @property
     def reached(self) -> str:
-        """Return the privacy reached, in words."""
+        """Return the K and L reached, as text."""
         return f"K = {self.k}" + ("" if self.l is None else f" and L = {self.l:.3g}")
 
 
 class Sanitizer:
-    """Plan a release that keeps every target, for columns encoded once.
+    """The search for a release from which every target model can be rebuilt.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Sanitizer:
     sensitive : sequence of int arrays
         Codes of the sensitive columns that L is measured on.
     persons : Persons, optional
-        Who the records are about, where K counts people.
+        The person of each record, if K counts people.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class Sanitizer:
 
     @property
     def n_steps(self) -> int:
-        """Return the number of steps until every target has its full size."""
+        """Return the number of steps after which every target has its full size."""
         return max(t.n_steps for t in self.targets)
 
     def state(self, step: int) -> Step:
-        """Return plans and privacy with every target expanded to `step` steps."""
+        """Return the trees, column plans, K and L after `step` steps of every target."""
         trees = tuple(t.state(min(step, t.n_steps)) for t in self.targets)
         by_feature: dict[int, list[tuple[Node, bool]]] = {}
         for tree in (t for model in trees for t in model):
@@ -159,7 +159,7 @@ class Sanitizer:
         return None
 
     def search(self, k: int, l_above: float | None = None) -> tuple[Step, list[Step]]:
-        """Find the last verified state whose K is at least k and L above the target.
+        """Find the last verified step with K of at least `k` and L above `l_above`.
 
         Returns
         -------
@@ -206,11 +206,11 @@ class Sanitizer:
 
 
 def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
-    """Return the group of every category, numbered by the groups' first categories.
+    """Return the group of each category, shape (n_values,); groups are numbered by their first categories.
 
     Categories with the same signature (left, right or absent at every node) form
-    a group. Where a node's split was chosen among equals by the category order,
-    the categories present there stay apart, so that the order still decides alike.
+    a group. If the order of categories chose a node's split among equal ones, the
+    categories present there are not joined, so that the order gives the same split again.
     """
     signature = []
     for node in nodes:
@@ -227,12 +227,12 @@ def groups_of(n_values: int, nodes: Iterable[Node]) -> NDArray[np.int32]:
 
 
 def keeps(state: Step, k: int, l_above: float | None) -> bool:
-    """Return whether a state keeps K and, strictly, L."""
+    """Return whether a step has K of at least `k` and, if `l_above` is set, L strictly above it."""
     return state.k >= k and (l_above is None or (state.l is not None and state.l > l_above))
 
 
 def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
-    """Return a sanitized column; groups of categories get the label of the release."""
+    """Return a predictor as it is released; joined categories share one label."""
     codes = plan.group[column.codes]
     if column.numeric:
         return replace(column, codes=codes, values=np.asarray(plan.values))
@@ -242,7 +242,7 @@ def release_column(column: Predictor, plan: ColumnPlan) -> Predictor:
 
 
 def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
-    """Return the label of every group: its categories joined, or ALL for an unused column."""
+    """Return the label of each group: its categories joined, or ALL if the column has a single group."""
     if plan.n_groups == 1:
         return (ALL,)
     n_named = len(column.labels) - column.missing
@@ -257,7 +257,7 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
 def column_map(
     encoded: EncodedPredictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
 ) -> ColumnMap:
-    """Return the recoding of one predictor as a plan record."""
+    """Return one predictor's recoding as a `ColumnMap` for the plan."""
     column, predictor = encoded.column, encoded.predictor
     about = (predictor.name, "quasi", column.kind, column.unit)
     if not predictor.numeric:

@@ -30,7 +30,7 @@ def xlogx(n: int) -> NDArray[np.int64]:
 
 
 def xlogx_shift(n: int) -> int:
-    """Return the binary exponent of the scale of `xlogx`."""
+    """Return the exponent s of the scale 2**s that `xlogx` uses."""
     return 52 - frexp(max(n, 2) * float(np.log2(max(n, 2))))[1]
 
 
@@ -38,9 +38,9 @@ def xlogx_shift(n: int) -> int:
 def gain_of(
     left: NDArray[np.int64], total: NDArray[np.int64], table: NDArray[np.int64], criterion: int
 ) -> float:
-    """Return the gain of a split from integer statistics; -1 when the sides do not differ.
+    """Return the gain of a split from integer statistics; -1 if both sides have the same distribution.
 
-    Statistics of classes are the counts; of a numeric response (n, sum).
+    The statistics are class counts, or (n, sum) of a numeric response.
     """
     if criterion == VARIANCE:
         nl, n = left[0], total[0]
@@ -91,7 +91,7 @@ def histogram(
     width: int,
     criterion: int,
 ) -> NDArray[np.int64]:
-    """Return the statistics per value: class counts, or (n, sum)."""
+    """Return the statistics of each value, shape (n_values, width): class counts, or (n, sum)."""
     hist = np.zeros((n_values, width), np.int64)
     if criterion == VARIANCE:
         for i in range(len(codes)):
@@ -112,11 +112,11 @@ def gains(
     min_leaf: int,
     is_running: bool,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the gain of every split, and the records of every entry of `hist`.
+    """Return the gain of every split, and the number of records in every row of `hist`.
 
-    Split i has the statistics hist[i] on its left side; hist[0] + ... + hist[i] if `is_running`,
-    where no record makes no split. The gain is -1 where a side is too small or both
-    are distributed alike.
+    Split i has the statistics hist[i] on its left side, or hist[0] + ... + hist[i] if `is_running`.
+    The gain is -1 if hist[i] has no records, a side is too small, or both sides have the same
+    distribution.
     """
     out, sizes = np.full(len(hist), -1.0), np.zeros(len(hist), np.int64)
     width = hist.shape[1]
@@ -144,7 +144,7 @@ def gains(
 def best_of(
     gains: NDArray[np.float64], lefts: NDArray[np.int64], total: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
-    """Return the best of splits that have no order, by their gains and statistics on the left.
+    """Return the best categorical splits, by their gains and then by their statistics on the left.
 
     A split is oriented by statistics: the smaller vector goes left. Of equal gains
     the smaller left vector wins.
@@ -152,9 +152,9 @@ def best_of(
     Returns
     -------
     best : array of int
-        Which splits have the largest gain and the same left vector.
+        The splits with the largest gain and the smallest left vector.
     is_turned : array of bool
-        Of which of these the sides change places.
+        Whether the two sides of each of these splits are swapped.
     is_even : bool
         Whether both sides have equal statistics.
     """

@@ -1,4 +1,4 @@
-"""What is preserved: trees and ensembles of the own builder, and fitted scikit-learn trees."""
+"""The models to preserve: trees and ensembles of Hedgerow's own builder, and fitted scikit-learn trees."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, Tree
 
 
 class PreservedModel:
-    """A model of builder settings, in states from its first step to its full size.
+    """A model grown by builder settings, which can be cut back to any number of its steps.
 
     A step is a tree; a subclass may count splits or levels.
     """
 
     builder: ClassVar[str] = "hedgerow"
     size: ClassVar[str] = "n_trees"
-    """The setting that is its number of steps."""
+    """The name of the setting that gives the number of steps."""
     least: ClassVar[int] = 1
-    """The fewest steps that its settings can name."""
+    """The fewest steps that the settings allow."""
     bits = 53
     """Significant bits of a number that the builder sees."""
     ensemble = True
@@ -42,7 +42,7 @@ class PreservedModel:
 
     @property
     def classes(self) -> bool:
-        """Return whether it predicts classes."""
+        """Return whether the model predicts classes."""
         return bool(self.settings.classes)
 
     @property
@@ -52,32 +52,32 @@ class PreservedModel:
 
     @property
     def requested(self) -> int:
-        """Return the number of steps that its settings name."""
+        """Return the number of steps that the settings name."""
         return int(getattr(self.settings, self.size))
 
     def size_in_words(self, step: int) -> str:
-        """Return the size of the model after so many steps, in words."""
+        """Return the size of the model after `step` steps, in words."""
         return f"{step} tree{'s' * (step != 1)}"
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse predictors other than those it was fitted on."""
+        """Accept any predictors; a model that was fitted elsewhere accepts only its own."""
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Build the model in full."""
+        """Build the full model and store its trees."""
         self.trees = self.rebuild(columns, response, getattr(self.settings, self.size))
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the trees after `step` steps of the model as fitted."""
+        """Return the trees after the first `step` steps of the fitted model."""
         return self.trees[:step]
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Build the model of `step` steps anew, from other columns."""
+        """Build the model with `step` steps from other columns."""
         raise NotImplementedError
 
     def describe(self, step: int) -> dict[str, Any]:
-        """Return what a recipient needs to rebuild it, as plain JSON values."""
+        """Return the settings that a recipient needs to rebuild `step` steps, as plain JSON values."""
         sized = replace(self.settings, **{self.size: max(step, self.least)})
         return {"builder": self.builder, **to_json(sized)}
 
@@ -93,33 +93,33 @@ class SingleTree(PreservedModel):
         return self.trees[0].n_splits
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the tree after its first splits."""
+        """Return the tree with only its first `step` splits."""
         return (self.trees[0].keep(lambda node: node.order < step),)
 
     def size_in_words(self, step: int) -> str:
-        """Return the number of leaves, in words."""
+        """Return the number of leaves after `step` splits, in words."""
         return f"{step + 1} leaves"
 
 
 class OwnTree(SingleTree):
-    """A tree of the own builder; one step is one split."""
+    """A tree of Hedgerow's own builder; one step is one split."""
 
     size, least = "n_splits", 0
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Grow a tree with a stated number of splits."""
+        """Grow a tree with `step` splits."""
         return (Builder(columns, response, replace(self.settings, n_splits=step)).grow(),)
 
 
 class OwnForest(PreservedModel):
-    """A random forest of the own builder; one step is one tree."""
+    """A random forest of Hedgerow's own builder; one step is one tree."""
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Grow the first trees."""
+        """Grow the first `step` trees of the forest."""
         s, n, trees = self.settings, len(columns), []
         for tree in range(step):
             done(tree / step)
@@ -132,7 +132,7 @@ class OwnForest(PreservedModel):
 
 
 class OwnBoosting(PreservedModel):
-    """Gradient boosting of the own builder; one step is one stage.
+    """Gradient boosting by Hedgerow's own builder; one step is one stage.
 
     A stage's response depends on y and the earlier stages' record sets alone,
     so a table that keeps those record sets keeps every residual to the bit.
@@ -141,7 +141,7 @@ class OwnBoosting(PreservedModel):
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Grow the first stages; it ends early when the residuals allow no split."""
+        """Grow the first `step` stages, or fewer if the residuals allow no further split."""
         logistic = self.settings.loss == "logistic"
         if logistic and len(response.labels) != 2:
             raise ParameterError(
@@ -191,13 +191,13 @@ class RpartTree(PreservedModel):
         return f"{step} level{'s' * (step != 1)} of splits"
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the tree down to a level."""
+        """Return the tree with only its first `step` levels of splits."""
         return (self.trees[0].keep(lambda node: node.depth < step),)
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Grow a tree of that depth."""
+        """Grow a tree with at most `step` levels of splits."""
         s: RpartSettings = self.settings
         if s.classes and len(response.labels) > 2:
             wide = [c.name for c in columns if not c.numeric and c.wide]
@@ -217,13 +217,13 @@ class RpartTree(PreservedModel):
 
 
 def _start(y: NDArray[np.float64], logistic: bool) -> float:
-    """Return the constant first score: the mean, or the log odds."""
+    """Return the constant score that boosting starts from: the mean response, or its log odds."""
     mean = fsum(y) / len(y)
     return log(mean / (1 - mean)) if logistic else mean
 
 
 def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
-    """Turn leaf means into one Newton step of the logistic loss, summed exactly."""
+    """Return the tree with each leaf value replaced by one Newton step of the logistic loss, summed exactly."""
     curvature = probability * (1 - probability)
     nodes = list(tree.nodes)
     for i, node in enumerate(nodes):
@@ -245,7 +245,7 @@ _MODELS: dict[type[Any], type[PreservedModel]] = {
 
 
 def own_target(settings: Any) -> PreservedModel:
-    """Return the model that builder settings describe."""
+    """Return the unfitted model that builder settings describe."""
     return _MODELS[type(settings)](settings)
 
 
@@ -264,7 +264,7 @@ def is_estimator(tree: Any) -> bool:
 
 
 def check_estimator(estimator: Any) -> None:
-    """Refuse by name what is not a fitted tree, or lies outside the guarantee."""
+    """Raise an error that names the reason if the estimator is no fitted tree or is outside the guarantee."""
     name = type(estimator).__name__
     if name not in _KINDS:
         raise UnsupportedError(
@@ -311,7 +311,7 @@ def check_estimator(estimator: Any) -> None:
 
 
 def check_response(y: NDArray[np.float64]) -> None:
-    """Refuse a regression response whose sums depend on the order of the records."""
+    """Raise UnsupportedError if sums of a regression response depend on the order of the records."""
     # Whole multiples of 2**-20 with squares that add up below 2**53 are exact in any order.
     reach = float(np.abs(y).max(initial=0.0))
     whole = np.ldexp(y, 20)
@@ -327,7 +327,7 @@ def check_response(y: NDArray[np.float64]) -> None:
 
 
 class SklearnTree(SingleTree):
-    """The user's own fitted decision tree; one step is one leaf more, in best-first order.
+    """The user's own fitted decision tree; each step adds one leaf, in best-first order.
 
     scikit-learn casts predictors to float32, cuts at (v1 + v2) / 2, sends x <= threshold
     left and takes neighbours within 1e-7 as one value. The released values are exact in
@@ -342,16 +342,16 @@ class SklearnTree(SingleTree):
 
     @property
     def classes(self) -> bool:
-        """Return whether it predicts classes."""
+        """Return whether the estimator predicts classes."""
         return hasattr(self.estimator, "classes_")
 
     @property
     def requested(self) -> int:
-        """Return the number of splits that it was fitted with."""
+        """Return the number of splits of the fitted estimator."""
         return self.n_steps
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse predictors other than those it was fitted on."""
+        """Raise SchemaError if the predictors are not the columns that the estimator was fitted on."""
         estimator = self.estimator
         if estimator.n_features_in_ != len(names):
             raise SchemaError(
@@ -374,7 +374,7 @@ class SklearnTree(SingleTree):
             )
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Read the fitted tree, and make sure that it was fitted on this table."""
+        """Read the fitted tree; raise ParameterError if it was not fitted on this table."""
         if not response.classes:
             check_response(response.y)
         tree = read_tree(self.estimator, columns)
@@ -390,7 +390,7 @@ class SklearnTree(SingleTree):
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Fit the same parameters, limited to that many leaves (or as given, for the full tree)."""
+        """Fit the same parameters again, limited to `step` splits unless that is the full tree."""
         return (self._refit(columns, response, step),)
 
     def _refit(
@@ -401,11 +401,11 @@ class SklearnTree(SingleTree):
         return _fit_and_read(clone(self.estimator).set_params(**self._size(step)), columns, response)
 
     def _size(self, step: int) -> dict[str, int]:
-        """Return the parameter that limits the tree to so many splits; none for the full tree."""
+        """Return the parameter that limits the tree to `step` splits; empty for the full tree."""
         return {} if step >= self.n_steps else {"max_leaf_nodes": step + 1}
 
     def describe(self, step: int) -> dict[str, Any]:
-        """Return the builder with its version and parameters."""
+        """Return the builder, the estimator's kind, its version and its parameters."""
         import sklearn
 
         return {
@@ -431,7 +431,7 @@ def _fit_and_read(
 def rebuild_from(
     data: Mapping[str, Any], columns: Sequence[Predictor], response: PredictedColumn
 ) -> BuiltTree:
-    """Fit the estimator that a model file describes on a released table; KeyError when unknown."""
+    """Fit the estimator that a model file describes on a released table; raise KeyError if its kind is unknown."""
     from sklearn import tree
 
     estimator = getattr(tree, SKLEARN_CLASSES[data["kind"]])(**data["parameters"])
@@ -439,7 +439,7 @@ def rebuild_from(
 
 
 def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
-    """Return a fitted tree as a `BuiltTree`, from its public arrays, its splits numbered best first."""
+    """Return a fitted scikit-learn tree as a `BuiltTree`, from its public arrays, with splits numbered best first."""
     t = estimator.tree_
     loss = t.weighted_n_node_samples * t.impurity
     paths = [""] * t.node_count

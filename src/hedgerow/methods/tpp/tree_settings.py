@@ -1,4 +1,4 @@
-"""Builder settings as plain frozen records: what a recipient needs to rebuild a tree."""
+"""Builder settings as plain frozen records, from which a recipient can rebuild a tree."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ...errors import ParameterError, UnsupportedError
 from ...validation import check_whole
 
 MOST_TREES = 10_000
-"""Trees of one model: more are a slip of the pen, and would grow for days."""
+"""The most trees of one model; more are a typing error, and would take days to grow."""
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
 
 
 class ModelSettings:
-    """The base of all settings: one field may be left to the response."""
+    """The base class of all builder settings; one field may be left for the response to decide."""
 
     kind: ClassVar[str]
     by_response: ClassVar[tuple[str, str, str]]
-    """That field, its value for a response of classes, and for one of numbers."""
+    """The name of that field, its value for a response of classes, and its value for one of numbers."""
 
     @property
     def classes(self) -> bool:
-        """Return whether the response is a class."""
+        """Return whether the settings are for a response of classes."""
         field, _, numbers = self.by_response
         return bool(getattr(self, field) != numbers)
 
     def for_response(self, classes: bool) -> Self:
-        """Return the settings with the field that was left to the response filled in."""
+        """Return the settings with the field that the response decides filled in, if it was left open."""
         field, of_classes, of_numbers = self.by_response
         if getattr(self, field):
             return self
@@ -112,7 +112,7 @@ class TreeSettings(ModelSettings):
 
 @dataclass(frozen=True)
 class ForestSettings(ModelSettings):
-    """A random forest of the own builder, every draw a published function of a seed.
+    """A random forest of Hedgerow's own builder, with every draw a published function of the seed.
 
     Parameters
     ----------
@@ -150,17 +150,17 @@ class ForestSettings(ModelSettings):
 
     @property
     def classes(self) -> bool:
-        """Return whether the response is a class."""
+        """Return whether the forest predicts classes."""
         return self.tree.classes
 
     def for_response(self, classes: bool) -> Self:
-        """Return the forest with the criterion of its trees filled in."""
+        """Return the forest with the criterion of its trees filled in, if it was left open."""
         return replace(self, tree=self.tree.for_response(classes))
 
 
 @dataclass(frozen=True)
 class BoostingSettings(ModelSettings):
-    """Gradient boosting of variance trees of the own builder.
+    """Gradient boosting of regression trees by Hedgerow's own builder.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def to_json(settings: Settings) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> Settings:
-    """Return the settings of plain JSON data; KeyError or TypeError when malformed."""
+    """Return the settings that plain JSON data describe; raise KeyError or TypeError if they are malformed."""
     fields = dict(data)
     cls = _KINDS[fields.pop("kind")]
     if "tree" in fields:
@@ -274,9 +274,9 @@ def from_json(data: Mapping[str, Any]) -> Settings:
 
 
 def parse(text: str) -> list[Settings]:
-    """Read settings from text: models apart by ``;``, each a kind and ``name=value`` words.
+    """Read settings from text: models separated by ``;``, each a kind followed by ``name=value`` words.
 
-    Fields of a forest's or a boosting's trees stand beside its own.
+    A forest or boosting takes the settings of its trees beside its own.
 
     Examples
     --------
@@ -320,7 +320,7 @@ _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
     "str": (str, "text"),
 }
-"""By the type of a field: how its value is read, and what it must be."""
+"""For each type of a field, the function that reads its value and a description for errors."""
 
 
 def _value(name: str, text: str, kind: str) -> Any:
