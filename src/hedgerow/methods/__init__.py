@@ -1,1 +1,1 @@
-"""2 PROTECT: one file per published method."""
+"""Methods that protect a table, one file per published method."""

@@ -31,7 +31,7 @@ from .base import Method, NoTransform, RecipientNotes, values_by_code
 
 @dataclass(eq=False, repr=False)
 class Anatomy(Method):
-    """Release who is in a group, and which sensitive values the group has, in two tables.
+    """Release two tables: who is in which group, and which sensitive values each group has.
 
     Quasi-identifiers stay as they are. Somebody who finds a person's group learns its sensitive
     values and not which of them is the person's: each has at most the share 1/l of the group.
@@ -142,7 +142,7 @@ class Anatomy(Method):
         return self._planned(table, schema, recoding)
 
     def release_table(self, table: Table) -> Transformed:
-        """Return the group numbers in place of the sensitive column of the table that was fitted."""
+        """Return the released column: group numbers in place of the fitted table's sensitive values."""
         if table.n_rows != len(self.group_):
             raise UnsupportedError(
                 "anatomy holds for the table it was fitted on only",
@@ -152,7 +152,7 @@ class Anatomy(Method):
 
     @property
     def transform(self) -> Any:
-        """Raise NoTransform: groups of other people would have no sensitive table."""
+        """Raise NoTransform, because the sensitive table exists only for the people that were fitted."""
         raise NoTransform(
             "anatomy holds for the table it was fitted on only",
             hint="use hedgerow.protect, which releases both tables",
@@ -161,7 +161,7 @@ class Anatomy(Method):
     fit_transform = transform
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Check that no value has a share above 1/l in a released group."""
+        """Check that no sensitive value makes up more than 1/l of any released group."""
         classes = self.buckets(original, released)
         share = float(largest_share(classes.sensitive[self._sensitive].counts).max())
         sizes = classes.sizes
@@ -176,27 +176,27 @@ class Anatomy(Method):
         ]
 
     def buckets(self, original: Table, released: Table) -> Classes:
-        """Return the groups of the first table with their values in the second."""
+        """Return the released groups as classes, with their members' original sensitive values."""
         groups = by_codes([whole_numbers(released, self._sensitive)])
         return Classes.from_groups(groups, [self._original(original)])
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Check that every group of the first table has the values that the second table lists for it."""
+        """Check that the second table lists exactly the values that each group of the first table has."""
         name = self._sensitive
         wrong = faults(self._original(original), whole_numbers(released, name), second, name)
         words = "groups whose values or counts are not those of their records"
         return [Check.none("sensitive table", wrong, words)]
 
     def _original(self, original: Table) -> Column:
-        """Return the original sensitive column, under the kind of the plan."""
+        """Return the original sensitive column, read with the kind that the plan gives it."""
         return original.like(next(c for c in self.plan_.columns if c.name == self._sensitive))
 
     def second_table(self) -> pa.Table:
-        """Return the sensitive table, ST."""
+        """Return the sensitive table (ST): one row for each value of a group, with its count."""
         return self.st_
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return notes on how to read both tables together."""
+        """Return notes for the recipient on how to read the two tables together."""
         name = self._sensitive
         return RecipientNotes(
             about=f"The column `{name}` holds the number of a group instead of the value; "
@@ -230,7 +230,7 @@ class Anatomy(Method):
 
 
 def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
-    """Form groups of at least l records of different values, always from the l fullest buckets.
+    """Form groups of l or more records with different values, drawing from the l fullest buckets.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The two tables of Anatomy: what the second holds, and what a reader makes of both."""
+"""The two tables of Anatomy: making and checking the second, and estimating counts from both."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ COUNT = "count"
 
 
 def whole_numbers(table: Table, name: str) -> IntArray:
-    """Return a column of group numbers or counts; 0 where a cell holds no number."""
+    """Return a column of group numbers or counts as int64, with 0 for cells that hold no number."""
     numbers = table.column(name, kind="numeric").numbers
     return np.where(np.isfinite(numbers), numbers, 0).astype(np.int64)
 
 
 def codes_of(original: Column, second: Table) -> IntArray:
-    """Return the sensitive table's values in the original's codes; -1 for values it does not have."""
+    """Return the sensitive table's values as codes of the original column; -1 for values unknown there."""
     codes = second.like(original).codes_in(original, unknown=-1)
     return codes if original.has_missing else np.where(codes == original.n_values, -1, codes)
 
 
 def faults(original: Column, group: IntArray, second: Table, name: str) -> int:
-    """Count groups whose values in the sensitive table are not those of their records.
+    """Count the groups whose rows in the sensitive table do not match the values of their records.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def faults(original: Column, group: IntArray, second: Table, name: str) -> int:
 
 
 def sensitive_table(group: IntArray, codes: IntArray, values: pa.Array, name: str) -> pa.Table:
-    """Return ST: group, value, count, sorted by both."""
+    """Return the sensitive table (ST) with columns group, value and count, sorted by group and value."""
     width = int(codes.max()) + 1
     pair, count = np.unique(group * width + codes, return_counts=True)
     return pa.table(
@@ -80,7 +80,7 @@ def expected(
     st_codes: IntArray,
     d: int,
 ) -> FloatArray:
-    """Return how many records of each cell have each value, as both tables let a reader expect.
+    """Return the expected number of records for each cell and sensitive value, given both tables.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def expected(
 
 
 def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
-    """Estimate from both released tables how often values of some columns occur with sensitive ones.
+    """Estimate joint counts of some columns and the sensitive column from the two released tables.
 
     Parameters
     ----------

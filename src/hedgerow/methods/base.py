@@ -36,7 +36,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class Features:
-    """A frame or array that was passed as X.
+    """A frame or array passed as X, with the names of its columns.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Features:
 
     @classmethod
     def from_input(cls, X: Any) -> Features:
-        """Read X; InputError when it is no table of plain values.
+        """Read X; raise InputError if it is not a table of plain values.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Features:
         return cls(table, named, table.names)
 
     def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
-        """Return X under the names that were fitted.
+        """Return X with its columns under the names they had when fitted.
 
         Parameters
         ----------
@@ -118,19 +118,19 @@ class Features:
 
     @property
     def fitted(self) -> Table:
-        """Return the table under the names that were fitted."""
+        """Return the table with its columns renamed to the fitted names."""
         if list(self.names) == self.table.names:
             return self.table
         return Table(self.table.arrow.rename_columns(list(self.names)))
 
     def restore(self, columns: Mapping[str, Any]) -> Any:
-        """Return X with some columns replaced, as the kind of frame that it was."""
+        """Return X with some columns replaced, in the kind of frame that was passed."""
         original = dict(zip(self.names, self.table.names, strict=True))
         return self.table.restore({original[name]: values for name, values in columns.items()})
 
 
 def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
-    """Convert a released frame or array to the kind of frame chosen by `set_output`.
+    """Convert a released frame or array to the kind of frame that `set_output` chose.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
 
 
 def as_array(X: Any) -> Any:
-    """Return X or y as a numpy array if it is one, holds one, or is a list; else None."""
+    """Return X or y as a numpy array if it is an array, wraps one or is a list; otherwise None."""
     if isinstance(X, np.ndarray):
         array = X
     elif isinstance(X, (list, tuple)):
@@ -192,7 +192,7 @@ def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
 
 @dataclass(frozen=True)
 class Files:
-    """Files that a method adds to a release folder: texts by file name.
+    """Extra files that a method adds to the release folder, as texts by file name.
 
     Parameters
     ----------
@@ -208,14 +208,14 @@ class Files:
 
 @dataclass(frozen=True)
 class RecipientNotes:
-    """Notes for the recipient that a method adds to those of its plan, in RECIPIENT.md.
+    """Notes that a method adds to RECIPIENT.md, besides those of its plan.
 
     Parameters
     ----------
     about : str
         What was done to the table.
     cells : mapping of str to str
-        By column what its cells are, where "recoded" or "unchanged" does not say it.
+        By column what its cells are, if "recoded" or "unchanged" does not say it.
     lines : sequence of str
         Further sections, as Markdown lines.
     promised, not_measured : sequences of str
@@ -230,7 +230,7 @@ class RecipientNotes:
 
 
 class Method(Estimator):
-    """Base of all methods: a scikit-learn transformer whose `fit` makes a plan.
+    """Base class of all methods: a scikit-learn transformer whose `fit` makes a plan.
 
     A method implements `_fit(table, schema) -> Plan`; it checks its parameters there,
     and never changes them. The parameter `schema`, which every method has, declares kinds,
@@ -265,16 +265,16 @@ class Method(Estimator):
 
     @property
     def by_position(self) -> bool:
-        """Return whether the promises depend on the position of records in the table."""
+        """Return whether the promises depend on the positions of the records in the table."""
         return False
 
     @property
     def title(self) -> str:
-        """Return the name that comparisons of methods show."""
+        """Return the method's name as comparisons of methods show it."""
         return type(self).__name__
 
     def stricter(self) -> Iterator[Self]:
-        """Yield a few unfitted copies, each stricter than the last: larger k, lower cap, more noise.
+        """Yield a few unfitted copies, each stricter than the one before: larger k, lower cap or more noise.
 
         A method without a parameter to tighten yields none.
         """
@@ -282,27 +282,27 @@ class Method(Estimator):
             yield self.copy().set_params(**parameters)
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns that `fit` reads record by record; a cluster brings their codes here."""
+        """Return the columns that `fit` reads record by record; a cluster sends their codes to this machine."""
         return (*schema.quasi, *schema.sensitive)
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return roughly how many bytes `fit` needs for so many records, beside their codes."""
+        """Return about how many bytes `fit` needs for `n_rows` records, besides their codes; 0 by default."""
         return 0
 
     def release_table(self, table: Table) -> Transformed:
-        """Return the released columns of the table that was fitted."""
+        """Return the released columns of the fitted table."""
         return transform(self.plan_, table)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Check what a released table must keep beyond the promises of its plan."""
+        """Return checks of the released table that go beyond the plan's promises; none by default."""
         return []
 
     def checked_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the released columns that `release_checks` reads record by record."""
+        """Return the released columns that `release_checks` reads record by record; none by default."""
         return ()
 
     def release_files(self, release: Any) -> Files:
-        """Return the files that the method adds to the folder of a release."""
+        """Return the extra files of this method for the release folder; none by default."""
         return Files()
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
@@ -310,30 +310,30 @@ class Method(Estimator):
         return []
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return the loss of detail, and a bound that no release with the same k goes below.
+        """Return the loss of detail, and a lower bound on it for any release with the same k.
 
-        Both are shares of the total sum of squares; None where no such bound is known.
+        Both are shares of the total sum of squares; None if no such bound is known (the default).
         """
         return None
 
     def second_table(self) -> pa.Table | None:
-        """Return the second released table; None for methods that release one."""
+        """Return the second released table, or None for methods that release only one."""
         return None
 
     def buckets(self, original: Table, released: Table) -> Classes | None:
-        """Return the groups whose sensitive values are in a second table; None where there is none."""
+        """Return the groups whose sensitive values are in a second table, or None if there is no such table."""
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Check both released tables against each other, the second as its recipient reads it."""
+        """Return checks of the two released tables against each other; `second` is as its recipient reads it."""
         return []
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return notes on how to read the released table, whose name is `file`."""
+        """Return notes for the recipient on how to read the released table, which is named `file`."""
         return RecipientNotes()
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit a plan to quasi-identifiers and sensitive columns.
+        """Fit a plan to the quasi-identifiers X and the sensitive columns y.
 
         Parameters
         ----------
@@ -386,7 +386,7 @@ class Method(Estimator):
         return self
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
-        """Fit a plan to a table whose schema names the roles; `protect` calls this."""
+        """Fit a plan to a table whose schema names the roles of its columns; `protect` calls this."""
         # Before any encoding: a plain message instead of a failure inside numpy or Arrow.
         self.check_kinds()
         schema.check_quasi()
@@ -420,7 +420,7 @@ class Method(Estimator):
         return self
 
     def check_kinds(self) -> None:
-        """Raise ParameterError for a parameter of a wrong type; `protect` calls this first of all."""
+        """Raise ParameterError if a parameter has the wrong type; `protect` calls this first."""
         parameters = inspect.signature(type(self)).parameters
         for name, kind in {"schema": SCHEMA, **self.kinds}.items():
             value = getattr(self, name)
@@ -431,11 +431,11 @@ class Method(Estimator):
         raise NotImplementedError
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the roles of the columns of X and of y in `fit`."""
+        """Return the roles that `fit` gives to the columns of X and y."""
         return {"quasi": tuple(columns), "sensitive": tuple(answers)}
 
     def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, Any]:
-        """Return the columns of y as Arrow arrays, renamed where X has their names."""
+        """Return the columns of y as Arrow arrays by name; a name that X also has gets a suffix."""
         array = as_array(y)
         table = read(y if array is None else array, prefix="y").arrow
         answers = {}
@@ -456,16 +456,16 @@ class Method(Estimator):
 
     @property
     def _own_key(self) -> Key:
-        """Return the key of the draws, made again from the parameters if a pickle left it out."""
+        """Return the key of the draws, rebuilt from `key` or `random_state` if a pickle left it out."""
         # No pickle holds a key, but a key file or a seed gives it once more.
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
             return Key.of(self.key, self.random_state)
         return self._key
 
     def transform(self, X: Any) -> Any:
-        """Recode quasi-identifiers by the fitted plan; the rows keep their order and index.
+        """Recode quasi-identifiers by the fitted plan; rows keep their order and index.
 
-        Release what `hedgerow.protect` returns instead: its rows are in an order that tells nothing.
+        To release a table use `hedgerow.protect`, whose rows are in an order that reveals nothing.
 
         Parameters
         ----------
@@ -501,11 +501,11 @@ class Method(Estimator):
             )
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit and transform: `fit(X, y)`, then `transform(X)`."""
+        """Fit to X and y, then return `transform(X)`."""
         return self.fit(X, y).transform(X)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the released columns, which are those of the fitted ones."""
+        """Return the names of the released columns, which are the fitted names."""
         self._check_fitted()
         names = self._fitted_names if input_features is None else tuple(input_features)
         if len(names) != self.n_features_in_:
@@ -520,7 +520,7 @@ class Method(Estimator):
     def _planned(
         self, table: Table, schema: Schema, recoding: Recoding, promises: Iterable[Guarantee] = ()
     ) -> Plan:
-        """Return the plan of this method for a table, with a recoding and promises."""
+        """Return this method's plan for a table, with the given recoding and promises."""
         return Plan(
             type(self).__name__,
             self.plan_parameters(),
@@ -539,14 +539,14 @@ class Method(Estimator):
 
 
 class NoTransform(UnsupportedError, AttributeError):
-    """Error of `transform` where no single table can hold the release.
+    """Error that `transform` raises if a single table cannot hold the release.
 
     It is an AttributeError, so for scikit-learn's `hasattr` the method is no transformer.
     """
 
 
 def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
-    """Raise one error for all columns with infinities and quasi-identifiers without values.
+    """Raise one error that names all columns with infinite values and quasi-identifiers without values.
 
     Parameters
     ----------
@@ -574,7 +574,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
 
 
 def _has_texts(column: Column) -> bool:
-    """Return whether the first and the last date of a column can be written as text."""
+    """Return whether the first and last date of a column can be written as text; True for other kinds."""
     if column.kind == "date" and column.n_values:
         try:
             values = column.exact or column.values
@@ -586,7 +586,7 @@ def _has_texts(column: Column) -> bool:
 
 
 def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
-    """Return every column of a table with its role and kind, for its plan."""
+    """Return a PlanColumn for every column of the table, with its role and kind."""
     columns = []
     for name in table.names:
         kind = table.declared_kind(schema, name)
@@ -595,7 +595,7 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
             column = table.column(name, kind=kind)
             unit, zone = column.unit, column.zone
         if kind == "ordinal" and schema.role(name) == "sensitive":
-            # what a group tells depends on the order, which no released file declares
+            # what a group discloses depends on the order, which no released file declares
             order = tuple(table.declared_column(schema, name).values)
         events = tuple(schema.events.get(name, ()))
         role, declared = schema.role(name), name in schema.kinds
@@ -608,12 +608,12 @@ def plan_columns(table: Table, schema: Schema) -> tuple[PlanColumn, ...]:
 
 
 def _in_words(value: Any) -> Any:
-    """Return an object as plain data: a guarantee as its promise, anything else as its repr."""
+    """Return an object as plain data: the promise of a guarantee, or the repr of anything else."""
     return value.promise() if hasattr(value, "promise") else repr(value)
 
 
 def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Persons | None:
-    """Check that the table has at least k rows and people; return the people, if k counts them."""
+    """Check that the table has at least k rows and people; return the people, or None if k counts records."""
     if check_whole("k", k, least) > table.n_rows:
         raise ParameterError(
             f"k is {k:,}, but the table has only {table.n_rows:,} rows",
@@ -623,7 +623,7 @@ def check_people(k: Any, table: Table, schema: Schema, least: int = 2) -> Person
 
 
 def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
-    """Raise ParameterError where a parameter names columns that are not recoded."""
+    """Raise ParameterError if a parameter names columns that are not quasi-identifiers."""
     unknown = [name for name in names if name not in schema.quasi]
     if unknown:
         raise ParameterError(
@@ -632,10 +632,10 @@ def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
 
 
 def values_by_code(table: Table, column: Column) -> pa.Array:
-    """Return the original value of each code of a column, in the type of the table.
+    """Return the original value behind each code of a column, in the type it has in the table.
 
-    Shape (n_values + 1,); the last one is missing. Of several texts for one number, such as "1" and
-    "1.0", the first in their order counts. Zeros have no sign.
+    Shape (n_values + 1,); the last one is missing. If several texts stand for one number, such as
+    "1" and "1.0", the first in their order is taken. Zeros have no sign.
     """
     array = table.arrow.column(column.name)
     order = np.arange(table.n_rows)

@@ -1,4 +1,4 @@
-"""Quasi-identifiers in the form in which trees use them: encoded, cut at quantiles or public points."""
+"""Quasi-identifiers in the form that trees need: encoded, and cut at quantiles or public points."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ..trees.responses import Responses
 
 @dataclass(frozen=True)
 class Quasi:
-    """The encoded quasi-identifiers of a table, and the bins that trees cut between."""
+    """The encoded quasi-identifiers of a table, with the bins between which trees split."""
 
     columns: tuple[Column, ...]
     cuts: tuple[Bins, ...]
@@ -33,7 +33,7 @@ class Quasi:
 
     @classmethod
     def from_table(cls, table: Table, schema: Schema, max_bins: int) -> Quasi:
-        """Encode the quasi-identifiers that a schema names.
+        """Encode the quasi-identifiers that the schema names, and cut them into bins.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Quasi:
         return cls(columns, cuts, table)
 
     def without(self, names: Sequence[str]) -> Quasi:
-        """Return the quasi-identifiers without some columns."""
+        """Return a copy without the named columns."""
         others = [i for i, column in enumerate(self.columns) if column.name not in names]
         return replace(
             self,
@@ -65,7 +65,7 @@ class Quasi:
 
     @property
     def predictors(self) -> Predictors:
-        """Return how many codes each column has, and whether their order means something."""
+        """Return each column's number of bins, and whether its codes are ordered."""
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
         return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
 
@@ -75,7 +75,7 @@ class Quasi:
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
     ) -> NodeRows | DistributedRows:
-        """Return the records of the table in the form that the grower moves."""
+        """Return the table's records in the form that the tree grower needs."""
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
             distributed: DistributedRows = self.table.record_source(
@@ -97,7 +97,7 @@ class Quasi:
 def _shared(
     homes: Persons | None, columns: Sequence[Column], cuts: Sequence[Bins]
 ) -> tuple[Bins, ...]:
-    """Return the cuts with one bin for columns that differ inside households, so none is split."""
+    """Return the cuts, with one single bin for columns that differ within households, so none is split."""
     assert homes is not None
     result, shared = [], False
     for column, cut in zip(columns, cuts, strict=True):
@@ -123,7 +123,7 @@ def _shared(
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
-    """Return the grid of a column as numbers in its unit; SchemaError where it does not fit its kind."""
+    """Return a column's grid as numbers in its unit, None without one; SchemaError if it does not fit the kind."""
     if points is None:
         return None
     text = isinstance(points[0], str)

@@ -23,7 +23,7 @@ C = TypeVar("C", bound=type[Any])
 
 
 def renamed(**names: str) -> Callable[[C], C]:
-    """Let `__init__` accept parameters by their old names as well; a class decorator.
+    """Return a class decorator that lets `__init__` also accept parameters by their old names.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def renamed(**names: str) -> Callable[[C], C]:
 
 
 class Estimator:
-    """An estimator whose parameters are the arguments of its `__init__`, made by `dataclass`."""
+    """An object with scikit-learn's estimator methods; its parameters are the arguments of `__init__`."""
 
     @property
     def allows_missing(self) -> bool:
@@ -79,7 +79,7 @@ class Estimator:
         return parameters
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name, ``name__parameter`` for those of a parameter."""
+        """Set parameters by name; ``name__parameter`` sets a parameter of a nested estimator."""
         valid = self._parameter_names()
         nested: dict[str, dict[str, Any]] = {}
         for name, value in parameters.items():
@@ -98,7 +98,7 @@ class Estimator:
         return self
 
     def copy(self) -> Self:
-        """Return an unfitted method with the same parameters, which are not copied themselves."""
+        """Return an unfitted method with the same parameters, which are shared and not copied."""
         return type(self)(**self.get_params(deep=False))
 
     def _changed(self) -> dict[str, str]:
@@ -113,7 +113,7 @@ class Estimator:
         return f"{type(self).__name__}({parameters})"
 
     def _repr_html_(self) -> str:
-        """Return a table of the parameters, for notebooks."""
+        """Return an HTML table of the parameters, for notebooks."""
         changed = self._changed()
         rows = [
             (name, repr(getattr(self, name)), "" if name in changed else "default")
@@ -124,7 +124,7 @@ class Estimator:
         return notebook_html(type(self).__name__, [about, fitted], ("", ("parameter", "value", " "), rows))
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose what kind of frame `transform` and `fit_transform` give.
+        """Choose the kind of frame that `transform` and `fit_transform` return.
 
         Parameters
         ----------
@@ -141,13 +141,13 @@ class Estimator:
 
     @property
     def _own_output(self) -> str | None:
-        """Return the kind of frame that `set_output` chose for this object."""
+        """Return the kind of frame that `set_output` chose for this object; None if nobody called it."""
         config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
         return config.get("transform")
 
     @property
     def _output(self) -> str:
-        """Return the kind of frame chosen for this object, else in scikit-learn's configuration."""
+        """Return the kind of frame chosen for this object or, failing that, in scikit-learn's configuration."""
         # Where nobody has imported scikit-learn, nobody has configured it.
         sklearn = sys.modules.get("sklearn")
         everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]
@@ -168,7 +168,7 @@ class Estimator:
         return hasattr(self, "plan_")
 
     def _check_fitted(self) -> None:
-        """Raise scikit-learn's NotFittedError before `fit`."""
+        """Raise scikit-learn's NotFittedError if this object is not fitted yet."""
         if not self.__sklearn_is_fitted__():
             from sklearn.exceptions import NotFittedError
 
@@ -202,7 +202,7 @@ _STRICTER: Mapping[str, Callable[[Any, int], Any]] = {
 
 
 def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the parameters that a ladder makes stricter: those that are numbers, and a cap that is off."""
+    """Return the names of the parameters that `rungs` can tighten: numbers, and a cap that is None."""
     return tuple(
         name
         for name in _STRICTER
@@ -212,7 +212,7 @@ def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def rungs(parameters: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield stricter and stricter values of the parameters; nothing if none of them can move.
+    """Yield stricter and stricter values of the parameters; nothing if none can be tightened.
 
     Examples
     --------

@@ -32,14 +32,14 @@ from .estimator import renamed
 from .lattice import LOSSES, Accept, Axis, Lattice, Outcome
 
 _MOST_COUNTS = 1 << 26
-"""Cells of the table of counts, eight bytes each, that are held at once."""
+"""Most cells of a column's table of counts, eight bytes each."""
 
 CountedColumn = tuple[SensitiveCounts, slice]
 """A sensitive column with its counts in the whole table, and its columns of `hist`."""
 
 
 def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
-    """Return the test of classes for a `Lattice`: every guarantee holds in every sensitive column."""
+    """Return a test for `Lattice` that accepts a class if every guarantee holds in every sensitive column."""
 
     def test(size: IntArray, hist: IntArray) -> BoolArray:
         good = np.ones(len(size), dtype=bool)
@@ -65,7 +65,7 @@ def build(
     loss: str = "loss",
     persons: Persons | None = None,
 ) -> Lattice:
-    """Return the lattice of a table: its quasi-identifiers with their hierarchies, and its counts.
+    """Build the lattice of a table from its quasi-identifiers, their hierarchies and its counts.
 
     Parameters
     ----------
@@ -116,12 +116,12 @@ def build(
 
 
 def _label(value: str) -> str:
-    """Return a value as a built hierarchy writes it: in quotes where it would read as a sign."""
+    """Return a value as built hierarchies write it: quoted if it could be mistaken for a special label."""
     return quote(value, risky=value in ("", TOP) or value.startswith('"') or ".." in value)
 
 
 def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
-    """Return a column's levels; `values` are its values as the hierarchy has them."""
+    """Return the Axis of a column, with every level's labels; `values` are as the hierarchy spells them."""
     levels, shares, names = [], [], []
     leaves = len(hierarchy.paths)
     for level in range(hierarchy.n_levels):
@@ -146,7 +146,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
 def _counts(
     table: Table, schema: Schema, names: Sequence[str], groups: Groups
 ) -> tuple[IntArray, list[CountedColumn]]:
-    """Count sensitive values by group, and return the table of counts with the places of each column."""
+    """Return the counts of sensitive values by group, and each sensitive column with its slice of them."""
     sensitive, start, n = [], 0, groups.n_groups
     parts = [np.zeros((n, 0), np.int64)]
     for name in names:
@@ -172,7 +172,7 @@ Objective = Literal["loss", "precision", "height", "discernibility", "average_cl
 
 
 class _FullDomain(Method):
-    """Base of both methods: search a lattice, and plan its best node as column maps."""
+    """Base class of Datafly and Incognito: searches a lattice and plans its best node as column maps."""
 
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
@@ -185,15 +185,15 @@ class _FullDomain(Method):
     hidden_parameters = (*Method.hidden_parameters, "hierarchies")  # the maps say what became of each value
 
     def _guarantees(self) -> list[ColumnGuarantee]:
-        """Return the promises beyond the size of a class."""
+        """Return the promises that a class must keep besides its size; none by default."""
         return []
 
     def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:
-        """Return the chosen node; None where none can be released."""
+        """Return the chosen node of the lattice, or None if no node can be released."""
         raise NotImplementedError
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the quasi-identifiers, and the sensitive columns if something is promised of them."""
+        """Return the quasi-identifiers, and also the sensitive columns if there are promises about them."""
         return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
@@ -230,7 +230,7 @@ class _FullDomain(Method):
         return self._planned(table, schema, self._maps(table, schema, lattice), promises)
 
     def _maps(self, table: Table, schema: Schema, lattice: Lattice) -> Maps:
-        """Return the maps of the chosen node, and the labels of its suppressed classes."""
+        """Return the column maps of the chosen node, with the labels of its suppressed classes."""
         node = tuple(self.node_.values())
         maps, at_level = [], []
         for name, axis, level in zip(schema.quasi, lattice.axes, node, strict=True):
@@ -250,19 +250,19 @@ class _FullDomain(Method):
         return Maps(tuple(maps), tuple(in_order))
 
     def _limit(self, table: Table) -> int:
-        """Return the most rows that may be suppressed."""
+        """Return the largest number of rows that may be suppressed."""
         # 0.29 * 100 is a little less than 29 in doubles: rounding must not cost a row.
         return math.floor(self.suppression * table.n_rows + 1e-9)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Check that no more rows are suppressed than was allowed."""
+        """Check that no more rows are suppressed than allowed."""
         limit = self._limit(original)
         return [Check("suppressed rows", limit, self.suppressed_, self.suppressed_ <= limit)]
 
 
 @dataclass(eq=False, repr=False)
 class Datafly(_FullDomain):
-    """Coarsen the column with the most values, again and again, until few rows are too rare.
+    """Coarsen the column with the most values, step by step, until few enough rows are too rare.
 
     All values of a column are raised to the same level of its hierarchy. The rows whose
     combination fewer than k share at the end are released as ``*``.
@@ -325,7 +325,7 @@ class Datafly(_FullDomain):
 @renamed(loss="objective")
 @dataclass(eq=False, repr=False)
 class Incognito(_FullDomain):
-    """Find the levels of the hierarchies that keep every promise and lose the least.
+    """Find the hierarchy levels that keep every promise at the least loss.
 
     All values of a column are raised to the same level of its hierarchy. The search looks at every
     combination of levels, and passes over only those that cannot be best.
@@ -410,7 +410,7 @@ class Incognito(_FullDomain):
 
     @property
     def title(self) -> str:
-        """Return the name of the class with the objective."""
+        """Return the class name with the objective, such as "Incognito (loss)"."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _search(self, lattice: Lattice, schema: Schema) -> Outcome | None:

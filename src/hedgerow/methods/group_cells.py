@@ -39,7 +39,7 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class GroupedCodes:
-    """The codes of a column, group by group.
+    """A column's codes, with the records of each group together.
 
     Parameters
     ----------
@@ -56,29 +56,29 @@ class GroupedCodes:
 
     @cached_property
     def values(self) -> Sequence[Any]:
-        """Return the values behind the codes, exact where doubles do not hold them."""
+        """Return the value of each code, exact even if doubles cannot hold it."""
         return self.column.exact or self.column.values.tolist()
 
     @cached_property
     def sizes(self) -> IntArray:
-        """Return the number of records of every group."""
+        """Return the number of records in each group."""
         return np.diff(np.append(self.starts, len(self.codes)))
 
     @cached_property
     def present(self) -> IntArray:
-        """Return how many records of every group have a value."""
+        """Return the number of records in each group that have a value."""
         if not self.column.has_missing:
             return self.sizes
         return np.add.reduceat(self.codes != self.column.n_values, self.starts, dtype=np.int64)
 
     @cached_property
     def first(self) -> IntArray:
-        """Return the least code of every group: the missing one in groups without a value."""
+        """Return the smallest code in each group; the missing code for groups without a value."""
         return np.minimum.reduceat(self.codes, self.starts).astype(np.int64)
 
     @cached_property
     def last(self) -> IntArray:
-        """Return the largest code of every group but the missing one; -1 in groups without a value."""
+        """Return the largest code in each group, missing not counted; -1 for groups without a value."""
         # Missing has the largest code of all: as 0 it is never larger than a value.
         codes = self.codes
         if self.column.has_missing:
@@ -90,7 +90,7 @@ class GroupedCodes:
 def recode(
     grouped: GroupedCodes, style: str, hierarchy: Hierarchy | None = None
 ) -> tuple[list[Cell], IntArray]:
-    """Return the distinct cells of a column, and the number of the cell of each group.
+    """Return the distinct released cells of a column, and the index of each group's cell.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def recode(
 
 
 def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
-    """Return the ranges from the least to the largest value of each group, as `recode` does."""
+    """Return each group's range from its least to its largest value, in the form that `recode` returns."""
     values, unit = grouped.values, grouped.column.unit
     absent = grouped.present < grouped.sizes
     # Groups of equal ends and gaps have one cell: few of these, whatever the number of groups.
@@ -131,13 +131,13 @@ def _ranges(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
 
 
 def _merged(cells: Sequence[Cell]) -> tuple[list[Cell], IntArray]:
-    """Return the distinct cells, and the number of the cell of each group."""
+    """Return the distinct cells, and the index of each group's cell."""
     distinct = {cell: i for i, cell in enumerate(dict.fromkeys(cells))}
     return list(distinct), np.array([distinct[c] for c in cells], np.int64)
 
 
 def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> tuple[list[Cell], IntArray]:
-    """Return the half-open ranges between public points, as `recode` does.
+    """Return each group's half-open range between public points, in the form that `recode` returns.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
 def rounded(
     grouped: GroupedCodes, style: str, step: float, enough: BoolArray
 ) -> tuple[list[Cell], IntArray]:
-    """Return means or medians rounded to a public step, half to even, as `recode` does.
+    """Return each group's mean or median, rounded half to even to a public step, in the form of `recode`.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def rounded(
 
 
 def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
-    """Return means in whole steps, half to even, by integer arithmetic; None where it is not exact.
+    """Return each group's mean in whole steps, rounded half to even; None if integers cannot do it exactly.
 
     Values of up to four decimals become whole numbers whose sums doubles hold exactly.
     """
@@ -240,7 +240,7 @@ def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
 
 
 def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: float) -> FloatArray:
-    """Round numbers of steps, half to even; by fractions where doubles leave it open."""
+    """Return numbers of steps rounded half to even, with exact fractions if doubles cannot decide."""
     whole = np.rint(steps)
     # Fractions are slow, and few groups lie so near the middle of two steps.
     close = np.abs(np.abs(steps - np.floor(steps)) - 0.5) <= 1e-6 * np.maximum(np.abs(steps), 1)
@@ -262,7 +262,7 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
 
 
 def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
-    """Return the mean or median of the values of each group, summed in ascending order."""
+    """Return each group's mean or median; sums run over the values in ascending order."""
     values, starts, present = grouped.column.values, grouped.starts, grouped.present
     order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
     # Missing values come last in their group and count 0.
@@ -279,10 +279,10 @@ def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
 
 
 def public_step(column: ValueCounts) -> float:
-    """Return the largest of 1, 2, 5 x 10^m that is not above a quarter of the standard deviation.
+    """Return the largest of 1, 2, 5 x 10^m that is at most a quarter of the standard deviation.
 
-    Days are at least one; times have steps of days, or of seconds within a day. 0 where
-    there is nothing to round.
+    Steps of dates are at least one day. Steps of time stamps are whole days, or whole seconds
+    (microseconds) if the quarter is shorter. 0 if there is nothing to round.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def public_step(column: ValueCounts) -> float:
 
 
 def _one_two_five(most: float) -> float:
-    """Return the largest of 1, 2, 5 x 10^m that is not above `most`."""
+    """Return the largest of 1, 2, 5 x 10^m that is at most `most`."""
     m = math.floor(math.log10(most))
     steps = [float(f"{digit}e{power}") for power in (m - 1, m, m + 1) for digit in (1, 2, 5)]
     return max(step for step in steps if step <= most)
@@ -314,7 +314,7 @@ def _one_two_five(most: float) -> float:
 def _sets(
     grouped: GroupedCodes, label: Callable[[list[int]], Cell]
 ) -> tuple[list[Cell], IntArray]:
-    """Return cells that depend only on the set of codes in a group, as `recode` does."""
+    """Return cells that depend only on the set of codes in each group, in the form that `recode` returns."""
     # Each different set is labelled once: there are fewer sets than groups.
     index, members, ends = distinct_sets(
         grouped.codes, grouped.starts, grouped.column.n_values + 1
@@ -324,7 +324,7 @@ def _sets(
 
 
 def _categories(column: Column, codes: list[int], text: str) -> Cell:
-    """Return a cell of categories; a missing one for the missing code alone."""
+    """Return a cell with the categories behind some codes; a missing cell if only the missing code is there."""
     present = codes[:-1] if codes[-1] == column.n_values else codes
     if not present:
         return Cell(None, missing=True)
@@ -362,7 +362,7 @@ def _ancestor(column: Column, hierarchy: Hierarchy) -> Callable[[list[int]], Cel
 
 
 def _weighted(grouped: GroupedCodes) -> tuple[list[Cell], IntArray]:
-    """Return concatenations with counts, such as ``a:4+b:1``, as `recode` does."""
+    """Return each group's categories with counts, such as ``a:4+b:1``, in the form that `recode` returns."""
     column, starts = grouped.column, grouped.starts
     labels = np.repeat(np.arange(len(starts), dtype=np.uint32), grouped.sizes)
     counts = Counts.from_codes(Groups(labels, starts), grouped.codes, column.n_values + 1)

@@ -1,4 +1,4 @@
-"""Hedge: cells of similar people, joined until no group tells too much, on the columns that explain something."""
+"""Hedge: cells of similar people, joined until no group discloses too much, on columns that explain something."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ SIGMAS = 4.0
 
 
 def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
-    """Return whether a quasi-identifier explains more of some sensitive column than chance would.
+    """Return whether a quasi-identifier explains more of any sensitive column than chance would.
 
     With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
     categories) and eta^2 the share of a column's variance that they explain, n eta^2 is about
-    chi-squared with p degrees of freedom where they have nothing to do with each other:
+    chi-squared with p degrees of freedom if they have nothing to do with each other:
 
         n eta^2 > p + 4 sqrt(2 p)
 
-    A column that tells something only together with others is not found.
+    A column that explains something only together with others is not found.
 
     Parameters
     ----------
     column : Column
     sensitive : sequence of Column
     people : int, optional
-        How many people the records are of: those of one person are no further evidence.
+        Number of people, if a person may have several records, which are no further evidence.
     """
     records = column.value_counts.total
     n = records if people is None else people
@@ -71,7 +71,7 @@ def telling(column: Column, sensitive: Sequence[Column], people: int | None = No
 
 
 def _levels(column: Column, most: int) -> IntArray:
-    """Return the level of every code, the missing one last."""
+    """Return the level of each code, with the missing code last."""
     if column.is_number:
         return quantile_bins(column.value_counts, most).lookup.astype(np.int64)
     return column.value_counts.frequent(most)
@@ -80,7 +80,7 @@ def _levels(column: Column, most: int) -> IntArray:
 def _explained(
     column: Column, levels: IntArray, sizes: IntArray, sensitive: Sequence[Column]
 ) -> Iterator[float]:
-    """Yield eta^2 by sensitive column: the share of its sum of squares that the levels explain."""
+    """Yield, for each sensitive column, the share (eta^2) of its sum of squares that the levels explain."""
     n, n_levels = int(sizes.sum()), len(sizes)
     crossed = column.crossed(levels, sensitive)
     for other, (level, code, count) in zip(sensitive, crossed, strict=True):
@@ -108,16 +108,16 @@ _CELL = 10_000
 class Hedge(PartitionMethod):
     """Put similar people into groups, and release the groups' means and shares.
 
-    Nobody shares the released quasi-identifiers with fewer than k - 1 others, and no group gives
-    away more than `max_disclosure` of a sensitive column. Models learn from the release nearly as
+    Everybody shares the released quasi-identifiers with at least k - 1 others, and no group
+    discloses more than `max_disclosure` of a sensitive column. Models learn from the release nearly as
     they do from the original, because true values scatter around their group's mean; a tight cap
     flattens slopes all the same.
 
     A tree first gathers people who are alike in the quasi-identifiers (their gain counts a hundred
     times as much as the gain in the sensitive columns). Its cells hold k, 2k, 4k or 8k people,
     whichever explain most of the sensitive columns beyond chance. While a group breaks a promise,
-    the worst one is joined to the group that repairs it at the least loss (of more than 8,192
-    groups, among its neighbours). Numbers are then released as the group's mean, rounded to a
+    the worst one is joined to the group that makes it keep the promise at the least loss (with more
+    than 8,192 groups, only neighbours are tried). Numbers are then released as the group's mean, rounded to a
     public step, and categories as the group's shares.
 
     A released mean is the group's and not this person's. Where every cell must be true of its row,
@@ -132,19 +132,19 @@ class Hedge(PartitionMethod):
         switches it off.
     numeric : {"mean", "median", "range"}, default "mean"
         What numbers and dates are released as. Means and medians are rounded to the largest
-        of 1, 2, 5 x 10^m that is not above a quarter of the column's standard deviation (dates
-        to a day at least), and told where at least k people of the group have a value, else ``*``. Columns with a grid
-        are released as ranges between its points.
+        of 1, 2, 5 x 10^m that is at most a quarter of the column's standard deviation (dates to a
+        day at least). A group in which fewer than k people have a value gets ``*``. Columns with a
+        grid are released as ranges between its points.
     categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
         What categories are released as.
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
     screen : bool, default True
-        Whether what tells nothing of the sensitive columns is left out, which would cost learners
-        and members. Quasi-identifiers that by themselves do not shift the mean or the shares of
-        any of them by more than chance are released as ``*``; one that tells something only
-        together with others, or of the spread, is hidden too; where none tells anything, all stay.
-        And cells have up to 8k people. False keeps all columns, and cells of k people.
+        Hide columns that explain nothing: a quasi-identifier that by itself does not shift the mean
+        or the shares of any sensitive column by more than chance is released as ``*``. This also
+        hides columns that matter only together with others, or only for the spread. If no column
+        explains anything, all stay. Cells then have up to 8k people. False keeps all columns, and
+        cells of k people.
     max_bins : int, default 1024
         Numeric columns with more distinct values are cut at quantiles.
     schema : Schema, optional
@@ -187,7 +187,7 @@ class Hedge(PartitionMethod):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of as many cells as k allows."""
+        """Return the bytes needed for as many cells as k allows."""
         is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         return n_rows // self.k * _CELL if is_k else 0
 
@@ -219,7 +219,7 @@ class Hedge(PartitionMethod):
         quasi = Quasi.from_table(table, schema, int(self.max_bins))
         sensitive = [table.declared_column(schema, name) for name in schema.sensitive]
         check_sensitive([c.value_counts for c in sensitive])
-        # Splitting by a column that explains nothing makes cells small and tells nothing.
+        # Splitting by a column that explains nothing makes cells small for no gain.
         self.screened_ = self._screened(quasi, sensitive, persons)
         quasi = quasi.without(self.screened_)
         likeness = Likeness.of(
@@ -240,8 +240,7 @@ class Hedge(PartitionMethod):
         def grouped(group_of_cell: IntArray) -> Classes:
             return classes_of(self.tree_, sensitive, persons, group_of_cell)
 
-        # Cells have k records, so joining need not look at k; unless people have several records.
-        # Cells have k records already; of people who have several records joining looks at k too.
+        # Cells have k records already, so joining checks k only if people may have several records.
         self._joined = joined(
             grown.end[leaf] - grown.start[leaf],
             likeness.means(grown.stats[leaf]),
@@ -254,13 +253,13 @@ class Hedge(PartitionMethod):
         return plan
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the groups that were joined from cells, with their cells."""
+        """Return the groups that were joined from several cells, with those cells."""
         return joined_cells(self.tree_, self._joined, self.group_of_cell_)
 
     def _screened(
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
     ) -> tuple[str, ...]:
-        """Return the quasi-identifiers that explain no sensitive column by themselves; never all."""
+        """Return the quasi-identifiers that alone explain no sensitive column; none if that would be all."""
         n = None if persons is None else persons.counted
         silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
         return tuple(silent) if len(silent) < len(quasi.columns) else ()

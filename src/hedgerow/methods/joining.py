@@ -1,4 +1,4 @@
-"""Joining groups until every promise holds: on sums that add up, then decided exactly."""
+"""Joining groups until every promise holds: checked on sums that add up, then exactly."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ..progress import done
 SLICE = 16
 """Joins between two reports of progress."""
 WIDEST = 1_024
-"""Rarer categories beyond so many are one while joining; the exact check tells them apart."""
+"""Most categories kept separate while joining; rarer ones are merged, but not in the exact check."""
 
 
 class _Block(NamedTuple):
-    """Sums of every group, with one limit for each kind of term on them.
+    """Sums of every group, and the limit on each kind of term computed from them.
 
     Fields
     ------
@@ -52,7 +52,7 @@ class _Block(NamedTuple):
 
 
 def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
-    """Yield a block for every proper score of a column in n groups, under one cap."""
+    """Yield a block for each proper score of a column, with its sums over n groups and the cap as limit."""
     counts, ranked = column.counts, None
     for score, cell in column.public.scores:
         if isinstance(score, SquaredScore):
@@ -77,7 +77,7 @@ def _scores(column: SensitiveCounts, n: int, cap: float) -> Iterator[_Block]:
 
 
 def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
-    """Count the records of every cell, shape (n, m); codes without a cell are left out."""
+    """Count the records of each group in each cell, shape (n, m); codes without a cell are left out."""
     inside = counts.values < len(cell)
     key = counts.groups[inside] * m + cell[counts.values[inside]]
     dense = np.bincount(key, counts.counts[inside].astype(np.float64), n * m)
@@ -87,7 +87,7 @@ def _cells(counts: Counts, cell: IntArray, m: int, n: int) -> FloatArray:
 def _frequent(
     sums: FloatArray, public: FloatArray, loss: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Join all categories but the most frequent ones to a single one."""
+    """Merge all categories but the most frequent into one, in the sums, public shares and losses."""
     first = np.sort(np.argsort(-public, kind="stable")[: WIDEST - 1])
     rest = np.setdiff1d(np.arange(len(public)), first)
     share = public[rest] / max(public[rest].sum(), 1e-300)
@@ -99,9 +99,9 @@ def _frequent(
 
 
 def limits_of(classes: Classes, promises: Sequence[Guarantee]) -> tuple[FloatArray, Limits]:
-    """Return sums of every group, which add up when groups are joined, and the limits on them.
+    """Return sums for every group that add up when groups are joined, and the limits on those sums.
 
-    Promises that are no limit on such sums (t-closeness, say) are left to the exact check.
+    Promises that set no limit on such sums, such as t-closeness, are left to the exact check.
 
     Parameters
     ----------
@@ -139,11 +139,11 @@ def joined(
     classes_of: Callable[[IntArray], Classes],
     promises: Sequence[Guarantee],
 ) -> IntArray:
-    """Join cells until every group keeps every promise, and return the group of every cell.
+    """Join cells until every group keeps every promise, and return the group of each cell.
 
-    The worst group is joined first, to the partner that repairs it at the least loss (Ward's, of
-    what groups explain); where none does, to the one that lowers its disclosure most. Where the
-    sums leave a promise open, it is decided exactly.
+    The worst group goes first. It is joined to the partner that makes it keep its promises at the
+    least loss (Ward's, of what groups explain) or, if none does, to the one that lowers its
+    disclosure most. Promises that the sums cannot decide are checked exactly.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def joined(
     means : float array of shape (n_cells, d)
         Cells are alike where these are near.
     classes_of : callable
-        Groups as the promises judge them, from the group (0 .. g - 1) of every cell.
+        Returns the classes that the promises check, given the group (0 .. g - 1) of every cell.
     promises : sequence of Guarantee
 
     Returns

@@ -26,7 +26,7 @@ LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
 
 @dataclass(frozen=True)
 class Axis:
-    """The generalisations of one quasi-identifier.
+    """The generalisations of one quasi-identifier, level by level.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class NodeClasses:
-    """The equivalence classes of a node.
+    """The equivalence classes of one node of the lattice.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ class NodeClasses:
 
     @property
     def people(self) -> IntArray:
-        """Return what k counts: people, or records."""
+        """Return the number of people in each class, or of records if k counts records."""
         return self.size if self.units is None else self.units.people
 
     def few(self, k: int) -> BoolArray:
-        """Return which classes have fewer than k different people."""
+        """Return a mask of the classes that have fewer than k different people."""
         # `people` falls to 1 where one person has most records, so it may grow in a union and
         # cannot prune; different people never become fewer.
         return (self.size if self.units is None else self.units.different) < k
 
     def merged(self, rows: IntArray, labels: IntArray, chosen: BoolArray | None = None) -> NodeClasses:
-        """Merge the classes with equal labels; those that are not chosen are left out."""
+        """Merge classes with equal labels, leaving out classes that are not chosen."""
         some = slice(None) if chosen is None else chosen
         n, at = len(rows), labels[some]
         size, *hist = (np.bincount(at, each[some], n) for each in (self.size, *self.hist.T))
@@ -94,7 +94,7 @@ class NodeClasses:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A node that can be released, and its cost.
+    """A node that can be released, with its loss.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class Outcome:
 
     @property
     def rank(self) -> tuple[float, int, Levels]:
-        """Return the sort key: least loss, then lowest, then by level."""
+        """Return the sort key: least loss first, then the lowest node, then by level."""
         # Sums in another order differ in the last digits: such losses tie.
         return round(self.loss, 12), sum(self.node), self.node
 
@@ -126,7 +126,7 @@ Accept = Callable[[IntArray, IntArray], BoolArray]
 
 @dataclass
 class Lattice:
-    """Full-domain generalisations of a table and the search among them.
+    """The lattice of a table's full-domain generalisations, and the search for the best of them.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ class Lattice:
     # --- classes of a node
 
     def classes(self, node: Levels) -> NodeClasses:
-        """Return the classes of a node, rolled up from the nearest finer node stored."""
+        """Return the classes of a node, merged from the stored finer node that has the fewest classes."""
         # Rolling up from a coarser start is cheaper: it has fewer classes to merge.
         n = len(self._snapshots)
         finer = np.flatnonzero((self._nodes[:n] <= np.asarray(node)).all(axis=1))
@@ -198,17 +198,17 @@ class Lattice:
         self._snapshots.append(classes)
 
     def labels(self, node: Levels, rows: IntArray) -> list[IntArray]:
-        """Return the labels of base groups at a node, one array a column."""
+        """Return the labels of the base groups `rows` at a node, one array per column."""
         levels = zip(self.axes, node, strict=True)
         return [axis.levels[at][self.codes[rows, i]] for i, (axis, at) in enumerate(levels)]
 
     # --- a node's worth
 
     def suppressed_classes(self, classes: NodeClasses) -> BoolArray | None:
-        """Return which classes are suppressed; None when the node cannot be released.
+        """Return a mask of the suppressed classes, or None if the node cannot be released.
 
-        The suppressed records form one more released class, so they must satisfy the
-        criteria together: where they do not, the smallest other classes join them.
+        The suppressed records form one more released class, so together they must satisfy the
+        criteria. If they do not, the smallest other classes are suppressed too.
         """
         out = ~self._good(classes)
         total = int(classes.size[out].sum())
@@ -235,7 +235,7 @@ class Lattice:
         return bool(self._good(one)[0])
 
     def outcome(self, node: Levels) -> Outcome | None:
-        """Return the node's loss; None when it cannot be released."""
+        """Return the node with its loss, or None if it cannot be released."""
         classes = self.classes(node)
         out = self.suppressed_classes(classes)
         if out is None:
@@ -245,7 +245,7 @@ class Lattice:
         return Outcome(node, self._loss(node, classes, ~out, total), total, released)
 
     def _loss(self, node: Levels, classes: NodeClasses, released: BoolArray, total: int) -> float:
-        """Return the loss of a node in which some classes are released and `total` records are not."""
+        """Return a node's loss if the classes `released` are released and `total` records are suppressed."""
         m, size = len(self.axes), classes.size[released].astype(float)
         if self.loss == "loss":
             share = np.zeros(len(size))
@@ -265,7 +265,7 @@ class Lattice:
         return self.n / max(len(size) + (total > 0), 1) / self.k
 
     def bounds(self) -> FloatArray:
-        """Return the loss of every node if nothing were suppressed; its loss is never below."""
+        """Return a lower bound on each node's loss, shape `heights`: the loss without suppression, or 0."""
         if self.loss not in ("loss", "precision", "height"):
             return np.zeros(self.heights)
         m, parts = len(self.axes), []
@@ -284,7 +284,7 @@ class Lattice:
 
     @cached_property
     def _status(self) -> NDArray[np.int8]:
-        """Return 1 for nodes that pass, -1 for those that do not, 0 for untested ones.
+        """Return an array over the nodes: 1 for those that pass, -1 for those that fail, 0 for untested ones.
 
         Raises
         ------
@@ -302,7 +302,7 @@ class Lattice:
         return np.zeros(self.heights, dtype=np.int8)
 
     def _by_height(self, alive: Callable[[], BoolArray], *, falling: bool = False) -> Iterator[Levels]:
-        """Yield nodes by height: those that are `alive` when their height begins."""
+        """Yield nodes height by height, those that `alive` marks when their height begins."""
         levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
         height: NDArray[np.int16] = reduce(np.add.outer, levels)
         top = int(height.max())
@@ -311,13 +311,13 @@ class Lattice:
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
     def _passes(self, node: Levels) -> bool:
-        """Check what stays true upwards: too few records are in bad or in small classes."""
+        """Return whether few enough records are in failing classes, which then holds for all coarser nodes."""
         classes = self.classes(node)
         out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
 
     def _test(self, node: Levels) -> bool:
-        """Test `_passes`, and mark the node and all nodes that this decides."""
+        """Return whether a node passes, and mark all nodes that this decides."""
         if not self._status[node]:
             # A node that passes makes all coarser ones pass; one that fails makes all finer ones
             # fail.
@@ -328,7 +328,7 @@ class Lattice:
         return bool(self._status[node] > 0)
 
     def _lowest(self, chain: list[Levels]) -> Levels | None:
-        """Return the first node of an upward chain that passes, by halving."""
+        """Return the first node of an upward chain that passes, found by binary search; None if none does."""
         low, high = 0, len(chain)
         while low < high:
             middle = (low + high) // 2
@@ -339,9 +339,9 @@ class Lattice:
         return chain[low] if low < len(chain) else None
 
     def minimal(self) -> list[Outcome]:
-        """Return the releasable nodes that have no releasable node below them, best first.
+        """Return the releasable nodes without a releasable node below them, best first.
 
-        Nodes are tested along upward chains, by halving (Kohlmayer 2012).
+        Nodes are tested along upward chains, by binary search (Kohlmayer 2012).
         """
         for start in self._by_height(lambda: self._status == 0):
             if self._status[start]:
@@ -361,11 +361,10 @@ class Lattice:
         return sorted(outcomes, key=lambda o: o.rank)
 
     def optimal(self) -> Outcome | None:
-        """Return the releasable node of least loss among all nodes.
+        """Return the releasable node with the least loss, or None if no node can be released.
 
-        Losses never fall below `bounds`, which grow upwards: so the nodes that could
-        still win form a lower set, and testing its highest nodes first rules out most
-        of it at once.
+        Losses never fall below `bounds`, which grow upwards. So the nodes that could still
+        win form a lower set, and testing its highest nodes first rules out most of it at once.
         """
         status, bound = self._status, self.bounds()
         best = self._first(bound)
@@ -385,7 +384,7 @@ class Lattice:
         return best
 
     def _first(self, bound: FloatArray) -> Outcome | None:
-        """Return a good node to begin with: the lowest that passes on the chain of least bounds."""
+        """Return a good node to start from: the lowest that passes on the chain of least bounds."""
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):
             chain.append(min(above, key=lambda node: (bound[node], node)))

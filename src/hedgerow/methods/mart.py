@@ -21,10 +21,10 @@ from .refusals import Refused
 
 @dataclass(eq=False, repr=False)
 class MART(PartitionMethod):
-    """Grow the tree that an intruder would grow, and stop it before it gives people away.
+    """Group people by the tree that an intruder would grow, stopped before its leaves reveal too much.
 
     Each leaf is a group whose members share the released ranges and categories. Every group has at
-    least k records and gives away at most `max_disclosure` of every sensitive column, by any proper
+    least k records and discloses at most `max_disclosure` of every sensitive column, by any proper
     score (`Disclosure`). Every released cell is true of its row.
 
     The tree predicts the sensitive columns from the quasi-identifiers. A split is made only when
@@ -46,8 +46,8 @@ class MART(PartitionMethod):
         Fewest records of a leaf while growing; k by default. Smaller leaves
         are pruned by error-digression until every group has k records.
     numeric : {"range", "mean", "median"}, default "range"
-        What numbers and dates are released as. Means and medians are rounded to a public step and
-        told where at least k people have a value, as in `Hedge`.
+        What numbers and dates are released as. Means and medians are rounded to a public step, and
+        released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
         What categories are released as.
     criteria : sequence of LDiversity, optional
@@ -128,11 +128,11 @@ class MART(PartitionMethod):
         return self.alpha is not None or int(self.min_leaf or self.k) < self.k
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups that the cap refused; none of a pruned tree, whose leaves say less."""
+        """Return the finer groups that the cap refused; none for a pruned tree, whose leaves reveal less of them."""
         return [] if self._is_pruned else super().refused(table, schema)
 
     def path(self) -> Path:
-        """Return the nested subtrees of the grown tree by smallest q, down to its root.
+        """Return the nested subtrees from the grown tree down to its root, each pruned at the smallest q.
 
         Returns
         -------

@@ -39,7 +39,7 @@ _PUBLIC = Key(bytes(32))
 
 @dataclass(frozen=True)
 class Masked:
-    """The result of a masking.
+    """The result of masking: the released columns and what changed in them.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Masked:
 
 
 class Masking(Method):
-    """Base of the methods that change values instead of recoding them.
+    """Base class of the methods that change values instead of recoding them.
 
     The plan of a masking records what was done; each released value depends on the
     whole table, so `transform` works for the fitted table alone.
@@ -100,22 +100,22 @@ class Masking(Method):
         return self._planned(table, schema, recoding, masked.promises)
 
     def _rows(self, table: Table) -> Rows:
-        """Return the rows, which `Rows.order` sorts by their content; the table's order plays no part."""
+        """Return the table's rows, which `Rows.order` sorts by content, so the table's order has no influence."""
         return Rows.of(table, self._key if self.draws else _PUBLIC)
 
     def _release_key(self, rows: Rows, schema: Schema, **parameters: Any) -> Key:
-        """Return a key for this table and these parameters; `parameters` replace those of the method."""
+        """Return the key for this table and the method's parameters, which `parameters` override."""
         masked = {"method": type(self).__name__, "columns": sorted(schema.quasi)}
         return rows.release_key(masked | self.plan_parameters() | parameters)
 
     def release_table(self, table: Table) -> Transformed:
-        """Return the masked columns of the fitted table; most methods refuse any other table."""
+        """Return the masked columns of the fitted table; most methods raise UnsupportedError for any other."""
         if fingerprint(table, [c.name for c in self.columns_]) != self._fitted:
             return Transformed(self._mask_other(table), 0)
         return Transformed(dict(self._released), 0)
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
-        """Return the masked columns of another table, if the method can mask one."""
+        """Return the masked columns of another table; raise UnsupportedError by default."""
         raise UnsupportedError(
             f"{type(self).__name__} cannot transform another table than it was fitted on: each "
             "released value depends on the whole table",
@@ -123,19 +123,19 @@ class Masking(Method):
         )
 
     def release_files(self, release: Any) -> Files:
-        """Return MASKING.md, which tells the reader what was done to the columns."""
+        """Return the public file MASKING.md, which explains what was done to the columns."""
         words = ["```", release.recoding_in_words(), "```"]
         lines = ["# What was done to the masked columns", "", *words, "", *self.reading, ""]
         return Files(public={"MASKING.md": "\n".join(lines)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return notes on how to read the changed cells, and on the file that says what was done."""
+        """Return notes on how to read the changed cells, with a pointer to MASKING.md."""
         file = "`MASKING.md` says what was done: give it with the release."
         return RecipientNotes(lines=["", *self.reading, file])
 
 
 class NumberMasking(Masking):
-    """Base of the maskings of numeric columns: numbers in, changed numbers out."""
+    """Base class of the methods that mask numeric columns."""
 
     clip: bool | tuple[float, float] = False
     integers: bool = False
@@ -143,7 +143,7 @@ class NumberMasking(Masking):
     """Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up."""
 
     def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
-        """Change the numbers of the quasi-identifiers."""
+        """Return the changed numbers of the quasi-identifiers, and facts about the whole table."""
         raise NotImplementedError
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -167,7 +167,7 @@ def mask_numbers(
     integers: bool = False,
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
-    """Return masked numbers as columns, clipped and rounded on request, and what changed in each.
+    """Return masked numbers as columns, clipped and rounded if asked, and what changed in each.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def masked_column(
     there: BoolArray,
     **masks: BoolArray,
 ) -> MaskedColumn:
-    """Return the record of one column: each mask as its share of the cells that had a value."""
+    """Return the MaskedColumn of a column: each mask's share of the cells that had a value."""
     n, cells = len(there), int(there.sum())
     shares: dict[str, Any] = {
         what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
@@ -221,7 +221,7 @@ def masked_column(
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:
-    """Return a digest of some columns, to recognise a table without storing it."""
+    """Return a digest of some columns, to recognise the same table without storing it."""
     # By values and not by types: a frame that comes back from CSV or another library is the same.
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
@@ -238,14 +238,14 @@ def fingerprint(table: Table, names: Sequence[str]) -> str:
 
 
 def share(columns: Sequence[MaskedColumn], what: str) -> float:
-    """Return a share of `MaskedColumn` over the cells of all columns together."""
+    """Return the field `what` of `MaskedColumn`, averaged over the non-missing cells of all columns."""
     weight = np.array([1.0 - c.missing for c in columns])
     shares = np.array([getattr(c, what) for c in columns])
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
 def category_column(table: Table, column: Column, codes: IntArray) -> pa.Array:
-    """Return codes (missing: the number of categories) as a column of the original type."""
+    """Return the categories behind codes, in the column's original type; the code n_values is missing."""
     if not column.n_values:
         return pa.nulls(len(codes), pa.string())
     # The released cell is spelled as the table spells its first value of that code.
@@ -256,7 +256,7 @@ def category_column(table: Table, column: Column, codes: IntArray) -> pa.Array:
 
 @dataclass(eq=False, repr=False)
 class NoiseAddition(NumberMasking):
-    """Add a little Gaussian noise to every number, drawn from a secret key.
+    """Add Gaussian noise, drawn from a secret key, to every number.
 
     Parameters
     ----------
@@ -276,7 +276,7 @@ class NoiseAddition(NumberMasking):
     integers : bool
         Round columns of integers to integers.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Notes
     -----
@@ -341,7 +341,7 @@ def covariance_root(values: FloatArray) -> FloatArray:
 
 @dataclass(eq=False, repr=False)
 class RankSwapping(NumberMasking):
-    """Exchange each value for another one of near rank, column by column.
+    """Swap each value with another one of similar rank, column by column.
 
     A column keeps exactly its values, so its mean and its quantiles stay; whose they are changes.
 
@@ -356,7 +356,7 @@ class RankSwapping(NumberMasking):
     random_state : int, optional
         In place of a key, for experiments alone: it hides nothing.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Notes
     -----
@@ -404,7 +404,7 @@ MOST_CATEGORIES = 2_000
 
 @dataclass(eq=False, repr=False)
 class PRAM(Masking):
-    """Move categories by chance, with chances that are given or keep the counts on average.
+    """Replace categories at random, by default so that every category keeps its expected count.
 
     Single cells need not be true afterwards. The chances may be published with the table, so that
     its reader can correct counts.
@@ -426,7 +426,7 @@ class PRAM(Masking):
     random_state : int, optional
         In place of a key, for experiments alone: it hides nothing.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Attributes
     ----------
@@ -498,7 +498,7 @@ class PRAM(Masking):
 
 
 def default_matrix(d: int, stay: float) -> FloatArray:
-    """Return a matrix of shape (d, d) with `stay` on the diagonal, the rest spread evenly."""
+    """Return a (d, d) matrix with `stay` on the diagonal and the rest of each row spread evenly."""
     if d < 2:
         return np.ones((d, d))
     return np.full((d, d), (1 - stay) / (d - 1)) + np.eye(d) * (stay - (1 - stay) / (d - 1))
@@ -521,7 +521,7 @@ def invariant_matrix(matrix: FloatArray, counts: FloatArray) -> FloatArray:
 
 
 def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: FloatArray) -> IntArray:
-    """Move codes by `matrix`, one drawn word a row; codes outside it (missing) stay."""
+    """Return codes moved by the probabilities in `matrix`, with one random word per row; missing codes stay."""
     # 53 bits are a double in [0, 1), evenly spread.
     draws = (words >> np.uint64(11)) / 2.0**53
     moved = codes.astype(np.int64)
@@ -536,7 +536,7 @@ def move(codes: NDArray[Any], words: NDArray[np.uint64], matrix: FloatArray) -> 
 
 
 def _checked(values: ArrayLike, column: Column) -> FloatArray:
-    """Return a matrix of probabilities between the categories of a column, or raise ParameterError."""
+    """Return `values` as a matrix of transition probabilities; raise ParameterError if they are not one."""
     try:
         matrix = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -558,12 +558,12 @@ def _checked(values: ArrayLike, column: Column) -> FloatArray:
 REPLACE = ("threshold", "mean")
 End = tuple[float, float]
 FEWEST = 3
-"""A mean of fewer values would tell too much of each."""
+"""Fewest values whose mean is released; a mean of fewer would disclose too much about each."""
 
 
 @dataclass(eq=False, repr=False)
 class TopBottomCoding(NumberMasking):
-    """Replace the largest and the smallest values of numeric columns by a bound.
+    """Replace the largest and smallest values of numeric columns by a bound.
 
     `transform` of another table uses the bounds that were fitted.
 
@@ -581,7 +581,7 @@ class TopBottomCoding(NumberMasking):
     integers : bool
         Round columns of integers to integers.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Examples
     --------
@@ -625,7 +625,7 @@ class TopBottomCoding(NumberMasking):
         return self._coded(before), coded
 
     def _end(self, bound: float, outside: FloatArray, name: str) -> End:
-        """Return a bound, and the number that replaces values beyond it."""
+        """Return the bound, and the number that replaces the values beyond it."""
         if self.replace != "mean" or not len(outside):
             return bound, bound
         if len(outside) < FEWEST:
@@ -636,7 +636,7 @@ class TopBottomCoding(NumberMasking):
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order
 
     def _coded(self, before: FloatArray) -> FloatArray:
-        """Return numbers of the fitted columns, with those beyond the bounds replaced."""
+        """Return the numbers, with those beyond the fitted bounds replaced."""
         after = before.copy()
         for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
             after[before[:, c] > high, c] = at_high
@@ -644,7 +644,7 @@ class TopBottomCoding(NumberMasking):
         return after
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
-        """Return the columns of another table, with values beyond the fitted bounds replaced."""
+        """Return the masked columns of another table, with values beyond the fitted bounds replaced."""
         names = list(self._ends)
         after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
         return {
@@ -654,14 +654,14 @@ class TopBottomCoding(NumberMasking):
 
 
 def share_bound(values: FloatArray, part: float) -> float:
-    """Return the smallest value with at most `part` of all values above it."""
+    """Return the smallest value such that at most the share `part` of all values lies above it."""
     # Equal values are coded alike, so the bound steps down to a value that has few enough above it.
     ranked = np.sort(values)
     return float(ranked[len(ranked) - 1 - min(int(part * len(ranked)), len(ranked) - 1)])
 
 
 def _bound(what: str, bound: Any, name: str, schema: Schema) -> float | None:
-    """Return the bound of one column; None where none is given."""
+    """Return the bound that was given for a column, or None if there is none."""
     if isinstance(bound, Mapping):
         check_named(what, bound, schema)
         bound = bound.get(name)

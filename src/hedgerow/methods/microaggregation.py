@@ -25,7 +25,7 @@ _ROUNDING = 1e-9
 
 
 def least_loss(points: FloatArray, k: int) -> float:
-    """Return a within-group sum of squares that no partition into groups of at least k goes below.
+    """Return a lower bound on the within-group sum of squares of any partition into groups of at least k.
 
     Two bounds hold for all such partitions, and the larger is taken:
 
@@ -60,7 +60,7 @@ def least_loss(points: FloatArray, k: int) -> float:
 
 
 def near_sum(points: FloatArray, k: int) -> float:
-    """Return the sum of the squared distances of all records to their k - 1 nearest others."""
+    """Return the sum, over all records, of squared distances to their k - 1 nearest other records."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     summed = 0.0
     for point in points:
@@ -70,7 +70,7 @@ def near_sum(points: FloatArray, k: int) -> float:
 
 
 def best_runs(values: FloatArray, k: int) -> float:
-    """Return the least sum of squares of ascending values cut into runs of at least k."""
+    """Return the least within-run sum of squares when ascending values are cut into runs of at least k."""
     n = len(values)
     deviations = values - values.mean()
     sums = np.concatenate([[0.0], np.cumsum(deviations)])
@@ -91,14 +91,14 @@ DISTANCES = ("auto", "euclidean", "gower")
 
 @dataclass(eq=False, repr=False)
 class Microaggregation(Masking):
-    """Replace each record by the average of at least k records that are near it.
+    """Replace each record by the average of a group of at least k similar records.
 
     Parameters
     ----------
     k : int
         Smallest group, at least 2 and at most the number of rows.
     grouping : {"mdav", "v-mdav", "individual_ranking"}
-        IntArray of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
+        Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
         every column by itself, which does not make whole records alike.
     distance : {"auto", "euclidean", "gower"}
         Euclidean for numbers, exact with search trees. Gower for categories beside
@@ -113,14 +113,14 @@ class Microaggregation(Masking):
     integers : bool
         Round columns of integers to integers.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Attributes
     ----------
     groups_ : array of int, shape (n,)
         Group of every row (not for individual ranking).
     facts_ : dict
-        IntArray, their sizes, and for numbers the loss: within-group over total sum of
+        Number of groups, their sizes, and for numbers the loss: within-group over total sum of
         squares in per cent, standardised columns.
 
     Raises
@@ -158,7 +158,7 @@ class Microaggregation(Masking):
 
     @property
     def allows_missing(self) -> bool:
-        """Return whether X may hold missing numbers: only if every column is ranked by itself."""
+        """Return whether X may hold missing numbers: only with individual ranking."""
         return self.grouping == "individual_ranking"
 
     def _mask(self, table: Table, schema: Schema) -> Masked:
@@ -238,7 +238,7 @@ class Microaggregation(Masking):
         return Masked(released, columns, facts, (KAnonymity.from_schema(k, schema),))
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
-        """Return the loss of the groups, and a bound for any groups of at least k records.
+        """Return the loss of the groups, and a lower bound for any groups of at least k records.
 
         Both count numbers alone, and are shares of their total sum of squares.
         """
@@ -285,7 +285,7 @@ class Microaggregation(Masking):
 
 
 def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
-    """Group sorted points by V-MDAV; those that remain join the group of the nearest average."""
+    """Return V-MDAV groups of sorted points; points left over join the group with the nearest average."""
     from_mean = ((points - points.mean(axis=0)) ** 2).sum(axis=1)
     groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
     rest = np.flatnonzero(groups < 0)
@@ -304,7 +304,7 @@ def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
 
 
 def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons) -> IntArray:
-    """Join groups of fewer than k people to that of the nearest average, until all have k."""
+    """Join each group of fewer than k people to the group with the nearest average, until all have k."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -326,7 +326,7 @@ def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons
 
 
 def group_loss(values: FloatArray, groups: IntArray) -> float:
-    """Return the sum of squares within groups in per cent of the total, of standardised columns."""
+    """Return the within-group sum of squares of standardised columns, in per cent of the total."""
     scaled = standardise(values)
     within = ((scaled - _averages(scaled, groups)) ** 2).sum()
     total = (scaled**2).sum()
@@ -334,7 +334,7 @@ def group_loss(values: FloatArray, groups: IntArray) -> float:
 
 
 def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the means of each row's group, shape (rows, columns), summed in the order of the rows."""
+    """Return the means of each row's group, shape (rows, columns); sums run in the order of the rows."""
     means = np.empty(values.shape)
     sizes = np.bincount(groups)
     for c in range(values.shape[1]):
@@ -344,7 +344,7 @@ def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
 
 
 def _modes(codes: IntArray, groups: IntArray, categories: int) -> IntArray:
-    """Return the most frequent code of every group; of equals, the first in the column's order."""
+    """Return the most frequent code of each group; ties go to the first in the column's order."""
     counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))
     return np.asarray(counts.values[best][counts.starts[:-1]])

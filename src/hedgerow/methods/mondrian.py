@@ -31,10 +31,10 @@ _MEDIAN = 350
 
 @dataclass(eq=False, repr=False)
 class Mondrian(PartitionMethod):
-    """Cut people into groups of at least k, along one column after the other.
+    """Cut people into groups of at least k, splitting by one column at a time.
 
-    Each group is cut where `objective` says, until no cut leaves k records on both sides. A cap on
-    what a group gives away holds only if you ask for it (`max_disclosure`).
+    `objective` decides where a group is cut; a group stays whole if no cut leaves k records on both
+    sides. Disclosure is capped only if you ask for it (`max_disclosure`).
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class Mondrian(PartitionMethod):
     max_disclosure : float or None, default None
         In (0, 1]: the largest disclosure of any group and sensitive column, as
         in `MART`. "median" and "loss" do not look at sensitive columns while
-        cutting: groups that give away more are joined to their siblings.
+        cutting: groups that exceed the cap are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
-        What numbers and dates are released as. Means and medians are rounded to a public step and
-        told where at least k people have a value, as in `Hedge`.
+        What numbers and dates are released as. Means and medians are rounded to a public step, and
+        released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional
         Further promises ("regression" and "information_gain" only).
@@ -95,15 +95,15 @@ class Mondrian(PartitionMethod):
 
     @property
     def title(self) -> str:
-        """Return the name of the class with the objective."""
+        """Return the class name with the objective, such as "Mondrian (median)"."""
         return f"{type(self).__name__} ({self.objective})"
 
     def _group_bytes(self) -> int:
-        """Return the bytes of a group of k records: medians need no sums, other objectives do."""
+        """Return the bytes of a group of k records; medians need fewer, because they need no sums."""
         return _MEDIAN if self.objective == "median" else super()._group_bytes()
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the columns that extents and losses are taken from; none where counts are enough."""
+        """Return the columns that `fit` reads record by record; none if counts are enough."""
         if self.objective not in ("median", "loss"):
             return ()
         return (*schema.quasi, *(schema.sensitive if self.max_disclosure not in (None, 1) else ()))
@@ -157,7 +157,7 @@ class Mondrian(PartitionMethod):
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """Return the place of every code in [0, 1] on its column, one column after another; missing is 0."""
+    """Return the position of each code in [0, 1] on its column, all columns concatenated; missing is 0."""
     parts = []
     for column, cut in zip(quasi.columns, quasi.cuts, strict=True):
         places = np.zeros(cut.n_bins + 1)
@@ -173,5 +173,5 @@ def positions(quasi: Quasi) -> npt.NDArray[np.float64]:
 
 
 def domains(quasi: Quasi) -> npt.NDArray[np.float64]:
-    """Return the number of categories of each column less one, at least 1; missing counts as one."""
+    """Return each column's number of categories minus 1, at least 1; missing counts as a category."""
     return np.array([max(c.n_values + c.has_missing - 1, 1) for c in quasi.columns], np.float64)

@@ -54,7 +54,7 @@ _ROUNDING = 1e-8
 
 @dataclass(frozen=True)
 class LeafGroups:
-    """The groups of a partition, each of one leaf of a tree or of several.
+    """The groups of a partition, each made of one or several leaves of a tree.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LeafGroups:
     def from_tree(
         cls, grown: Grown, threshold: FloatArray, group_of_leaf: IntArray | None, persons: Persons | None
     ) -> LeafGroups:
-        """Return the groups of a tree, with the rows of each group side by side."""
+        """Return the groups of a tree, with the rows of each group next to each other."""
         leaf = grown.column == LEAF
         rows, starts = grown.rows, grown.start[leaf]
         # Rows on a cluster are brought together there, group by group, when a column is read.
@@ -93,10 +93,10 @@ class LeafGroups:
         return cls(grown, threshold, group_of_leaf, rows, starts, persons)
 
     def codes(self, column: Column, whole: bool) -> GroupedCodes:
-        """Return the codes of a column, group by group.
+        """Return the codes of a column, with the records of each group together.
 
-        Rows on a cluster come as every code only with `whole`; without it, as the codes that make
-        a range or a set: of numbers both ends, of categories each once.
+        From a cluster, every code comes only with `whole`. Without it only the codes come that make
+        a range or a set: both ends for numbers, each category once.
         """
         if isinstance(self.rows, np.ndarray):
             return GroupedCodes(column, column.codes[self.rows], self.starts)
@@ -104,7 +104,7 @@ class LeafGroups:
         return GroupedCodes(part, part.codes[rows], starts)
 
     def people_with_value(self, grouped: GroupedCodes) -> IntArray:
-        """Count the people of every group who have a value, or its records where each is a person."""
+        """Count the people in each group who have a value; the records if every record is a person."""
         if self.persons is None:
             return grouped.present
         there = grouped.codes != grouped.column.n_values
@@ -114,7 +114,7 @@ class LeafGroups:
         return np.bincount(number[groups.first], people, len(self.starts)).astype(np.int64)
 
     def between(self, j: int) -> tuple[FloatArray, FloatArray]:
-        """Return the thresholds on column j between which every group lies; infinite where open."""
+        """Return the thresholds on column j between which each group lies; infinite if a side is open."""
         low, high = regions(self.grown, j, self.threshold)
         if self.group_of_leaf is None:
             return low, high
@@ -131,7 +131,7 @@ def classes_of(
     persons: Persons | None,
     number: IntArray | None = None,
 ) -> Classes:
-    """Return the leaves of a tree as classes, or their groups if `number` has the group of each leaf."""
+    """Return the leaves of a tree as classes, or groups of leaves if `number` gives each leaf's group."""
     grown = tree.grown
     starts = grown.start[grown.column == LEAF]
     if not isinstance(grown.rows, np.ndarray):
@@ -145,9 +145,9 @@ def classes_of(
 def conditions(
     grown: Grown, quasi: Quasi
 ) -> tuple[FloatArray, IntArray, list[tuple[str | None, ...]]]:
-    """Return the thresholds of all nodes, the subset that goes left at each, and all subsets.
+    """Return each node's threshold, the index of the subset that goes left, and all subsets.
 
-    Arrays over the nodes: a threshold counts where the subset is -1, else it is the number of a subset.
+    The first two are arrays over the nodes; a node's threshold counts only if its subset is -1.
     """
     n = grown.n_nodes
     threshold, subset = np.zeros(n), np.full(n, -1, np.int64)
@@ -188,7 +188,7 @@ def conditions(
 
 
 def regions(grown: Grown, j: int, threshold: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the thresholds on column j between which every leaf lies; infinite where open."""
+    """Return the thresholds on column j between which each leaf lies; infinite if a side is open."""
     low, high = np.full(grown.n_nodes, -np.inf), np.full(grown.n_nodes, np.inf)
     # One pass a depth, since children inherit the bounds of a parent that is already bounded.
     inner = grown.column != LEAF
@@ -203,7 +203,7 @@ def regions(grown: Grown, j: int, threshold: FloatArray) -> tuple[FloatArray, Fl
 
 
 def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
-    """Return the condition for going left at each node, in words; empty for leaves."""
+    """Return each node's condition for going left, in words; empty for leaves."""
     threshold, subset, subsets = conditions(grown, quasi)
     texts = []
     for i, j in enumerate(grown.column.tolist()):
@@ -224,7 +224,7 @@ def describe(grown: Grown, quasi: Quasi) -> tuple[str, ...]:
 
 
 def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quasi: Quasi) -> Tree:
-    """Return a tree as it was grown, whose splits are put into words when somebody reads them."""
+    """Return a grown tree, whose splits are described in words only when somebody reads them."""
     return Tree(
         grown,
         responses,
@@ -235,7 +235,7 @@ def full_tree(grown: Grown, responses: Responses, layout: StatisticsLayout, quas
 
 
 class PartitionMethod(Method):
-    """Base of the methods whose plan is a tree of groups."""
+    """Base class of the methods whose plan is a tree of groups."""
 
     kinds: ClassVar[Mapping[str, Kind]] = {"criteria": LIST}
     supported_fields = ("unit", "household", "together", "grid")
@@ -249,11 +249,11 @@ class PartitionMethod(Method):
     max_bins: int
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return no column: the grower needs only counts, not joint codes."""
+        """Return no columns, because the tree grower needs only counts."""
         return ()
 
     def _group_bytes(self) -> int:
-        """Return the bytes of a group of k records where no cap prunes."""
+        """Return the bytes of a group of k records in a tree that no cap prunes."""
         return _GROUP_BYTES
 
     rounds: ClassVar[bool] = True
@@ -262,7 +262,7 @@ class PartitionMethod(Method):
     """Whether columns with a grid become ranges where other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes of as many groups as k allows; 0 under a cap, which leaves far fewer."""
+        """Return the bytes needed for as many groups as k allows; 0 with a cap, which leaves far fewer groups."""
         is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         small = is_k and self.max_disclosure in (None, 1)
         return n_rows // self.k * (self._group_bytes() + _COLUMN_BYTES * n_sensitive) if small else 0
@@ -316,7 +316,7 @@ class PartitionMethod(Method):
                 )
 
     def _cap(self) -> ColumnGuarantee | None:
-        """Return the cap on disclosure; None where nothing is capped."""
+        """Return the cap on disclosure, or None if nothing is capped."""
         d = self.max_disclosure
         return None if d is None or d >= 1 else Disclosure(float(d))
 
@@ -330,7 +330,7 @@ class PartitionMethod(Method):
         depth: int | None = None,
         pruned: bool = False,
     ) -> Tree:
-        """Grow the tree of the best admissible splits; `pruned` says that its nodes' classes are needed."""
+        """Return the tree of the best admissible splits; `pruned` says that pruning will need its nodes' classes."""
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
@@ -349,7 +349,7 @@ class PartitionMethod(Method):
     def _rules(
         self, responses: Responses, min_leaf: int, gain: int, cap: float, scored: bool
     ) -> Rules:
-        """Return the limits of the grower, which are the strictest of all criteria for each response."""
+        """Return the grower's limits: for each response, the strictest of all criteria."""
         classes = responses.categorical
         share, entropy = np.ones(len(responses.classes)), np.zeros(len(responses.classes))
         for criterion in self.criteria or ():
@@ -367,10 +367,10 @@ class PartitionMethod(Method):
         return Rules(min_leaf, caps, share, entropy, gain)
 
     def _merged(self, tree: Tree, sensitive: Sequence[Column], persons: Persons | None) -> Tree:
-        """Merge every leaf that breaks a promise into its parent until none does.
+        """Return the tree with every leaf that breaks a promise merged into its parent, until none does.
 
-        The grower decides in 64-bit units, of shares of people; this decides exactly, as the
-        release is verified. A union of groups keeps what its parts keep.
+        The grower works with 64-bit units and shares of people. This check is exact, like the one on
+        the release. A union of groups keeps every promise that its parts keep.
         """
         grown_tree, cap = tree, self._cap()
         promises: list[Guarantee] = [KAnonymity(int(self.k))] if persons is not None else []
@@ -390,7 +390,7 @@ class PartitionMethod(Method):
         return tree
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups of each released group that the cap refused."""
+        """Return, for each released group, the finer groups that the cap refused."""
         tree, uncut = self._cut
         # A tree without responses grows on quasi-identifiers alone: an intruder can grow it as well.
         if not uncut.responses.responses:
@@ -399,7 +399,7 @@ class PartitionMethod(Method):
         return refused_splits(tree, uncut, quasi, int(self.k), getattr(self, "max_depth", None))
 
     def _promises(self, schema: Schema, sensitive: Sequence[Column]) -> list[Guarantee]:
-        """Return the promises of every group; l-diversity without columns is about all categories."""
+        """Return the promises for every group; l-diversity without named columns covers all categorical ones."""
         cap, names = self._cap(), tuple(c.name for c in sensitive if not c.is_number)
         promises: list[Guarantee] = [KAnonymity.from_schema(self.k, schema)]
         promises += [cap] if cap is not None else []
@@ -411,7 +411,7 @@ class PartitionMethod(Method):
     def _recoded(
         self, column: Column, j: int, quasi: Quasi, groups: LeafGroups, schema: Schema
     ) -> tuple[Recoded, IntArray]:
-        """Return a released column with its cells, and the number of the cell of each group."""
+        """Return a released column with its distinct cells, and the index of each group's cell."""
         style, step = self.numeric if column.is_number else self.categorical, 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
@@ -437,7 +437,7 @@ class PartitionMethod(Method):
         group_of_leaf: IntArray | None = None,
         persons: Persons | None = None,
     ) -> Plan:
-        """Return the plan of a partition; `group_of_leaf` has the group of each leaf if leaves were joined.
+        """Return the plan of a partition; `group_of_leaf` gives the group of each leaf if leaves were joined.
 
         Quasi-identifiers that are not in `quasi` are suppressed. Groups with equal cells are one
         group for a reader, so they are joined and recoded again.
@@ -481,7 +481,7 @@ class PartitionMethod(Method):
 
 
 def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
-    """Return the group of every leaf once groups with equal labels are one, numbered by first leaf."""
+    """Return the group of each leaf after groups with equal labels are merged, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         place: dict[Any, int] = {}
@@ -496,14 +496,14 @@ def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
 
 
 def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int]:
-    """Yield the places of the categorical responses that a criterion limits.
+    """Yield the index of each categorical response that a criterion limits.
 
     Raises
     ------
     ParameterError
-        It names other columns, or there is no categorical response.
+        The criterion names other columns, or there is no categorical response.
     InfeasibleError
-        It asks for more than the whole table has.
+        The criterion asks for more than the whole table has.
     """
     names = [r.name for r in responses.categorical]
     unknown = [n for n in criterion.columns or () if n not in names]

@@ -2,6 +2,8 @@
 
 Nin, Pont-Tuset, Medrano-Gracia, Larriba-Pey & Muntés-Mulero (2007),
 "Increasing polynomial regression complexity for data anonymization".
+
+In this file k is the block size (`block_size`) of PoROP-k, not the k of k-anonymity.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ Noise = Literal["synthetic", "perturbative"]
 
 
 def polynomial_basis(k: int, degree: int) -> FloatArray:
-    """Return orthonormal polynomials over the points 0..k-1, shape (degree + 1, k).
+    """Return orthonormal polynomials on the points 0..k-1, shape (degree + 1, k).
 
-    The discrete Legendre (Gram) polynomials, made by multiplying with x and
-    orthogonalising twice, which stays exact at degrees where powers of x are
-    hopeless. Sums run in a fixed order, whatever the number of threads.
+    These are the discrete Legendre (Gram) polynomials, built by multiplying by x and
+    orthogonalising twice, which stays accurate at degrees where powers of x fail.
+    Sums run in a fixed order, whatever the number of threads.
     """
     x = np.linspace(-1.0, 1.0, k) if k > 1 else np.zeros(1)
     basis = np.empty((degree + 1, k))
@@ -56,12 +58,12 @@ def polynomial_basis(k: int, degree: int) -> FloatArray:
 
 
 def fit_blocks(blocks: FloatArray, degree: int) -> FloatArray:
-    """Return least-squares polynomials of all blocks at once: their values at 0..k-1.
+    """Return the values of each block's least-squares polynomial at the points 0..k-1, shape (p, k).
 
     Parameters
     ----------
     blocks : array, shape (p, k)
-        One block of k values a row.
+        One block of k values per row.
     degree : int
         Degree of the polynomial, below k.
     """
@@ -75,18 +77,18 @@ def fit_blocks(blocks: FloatArray, degree: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class OrderedPartition:
-    """A vector after both sorts of PoROP-k, ready for any degree and any noise.
+    """A vector after the two sorts of PoROP-k, ready for any degree and any noise.
 
     Parameters
     ----------
     k : int
-        Values a block.
+        Values per block.
     z : array, shape (n,)
         The normalised values in their second order.
     place : array of int, shape (n,)
-        Where each of them stands in the original vector.
+        Position of each of these values in the original vector.
     block : array of int, shape (n,)
-        The first-sort block each of them came from.
+        The first-sort block that each of these values came from.
     lo, span : array, shape (n_blocks,)
         Minimum and extent of the first-sort blocks.
     """
@@ -100,16 +102,16 @@ class OrderedPartition:
 
     @property
     def remainder(self) -> int:
-        """Return the number of values in a short last block; 0 when k divides n."""
+        """Return the number of values in a short last block; 0 if k divides n."""
         return len(self.z) % self.k
 
     @property
     def n_blocks(self) -> int:
-        """Return the number of blocks, a short last one included."""
+        """Return the number of blocks, including a short last one."""
         return -(-len(self.z) // self.k)
 
     def protect(self, degree: int | Sequence[int], noise: Noise, normals: FloatArray) -> FloatArray:
-        """Return the protected vector, in the order of the original one.
+        """Return the protected vector, with its values in their original order.
 
         Parameters
         ----------
@@ -157,14 +159,14 @@ class OrderedPartition:
 
 
 def order(values: FloatArray, k: int) -> OrderedPartition:
-    """Sort, cut into blocks of k, normalise each block, sort again (steps 1 to 4).
+    """Sort the values, cut them into blocks of k, normalise each block and sort again (steps 1 to 4).
 
     Parameters
     ----------
     values : array, shape (n,)
         Finite values without missing ones.
     k : int
-        Values a block, 1 < k <= n.
+        Values per block, 1 < k <= n.
     """
     n = len(values)
     ordered, first = stable_sort(values)
@@ -186,7 +188,7 @@ def order(values: FloatArray, k: int) -> OrderedPartition:
 
 
 def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
-    """Return the degree of each block; ParameterError if the number of degrees is another."""
+    """Return one degree for each block; raise ParameterError if the number of degrees does not match."""
     chosen = [degree] * n_blocks if isinstance(degree, int) else list(degree)
     if len(chosen) != n_blocks:
         raise ParameterError(
@@ -197,7 +199,7 @@ def block_degrees(degree: int | Sequence[int], n_blocks: int) -> list[int]:
 
 
 def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
-    """Return a block size and degree(s) as Python integers; ParameterError where they do not fit n values."""
+    """Return block size and degree(s) as Python integers; raise ParameterError if they do not fit n values."""
     k = check_whole("block_size", k, 2)
     single = isinstance(degree, (int, np.integer)) and not isinstance(degree, bool)
     if not single and not (isinstance(degree, (list, tuple)) and degree):
@@ -219,7 +221,7 @@ def check_settings(k: Any, degree: Any, n: int) -> tuple[int, int | list[int]]:
 
 
 def _spread(blocks: FloatArray, curves: FloatArray) -> FloatArray:
-    """Return the root of the mean squared residual of every block, shape (p,)."""
+    """Return the root mean squared residual of each block, shape (p,)."""
     residual = blocks - curves
     return np.sqrt(np.einsum("pk,pk->p", residual, residual) / blocks.shape[1])
 
@@ -246,11 +248,11 @@ def search_settings(
     search: np.random.SeedSequence,
     held_out: np.random.SeedSequence,
 ) -> list[dict[str, Any]]:
-    """Search block size and degrees; return the settings tried, best first.
+    """Search block size and degrees, and return the settings that were tried, best first.
 
-    Every size is tried with one degree for all blocks; for the three best, degrees per
-    block. All are scored under one noise (`search`), the best five again under
-    another (`held_out`), which decides.
+    Every size is tried with one degree for all blocks, and the three best sizes also with
+    degrees that differ between blocks. All settings are scored under one noise (`search`).
+    The best five are scored again under another noise (`held_out`), which decides.
 
     Parameters
     ----------
@@ -290,7 +292,7 @@ def search_settings(
 
 
 class _Trial:
-    """One table, or a sample of its rows in as many blocks, that is masked and scored again and again."""
+    """One table, or a sample of its rows cut into as many blocks, masked and scored with many settings."""
 
     def __init__(self, values: FloatArray, noise: str, seed: np.random.SeedSequence) -> None:
         self.n_whole = int((~np.isnan(values)).sum())
@@ -312,7 +314,7 @@ class _Trial:
     def run(
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
     ) -> dict[str, Any]:
-        """Mask and score the table under one choice; k counts values of the whole table."""
+        """Mask the table with one setting and return its scores; k counts values of the whole table."""
         ordered = self.ordered(k)
         after = np.full(self.values.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
@@ -332,7 +334,7 @@ class _Trial:
         }
 
     def _cut(self, k: int) -> int:
-        """Return the k that cuts the sample into as many blocks as k cuts the whole."""
+        """Return the block size that cuts the sample into as many blocks as k cuts the whole table."""
         if self.n == self.n_whole:
             return k
         blocks = -(-self.n_whole // k)
@@ -342,7 +344,7 @@ class _Trial:
     def per_block(
         self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
     ) -> list[dict[str, Any]]:
-        """Score degrees that differ between blocks, starting from the best degree for all."""
+        """Score settings whose degrees differ between blocks, starting from the best single degree."""
         start = next(row for row in uniform if row["block_size"] == k)
         blocks = len(start["degrees"])
         allowed = [d for d in DEGREES if _fits(k, d, n)]
@@ -365,7 +367,7 @@ class _Trial:
 
 
 def _candidates(n: int) -> list[int]:
-    """Return the block sizes N / cut, which leave no short last block."""
+    """Return the block sizes to try: n / cut rounded up, so that no tiny last block remains."""
     return sorted({min(n, int(np.ceil(n / cut))) for cut in CUTS})
 
 
@@ -396,7 +398,7 @@ UNCHANGED = 0.05
 @renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class PoROP(NumberMasking):
-    """Replace numbers by noisy points of curves through their sorted values (PoROP-k).
+    """Replace numbers by noisy points on polynomials fitted to their sorted values (PoROP-k).
 
     All values of all columns are sorted as one vector, cut into blocks of `block_size` values and
     normalised block by block, then sorted and cut again. In every block a least-squares
@@ -424,7 +426,7 @@ class PoROP(NumberMasking):
     integers : bool
         Round columns of integers to integers.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Attributes
     ----------
@@ -521,14 +523,14 @@ class PoROP(NumberMasking):
 @renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class LiROP(PoROP):
-    """Replace numbers by noisy points of straight lines: `PoROP` of degree 1 (LiROP-k).
+    """Replace numbers by noisy points on fitted straight lines: `PoROP` with degree 1 (LiROP-k).
 
     Parameters
     ----------
     block_size, noise, key, random_state, clip, integers
         As for `PoROP`.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Examples
     --------

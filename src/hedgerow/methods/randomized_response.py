@@ -52,7 +52,7 @@ _RECORD = 32
 
 @dataclass(eq=False, repr=False)
 class RandomizedResponse(Method):
-    """Keep each value by chance, else replace it, with chances that readers can correct for.
+    """Keep or replace each value at random, with published chances that let readers correct counts.
 
     A single record need not be true. Readers estimate counts with the published chances
     (`hedgerow.release.reconstruct`). Somebody who finds a person's own record infers the sensitive
@@ -217,11 +217,11 @@ class RandomizedResponse(Method):
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the memory for the ids of the records, in bytes."""
+        """Return the bytes needed for the ids of the records."""
         return n_rows * _RECORD
 
     def release_table(self, table: Table) -> Transformed:
-        """Apply the plan under this object's key: the same key and table, the same draws."""
+        """Randomize the table with this object's key; the same key and table always give the same draws."""
         # `transform` brings the quasi-identifiers alone, so sensitive columns may not be there.
         plan = self._randomize
         columns = tuple(c for c in plan.columns if c.role == "quasi" or c.name in table.names)
@@ -235,7 +235,7 @@ class RandomizedResponse(Method):
         return recoding
 
     def transform(self, X: Any) -> Any:
-        """Randomize quasi-identifiers as `Method.transform` does.
+        """Randomize the quasi-identifiers of X by the fitted plan; see `Method.transform`.
 
         Raises
         ------
@@ -250,17 +250,17 @@ class RandomizedResponse(Method):
         return super().transform(X)
 
     def release_checks(self, original: Table, released: Table) -> list[Check]:
-        """Check the risk on the full original table, and the draws against their probabilities."""
+        """Check the risk on the whole original table, and the draws against their probabilities."""
         above = self.unprotected_ if self.relax or self.exempt else None
         return verify(self._randomize, self._risk, original, released, above)
 
     def release_files(self, release: Any) -> Files:
-        """Return ``public.json`` with the distortion parameters."""
+        """Return the public file ``public.json``: the plan with its distortion parameters."""
         public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
         return Files(public={"public.json": public + "\n"})
 
     def recipient_notes(self, file: str) -> RecipientNotes:
-        """Return notes on how to read a randomized table, with its distortion parameters."""
+        """Return notes on how to read the randomized table, including its distortion parameters."""
         return _notes(self._randomize, self.plan_.parameters)
 
     def _report(
@@ -304,7 +304,7 @@ class RandomizedResponse(Method):
 
 
 def _as_released(column: PlanColumn, randomized: Sequence[Randomized]) -> PlanColumn:
-    """Return a column as it is released: a sensitive number that was cut into bins is a category."""
+    """Return a plan column as it is released: a sensitive number that was cut into bins is a category."""
     bins = {c.name for c in randomized if any(isinstance(x, str) for x in c.categories)}
     if column.role == "sensitive" and column.name in bins:
         return replace(column, kind="categorical", unit="")
@@ -317,7 +317,7 @@ def _share_above(
     quasi: Sequence[Coded],
     sensitive: Sequence[Coded],
 ) -> float:
-    """Return the share of records whose own cell lies above its requested cap in any view."""
+    """Return the share of records whose own cell exceeds its requested cap in at least one view."""
     # Record by record, since a record may be above the cap in several views and counts once.
     over = [
         risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
@@ -341,7 +341,7 @@ _ALARM = 1e-12
 def verify(
     plan: Randomize, risk: Risk, original: Table, released: Table, above: float | None
 ) -> list[Check]:
-    """Check a release: its largest risk, values outside the domain, and shares of unchanged values.
+    """Check a release: its largest risk, values outside the domain, and the shares of unchanged values.
 
     Parameters
     ----------
@@ -388,7 +388,7 @@ def verify(
 
 
 def _compared(column: Randomized, original: Table, released: Table) -> tuple[int, bool]:
-    """Return how many rows have the same category in both tables, and whether any is outside the domain."""
+    """Return how many rows keep their category, and whether any released value is outside the domain."""
     before, (lookup, codes) = original_codes(original, column), _released(released, column)
     unchanged, is_outside = 0, False
     # By windows: the codes may lie in files, and a whole column of categories need not fit.
@@ -400,7 +400,7 @@ def _compared(column: Randomized, original: Table, released: Table) -> tuple[int
 
 
 def likelihood_of_kept(unchanged: int, n: int, p: float) -> float:
-    """Return the chance that at most, or at least, so many of n values are unchanged: the smaller one."""
+    """Return the smaller of the chances that at most, or at least, `unchanged` of n values stay the same."""
     # Exact: where n(1 - p) is small, the normal distribution would call right draws wrong.
     from scipy.special import bdtr, bdtrc
 
@@ -408,13 +408,13 @@ def likelihood_of_kept(unchanged: int, n: int, p: float) -> float:
 
 
 def released_codes(table: Table, column: Randomized) -> NDArray[np.int64]:
-    """Return the categories of released values; d where a value is not in the domain."""
+    """Return the category index of each released value; d if the value is outside the domain."""
     lookup, codes = _released(table, column)
     return lookup[codes]
 
 
 def _released(table: Table, column: Randomized) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the category of each code of a released column, and its codes."""
+    """Return the category index of each code of a released column, and the codes of its rows."""
     numbers = any(isinstance(c, float) for c in column.categories)
     coded = table.column(column.name, kind="numeric" if numbers else "categorical")
     place = {c: i for i, c in enumerate(column.categories)}

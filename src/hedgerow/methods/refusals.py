@@ -20,7 +20,7 @@ _MOST = 32
 
 @dataclass(frozen=True)
 class Refused:
-    """A released group, and the finer groups that its method refused.
+    """A released group, with the finer groups that its method refused to make.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Refused:
 def refused_splits(
     tree: Tree, grown: Tree, quasi: Quasi, k: int, depth: int | None
 ) -> list[Refused]:
-    """Return the leaves all of whose splits were refused, with these splits.
+    """Return the leaves whose splits were all refused, with those splits.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _rows(grown: Grown, node: int) -> IntArray:
 
 
 def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[BoolArray]:
-    """Yield the left sides that the grower tries; not those of many categories, ordered by means."""
+    """Yield the left side of each split that the grower tries; none for many unordered categories."""
     present = np.unique(codes)
     if ordered:
         values = present[present < missing]
@@ -99,7 +99,7 @@ def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iter
 
 
 def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
-    """Return the leaves whose own split was cut from a tree grown on quasi-identifiers alone."""
+    """Return the leaves that were split before pruning, for a tree grown on quasi-identifiers alone."""
     refused, full = [], grown.grown
     for node in tree.numbers[tree.grown.column == LEAF] - 1:
         if full.column[node] != LEAF:
@@ -110,7 +110,7 @@ def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
 
 
 def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[Refused]:
-    """Return the groups that were joined from cells, with their cells.
+    """Return the groups that were joined from several cells, with those cells.
 
     Parameters
     ----------

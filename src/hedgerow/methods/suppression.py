@@ -28,12 +28,11 @@ ALL_SUBSETS = 12
 
 @dataclass(eq=False, repr=False)
 class LocalSuppression(Masking):
-    """Empty few cells, until every record equals at least k - 1 others.
+    """Suppress a few cells, until every record equals at least k - 1 others.
 
-    A missing cell equals a missing cell and nothing else, in the original as in the
-    release. Records that are too rare lose the cheapest set of cells that makes k of
-    them equal; the last few lose every cell, together with as many others from large
-    groups as they need.
+    A missing cell equals only another missing cell, in the original and in the release.
+    Records that are too rare lose the cheapest set of cells that makes k of them equal.
+    The last few lose every cell, together with as many records of large groups as they need.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ class LocalSuppression(Masking):
         What a suppressed cell of a column costs, above 0; 1 for columns not named.
         Important columns lose fewer cells.
     schema : Schema, optional
-        Kinds and category orders where the columns' own types do not tell.
+        Kinds and category orders, if the columns' own types do not show them.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class LocalSuppression(Masking):
 def suppress(
     codes: IntArray, absent: IntArray, k: int, costs: list[float], persons: Persons | None = None
 ) -> BoolArray:
-    """Return which cells to suppress so that every row of codes occurs at least k times.
+    """Return a mask of the cells to suppress so that every row of codes occurs at least k times.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ def suppress(
 
 
 def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -> None:
-    """Suppress whole records of other groups until k are suppressed whole."""
+    """Suppress whole records of other groups, in place, until at least k records are suppressed whole."""
     if persons is None:  # with persons, a record less may be a person less
         _spare(now, absent, k)
     while True:  # whole groups, the smallest first
@@ -170,7 +169,7 @@ def _fill_up(now: IntArray, absent: IntArray, k: int, persons: Persons | None) -
 
 
 def _spare(now: IntArray, absent: IntArray, k: int) -> None:
-    """Suppress whole records that large groups can spare until k are suppressed whole."""
+    """Suppress whole records that large groups can spare, in place, until k are suppressed whole."""
     empty = (now == absent).all(axis=1)
     group, size = _groups(now)
     order = np.argsort(group, kind="stable")
@@ -186,14 +185,14 @@ def _spare(now: IntArray, absent: IntArray, k: int) -> None:
 
 
 def _groups(codes: IntArray, persons: Persons | None = None) -> tuple[IntArray, IntArray]:
-    """Return the group of every row, and the records or people of every group."""
+    """Return the group of each row, and the number of records or people in each group."""
     groups = by_codes(list(codes.T))
     size = groups.sizes if persons is None else persons.sizes(groups)
     return groups.labels.astype(np.int64), size.copy()
 
 
 def _by_cost(costs: list[float]) -> Iterator[list[int]]:
-    """Yield sets of columns to suppress, cheap ones first; the set of all is left to the end."""
+    """Yield sets of columns to suppress, cheapest first; the set of all columns is not among them."""
     largest = len(costs) - 1 if len(costs) <= ALL_SUBSETS else 3
     sets = [
         list(chosen)

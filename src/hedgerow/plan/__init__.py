@@ -1,4 +1,4 @@
-"""3 DECIDE: the release plan as frozen data. Imports what lies below it and the standard library."""
+"""The release plan as frozen data; imports only the layers below it and the standard library."""
 
 from ..notation import Cell
 from .fields import Vector

@@ -21,7 +21,7 @@ _FORMATS = {"i": "i", "d": "d", "?": "B"}
 
 
 class Vector:
-    """An immutable row of numbers of one type.
+    """An immutable sequence of numbers of one type.
 
     numpy reads it without copying (`numpy.asarray(vector)`); comparing, pickling and
     copying work as for a tuple, and its text form shows no number.
@@ -63,7 +63,7 @@ class Vector:
         return iter(self._view)
 
     def tolist(self) -> list[Any]:
-        """Return the numbers as a list."""
+        """Return the numbers as a Python list."""
         return self._view.tolist()
 
     def __eq__(self, other: Any) -> bool:
@@ -116,7 +116,7 @@ T = TypeVar("T")
 
 
 class Discreet:
-    """Base of records whose `repr` leaves out private fields and shortens lists to their length."""
+    """Base class of records whose `repr` hides private fields and shows only the length of lists."""
 
     def __init_subclass__(cls) -> None:
         cls.__repr__ = Discreet.__repr__  # type: ignore[method-assign]
@@ -137,7 +137,7 @@ def _records(values: Any) -> bool:
 
 
 def plain(value: Any, *, public: bool = False) -> Any:
-    """Return a record or a value in one as plain JSON data, without private fields if `public`."""
+    """Return a record, or a value in one, as plain JSON data; without private fields if `public`."""
     if isinstance(value, Vector):
         return value.tolist()
     if isinstance(value, Cell):
@@ -150,7 +150,7 @@ def plain(value: Any, *, public: bool = False) -> Any:
 
 
 def texts(value: Any, *, public: bool = False) -> Iterator[str]:
-    """Yield `plain` data as JSON text, piece by piece: a plan may have millions of numbers and cells.
+    """Yield `plain` data as JSON text in pieces, because a plan may have millions of numbers and cells.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def _json(value: Any) -> str:
 
 
 def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
-    """Return the fields of a record by name, without private ones if `public`."""
+    """Return a record's fields by name, without private ones if `public`."""
     return {
         f.name: getattr(record, f.name)
         for f in fields(record)
@@ -193,7 +193,7 @@ def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
 
 
 def read(kind: type[T], data: Any) -> T:
-    """Return a value of a type from plain JSON data, after checking every field against its type.
+    """Return a value of type `kind` from plain JSON data, checking every field against its type.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
     in_order, check = list(readers.values()), getattr(kind, "check", None)
 
     def record(data: Any) -> Any:
-        """Return a record of its fields in their order, or by name."""
+        """Return a record read from a list of its fields in order, or from a mapping by name."""
         if isinstance(data, list):
             result = kind(*[each(value) for each, value in zip(in_order, data, strict=True)])
         else:
@@ -245,7 +245,7 @@ def _record_reader(kind: Any) -> Callable[[Any], Any]:
 
 
 def _decimal(text: str) -> Decimal:
-    """Return a number that no double holds."""
+    """Return the Decimal that a text holds; raise ValueError if it is not a finite number."""
     try:
         number = Decimal(text)
     except InvalidOperation:

@@ -1,4 +1,4 @@
-"""The recodings of a plan beside trees of groups: column maps, maskings, randomized response, Anatomy."""
+"""The recodings of a plan other than trees of groups: column maps, maskings, randomized response, Anatomy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Released = str | float | None
 
 @dataclass(frozen=True)
 class ColumnMap(PlanColumn):
-    """Map from each value of one column to its released value.
+    """A map from each value of one column to its released value.
 
     A number or date (in its unit since 1970) falls into one of the half-open
     intervals ``(-inf, cuts[0]), [cuts[0], cuts[1]), ..., [cuts[-1], inf)``, so
@@ -50,12 +50,12 @@ class ColumnMap(PlanColumn):
 
     @property
     def is_number(self) -> bool:
-        """Return whether intervals (True) or categories (False) are mapped."""
+        """Return whether the map has intervals of numbers (True) or categories (False)."""
         return self.kind in ("numeric", "date") and not self.categories
 
     @property
     def meanings(self) -> tuple[Cell, ...]:
-        """Return the values behind each released text."""
+        """Return a Cell for each released text, with the original values that it stands for."""
         slots: dict[Released, list[int]] = {}
         for i, label in enumerate(self.labels):
             slots.setdefault(label, []).append(i)
@@ -74,7 +74,7 @@ class ColumnMap(PlanColumn):
         return Cell(label, lo, hi, categories, missing=self.missing == label, anything=label == TOP)
 
     def check(self) -> None:
-        """Raise Contradiction when the fields contradict each other."""
+        """Raise Contradiction if the fields contradict each other."""
         slots = len(self.cuts) + 1 if self.is_number else len(self.categories)
         if len(self.labels) != slots:
             raise Contradiction("a column map has as many labels as intervals or categories")
@@ -92,7 +92,7 @@ class ColumnMap(PlanColumn):
 @register
 @dataclass(frozen=True)
 class Maps(Recoding):
-    """Full-domain recoding: one map per column, and classes whose rows are suppressed.
+    """Full-domain recoding: one map per column, and the classes whose rows are suppressed.
 
     Parameters
     ----------
@@ -111,18 +111,18 @@ class Maps(Recoding):
     suppress_label: str = TOP
 
     def check(self) -> None:
-        """Raise Contradiction when the fields contradict each other."""
+        """Raise Contradiction if the fields contradict each other."""
         if any(len(key) != len(self.columns) for key in self.suppressed):
             raise Contradiction("a suppressed class does not name every column")
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the values behind each released text, by column."""
+        """Return, for each column, a Cell for each released text."""
         return {column.name: column.meanings for column in self.columns}
 
 
 @dataclass(frozen=True)
 class MaskedColumn(PlanColumn):
-    """Outcome of one column, as shares of its cells (0 to 1). No value of a person.
+    """The outcome of masking one column, as shares of its cells (0 to 1), without any person's value.
 
     Parameters
     ----------
@@ -149,17 +149,17 @@ class MaskedColumn(PlanColumn):
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether every cell was released as it was."""
+        """Return whether every cell was released unchanged."""
         return self.unchanged >= 1
 
 
 @register
 @dataclass(frozen=True)
 class Mask(Recoding):
-    """A masking method with its outcome per column.
+    """A masking method, with its outcome for each column.
 
-    The masking is a function of the whole table (ranks, groups, noise), so the
-    record says what was done and cannot do it to other people.
+    The masking depends on the whole table (ranks, groups, noise), so this record says
+    what was done, but it cannot be applied to other people.
 
     Parameters
     ----------
@@ -182,22 +182,22 @@ class Mask(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """Return the words about the column that changed most, with the short name of the method."""
+        """Return the phrase that reports put before the column that changed most, naming the method."""
         words, _, name = self.method.partition(" (")
         return f"changed most by {name.rstrip(')') or words}"
 
     @property
     def risk_model(self) -> str:
-        """Return the risk model; see `Recoding`."""
+        """Return the risk model, "linkage" or "classes"; see `Recoding`."""
         return self.judged_by
 
     def relations(self) -> Mapping[str, str]:
-        """Return LEFT_OUT where cells are the same or missing, else RANDOM."""
+        """Return, for each column, LEFT_OUT if the method only leaves cells out, otherwise RANDOM."""
         relation = LEFT_OUT if self.judged_by == "classes" else RANDOM
         return {column.name: relation for column in self.columns}
 
     def refuse(self) -> UnsupportedError:
-        """Return the error that `apply` raises for this plan."""
+        """Return the error that `apply` raises, because no masking can be applied to other people."""
         return UnsupportedError(
             f"{self.method} cannot be applied from a plan: each released value depends on the "
             f"whole table it was made from",
@@ -211,7 +211,7 @@ RARE = 0.001
 
 @dataclass(frozen=True)
 class Randomized(PlanColumn):
-    """A randomized column: public, because nobody can use the release without it.
+    """A randomized column, which is public because nobody can use the release without it.
 
     Parameters
     ----------
@@ -237,19 +237,19 @@ class Randomized(PlanColumn):
 
     @property
     def t(self) -> float:
-        """Return the probability of keeping without a draw from all: (d p - 1)/(d - 1)."""
+        """Return the probability that a value is kept without a draw from all categories: (d p - 1)/(d - 1)."""
         return (self.d * self.p - 1) / (self.d - 1) if self.d > 1 else 1.0
 
     @property
     def epsilon(self) -> float:
-        """Return the local guarantee ln(p (d - 1)/(1 - p)); infinite where every value stays."""
+        """Return the column's local privacy guarantee ln(p (d - 1)/(1 - p)); infinite if every value stays."""
         if self.p >= 1 or self.d < 2:
             return math.inf
         return math.log(self.p * (self.d - 1) / (1 - self.p))
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether every cell is certain to be released as it was."""
+        """Return whether every cell is certain to be released unchanged."""
         return self.p >= 1 and self.d > 1
 
     @property
@@ -258,7 +258,7 @@ class Randomized(PlanColumn):
         return 1 - self.p < RARE and self.d > 1
 
     def check(self) -> None:
-        """Raise Contradiction when the fields contradict each other."""
+        """Raise Contradiction if the fields contradict each other."""
         values = [c for c in self.categories if c is not None]
         if len(set(self.categories)) != self.d or (None in self.categories[:-1]):
             raise Contradiction("a randomized column holds a category twice")
@@ -276,7 +276,7 @@ class Randomized(PlanColumn):
 @register
 @dataclass(frozen=True)
 class Randomize(Recoding):
-    """Randomized response, column by column, with draws keyed per (key, row id, column).
+    """Randomized response by column, with random draws that depend on (key, row id, column).
 
     Parameters
     ----------
@@ -302,19 +302,19 @@ class Randomize(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """Return the words about the column that changed most; nothing is coarsened here."""
+        """Return the phrase that reports put before the column that was randomized most."""
         return "randomized most"
 
     @property
     def risk_model(self) -> str:
-        """Return "linkage": a released cell may be false, so classes of equal cells say nothing."""
+        """Return "linkage": released cells may be false, so classes of equal cells mean nothing."""
         return "linkage"
 
 
 @register
 @dataclass(frozen=True)
 class Anatomize(Recoding):
-    """The sensitive column is replaced by a group number; values per group stand apart.
+    """Anatomy: a group number replaces the sensitive value, and a second table lists each group's values.
 
     Parameters
     ----------
@@ -335,5 +335,5 @@ class Anatomize(Recoding):
     groups: int
 
     def relations(self) -> Mapping[str, str]:
-        """Return RANDOM for the sensitive column: the number of a group stands in its place."""
+        """Return RANDOM for the sensitive column, whose values are replaced by group numbers."""
         return {self.sensitive: RANDOM}

@@ -1,4 +1,4 @@
-"""The release plan: frozen records, and their versioned JSON, in which unknown things are refused."""
+"""The release plan: frozen records, and their versioned JSON; reading refuses unknown fields and kinds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ VERSION = 1
 
 
 class Contradiction(ValueError):
-    """A record whose fields do not fit together; the message holds no value of a person."""
+    """Error for a record whose fields do not fit together; its message holds no person's value."""
 
 
 UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = [
@@ -47,7 +47,7 @@ _DONE = {
 
 @dataclass(frozen=True)
 class PlanColumn(Discreet):
-    """A column as the plan knows it."""
+    """A column of the original table, as the plan describes it."""
 
     relation: ClassVar[str] = UNCHANGED
     """How a released cell relates to its original."""
@@ -68,18 +68,18 @@ class PlanColumn(Discreet):
 
     @property
     def is_unchanged(self) -> bool:
-        """Return whether every cell is certain to be released as it was."""
+        """Return whether every cell is certain to be released unchanged."""
         return self.relation == UNCHANGED
 
     @property
     def in_name_only(self) -> bool:
-        """Return whether the column is released as it was, or nearly so."""
+        """Return whether the column is released unchanged, or nearly so."""
         return self.is_unchanged
 
 
 @dataclass(frozen=True)
 class Recoding(Discreet):
-    """Base of what a plan does to the quasi-identifiers; one subclass per kind.
+    """Base class of what a plan does to the quasi-identifiers, with one subclass per kind of recoding.
 
     Subclasses are frozen dataclasses of plain data with a `kind`, and register
     themselves with `register`. Fields whose metadata is `PRIVATE`
@@ -99,7 +99,7 @@ class Recoding(Discreet):
     """Whether a plan of this kind recodes every quasi-identifier."""
 
     def refuse(self) -> UnsupportedError:
-        """Return the error that `apply` raises for a plan that holds for one table alone."""
+        """Return the error that `apply` raises for a plan that holds for only one table."""
         return UnsupportedError(
             f"a plan of the kind {self.kind!r} cannot be applied to other people",
             hint="protect their table by itself",
@@ -107,35 +107,35 @@ class Recoding(Discreet):
 
     @property
     def risk_model(self) -> str:
-        """Return how risk is judged: by "classes" of equal cells, or "linkage" of altered records."""
+        """Return how risk is measured: in "classes" of equal cells, or by "linkage" of altered records."""
         return "classes"
 
     @property
     def most_changed(self) -> str:
-        """Return the words that reports put before the column that lost most."""
+        """Return the phrase that reports put before the column that lost the most detail."""
         return "coarsened most"
 
     def recoded(self) -> tuple[PlanColumn, ...]:
-        """Return the columns that are recoded, with their kinds in the original table."""
+        """Return the recoded columns, with their kinds in the original table."""
         columns: tuple[PlanColumn, ...] = getattr(self, "columns", ())
         return columns
 
     def relations(self) -> Mapping[str, str]:
-        """Return how a released cell relates to its original, by column that does not stay as it is."""
+        """Return, for each recoded column, how its released cells relate to the original ones."""
         return {column.name: column.relation for column in self.recoded()}
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the values behind released cells, by recoded column; nothing where the cell says it."""
+        """Return the original values behind released cells, by recoded column; empty if the cells say it."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain JSON data."""
+        """Return the recoding as plain JSON data."""
         data: dict[str, Any] = plain(self)
         return data
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Return the record of plain JSON data; KeyError, TypeError or ValueError when malformed."""
+        """Return the recoding from plain JSON data; raise KeyError, TypeError or ValueError if malformed."""
         return read(cls, data)
 
 
@@ -144,14 +144,14 @@ R = TypeVar("R", bound=type[Recoding])
 
 
 def register(cls: R) -> R:
-    """Class decorator: make a recoding readable from plan files by its `kind`."""
+    """Register a recoding class by its `kind`, so that plan files can be read; a class decorator."""
     _KINDS[cls.kind] = cls
     return cls
 
 
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
-    """A quasi-identifier with its released cells, each distinct cell once."""
+    """A quasi-identifier with its released cells, each distinct cell listed once."""
 
     relation: ClassVar[str] = COVERS
 
@@ -180,7 +180,7 @@ _ARRAYS = {
 @register
 @dataclass(frozen=True)
 class Partition(Recoding):
-    """A tree of splits and, per leaf, one released cell for each column.
+    """A tree of splits, with one released cell for each leaf and column.
 
     Nodes stand in pre-order, so the left child of node i is i + 1. A node tests
     `columns[split[i]]`: a number or date goes left when it is less than
@@ -188,8 +188,8 @@ class Partition(Recoding):
     otherwise right. A missing number goes left where `missing_left[i]`; missing
     categories stand as None in a subset. Leaves have split -1 and are numbered
     in pre-order; `leaf_cells[column][leaf]` points into that column's cells.
-    Leaves with one entry in `groups` are one group and have the same cells; without
-    entries every leaf is a group.
+    Leaves with the same entry in `groups` are one group and have the same cells; if
+    `groups` is empty, every leaf is a group.
     Node arrays may be given as any sequences; they are kept as `Vector`.
     """
 
@@ -215,21 +215,21 @@ class Partition(Recoding):
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the cells of every column."""
+        """Return the released cells of each column."""
         return {column.name: column.cells for column in self.columns}
 
     @cached_property
     def n_leaves(self) -> int:
-        """Return the number of leaves."""
+        """Return the number of leaves in the tree."""
         return sum(1 for column in self.split if column < 0)
 
     @cached_property
     def n_groups(self) -> int:
-        """Return the number of groups."""
+        """Return the number of groups, which are the leaves if none were joined."""
         return len(set(self.groups)) if len(self.groups) else self.n_leaves
 
     def check(self) -> None:
-        """Raise Contradiction when the arrays contradict each other."""
+        """Raise Contradiction if the arrays contradict each other."""
         n = len(self.split)
         arrays = (self.threshold, self.subset, self.missing_left, self.right)
         if n == 0 or any(len(a) != n for a in arrays):
@@ -274,7 +274,7 @@ class Partition(Recoding):
 
 @dataclass(frozen=True)
 class Plan:
-    """Record of how a table was (or will be) recoded: plain data, no code, no key.
+    """A record of how a table was, or will be, recoded: plain data, without code or key.
 
     A plan is private: it holds thresholds taken from the data. `public` leaves
     out every field marked private.
@@ -298,8 +298,8 @@ class Plan:
         How a CSV file of such people is read: words for no value, the decimal separator where numbers
         can be read in two ways, and the encoding where it is not UTF-8 (`Schema`).
     weight : str
-        The column of sampling weights, by which risks and estimates are told; nothing where there is
-        none, or where the plan is of a Hedgerow that did not keep it.
+        The column of sampling weights, used for risks and estimates; empty if there is none, or if
+        an older Hedgerow wrote the plan, which did not store it.
     version : int
         Version of the plan's JSON.
     """
@@ -323,7 +323,7 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
-        """Return HTML for notebooks: columns and promises, and no threshold or cell."""
+        """Return HTML for notebooks, with columns and promises but no threshold or cell."""
         done = self.recoding.relations()
         rows = [
             (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
@@ -346,32 +346,32 @@ class Plan:
         )
 
     def names(self, role: str) -> list[str]:
-        """Return the columns of one role, in table order."""
+        """Return the names of the columns that have a role, in table order."""
         return [c.name for c in self.columns if c.role == role]
 
     @property
     def left_out(self) -> list[str]:
-        """Return the columns that are not released: identifiers, and those that nobody declared."""
+        """Return the names of the columns that are not released: identifiers and undeclared columns."""
         return [c.name for c in self.columns if c.role in ("identifier", "undeclared")]
 
     @property
     def unit(self) -> str | None:
-        """Return the column that identified a person; None where k counts records."""
+        """Return the column that identified people, or None if k counts records."""
         return next((p["unit"] for p in self.promises if p.get("unit")), None)
 
     @property
     def household(self) -> str | None:
-        """Return the column that identified people who live together; None where k counts no households."""
+        """Return the column that identified households, or None if k does not count households."""
         return next((p["household"] for p in self.promises if p.get("household")), None)
 
     @property
     def zones(self) -> dict[str, str]:
-        """Return the time zones of recoded columns whose cells tell times in UTC."""
+        """Return the time zones, by name, of recoded columns whose cells show times in UTC."""
         recoded = {column.name for column in self.recoding.recoded() if not column.is_unchanged}
         return {c.name: c.zone for c in self.columns if c.zone and c.name in recoded}
 
     def check(self) -> None:
-        """Raise Contradiction when the columns contradict each other or the recoding."""
+        """Raise Contradiction if the columns contradict each other or the recoding."""
         roles = {column.name: column.role for column in self.columns}
         if (
             not roles
@@ -398,22 +398,22 @@ class Plan:
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write the plan as JSON, readable by its owner alone (mode 0600)."""
+        """Write the plan to a JSON file that only its owner can read (mode 0600)."""
         write_private(path, pieces(self))
 
     @classmethod
     @takes(path=PATH)
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan; unknown versions, kinds and malformed files raise PlanError."""
+        """Read a plan from a file; raise PlanError if it is malformed or of an unknown version or kind."""
         return load(Path(path))
 
     def public(self) -> dict[str, Any]:
-        """Return the plan as JSON data without its private fields."""
+        """Return the plan as JSON data, without its private fields."""
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
     def apply(self, people: Any, *, keep_order: bool = False, unseen: str = "error") -> Any:
-        """Recode other people by this plan.
+        """Recode other people's records by this plan.
 
         A plan promises nothing about people it was not fitted on: `verify` decides.
         Rows come in the order of their released content, unless `keep_order` is set.
@@ -448,7 +448,7 @@ class Plan:
         create: str | None = None,
         name: str = "release",
     ) -> str:
-        """Return a SELECT that makes the same release inside a database, or a statement that creates it.
+        """Return SQL that makes the same release in a database: a SELECT, or a CREATE statement around it.
 
         Parameters
         ----------
@@ -479,12 +479,12 @@ class Plan:
 
 
 def dumps(plan: Plan, *, public: bool = False) -> str:
-    """Return the plan as JSON text; without the fields that its records mark private if `public`."""
+    """Return the plan as JSON text, without private fields if `public`."""
     return "".join(pieces(plan, public=public))
 
 
 def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
-    """Yield the text of `dumps`, piece by piece."""
+    """Yield the text of `dumps` in pieces."""
     data = {
         "hedgerow_plan": plan.version,
         "method": plan.method,
@@ -501,12 +501,12 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
 
 
 def _no_constant(name: str) -> None:
-    """Refuse NaN and Infinity, which are no JSON."""
+    """Raise ValueError for NaN and Infinity, which JSON does not have."""
     raise ValueError(name)
 
 
 def parsed(text: str, where: str) -> Any:
-    """Return the data of JSON text; PlanError when it is none."""
+    """Return the data in a JSON text; raise PlanError if it is not valid JSON."""
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -514,7 +514,7 @@ def parsed(text: str, where: str) -> Any:
 
 
 def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
-    """Raise PlanError if data are no plan (or no model), or of another version."""
+    """Raise PlanError if the data are no Hedgerow plan or model (`what`), or have another version."""
     mark = f"hedgerow_{what}"
     if not isinstance(data, dict) or mark not in data:
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
@@ -525,7 +525,7 @@ def check_version(data: Any, what: str, version: int, where: str, hint: str) -> 
 
 
 def loads(text: str, where: str = "the plan") -> Plan:
-    """Return the plan of JSON text; PlanError when it is not one that this version reads."""
+    """Return the plan in a JSON text; raise PlanError if this version cannot read it."""
     data = parsed(text, where)
     hint = "a plan is the plan.json that `hedgerow protect` writes"
     check_version(data, "plan", VERSION, where, hint)
@@ -561,5 +561,5 @@ def loads(text: str, where: str = "the plan") -> Plan:
 
 
 def load(path: Path) -> Plan:
-    """Read a plan file."""
+    """Read a plan from a file."""
     return loads(read_text(path, "the plan", PlanError), str(path))
