@@ -250,8 +250,8 @@ def load_adult_hierarchies() -> dict[str, Hierarchy]:
 def make_people(n: int, *, seed: int = 0) -> pa.Table:
     """Make a table of synthetic people; no record describes a real person.
 
-    Seventeen dependent columns of every kind: schooling depends on age, jobs on schooling,
-    money on all of them and more skewed than they are, diagnoses on age; some
+    The table has seventeen dependent columns of every kind: schooling depends on age, jobs on
+    schooling, diagnoses on age, and money, with a skewed distribution, on all of these. Some
     quasi-identifiers have missing values.
 
     Parameters

@@ -1,7 +1,7 @@
 """Format objects as text or HTML for a notebook or terminal: a title, sentences and tables.
 
-No colour is set but that of lines, so it can be read on light and on dark paper alike. Callers pass
-nothing about a person that the object is not there to show.
+Only lines have a colour, so the output can be read on light and dark backgrounds. Callers pass no
+data about a person other than what the object is meant to show.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def aligned(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> list[str]
 
 
 def fitted(rows: Sequence[tuple[str, ...]], head: tuple[str, ...], width: int = 80) -> list[str]:
-    """Return a table as lines that fit a terminal: the last column wraps, and long first cells stand alone.
+    """Return a table as lines that fit a terminal: the last column wraps, long first cells get a line.
 
     Examples
     --------

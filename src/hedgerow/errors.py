@@ -1,6 +1,6 @@
 """Define Hedgerow's errors: each says what is wrong, where, and what to do next.
 
-A message names files, columns and counts; it never holds a value of a person.
+A message names files, columns and counts, but never a person's value.
 """
 
 from __future__ import annotations

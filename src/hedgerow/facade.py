@@ -1,7 +1,7 @@
 """Load functions of upper layers for methods of public classes; only this module imports upwards.
 
-`Plan.apply` needs the release layer, `Audit.plot` the pictures. Both call a name of `facade.pyi`, which is
-loaded when it is first used.
+`Plan.apply` needs the release layer and `Audit.plot` the plots. Both call a name of `facade.pyi`,
+which is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def homes(stub: str) -> dict[str, str]:
-    """Return, for each name that a package stub imports, its module; empty if the name is a module."""
+    """Return the module of each name that a package stub imports; empty if the name is itself a module."""
     nodes = ast.walk(ast.parse(get_data(__package__, stub) or b""))
     imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.level]
     return {alias.name: node.module or "" for node in imports for alias in node.names}

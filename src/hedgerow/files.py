@@ -36,8 +36,9 @@ SUFFIXES = {
 def private_file(path: str | Path) -> Iterator[IO[bytes]]:
     """Yield a file (mode 0600) to write to; it gets its name only when it is complete.
 
-    Until then it has another name in the same folder. An earlier file is replaced at the end,
-    and stays when writing fails. What is no file, such as a pipe, is written to directly.
+    Until then it has another name in the same folder. An earlier file is replaced only at the end,
+    so it survives if writing fails. Anything that is not a regular file, such as a pipe, is written
+    to directly.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def sweep(folder: Path, prefix: str) -> None:
 def abandoned(folder: Path, prefix: str, ending: str) -> Iterator[Path]:
     """Yield unfinished files and folders of Hedgerow that belong to no living process.
 
-    Each stays locked until the next one, so that no other process starts to use it meanwhile.
+    Each one stays locked until the next is yielded, so that no other process starts to use it.
     """
     if fcntl is None:
         return

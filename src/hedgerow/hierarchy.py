@@ -142,7 +142,7 @@ class Hierarchy:
     def from_csv(cls, path: str | Path, separator: str = ";") -> Hierarchy:
         """Read a hierarchy in ARX's format: one line per value, from the value to the top.
 
-        Cells may be quoted with ``"``. A line that stands twice alike counts once.
+        Cells may be quoted with ``"``. Identical lines count once.
 
         Raises
         ------
@@ -291,10 +291,10 @@ class Hierarchy:
     ) -> Hierarchy:
         """Build a hierarchy from the values themselves, for a column that has none.
 
-        Neighbours in the given order are merged `fanout` at a time, evenly by count, and
-        named by their first and last value; the last level is ``*``. For categories
-        without an order give them sorted: the groups are then alphabetical, no more.
-        With `numbers` a group is named as a range, ``[18-25]``.
+        Neighbours in the given order are merged `fanout` at a time, in groups of similar count, and
+        named by their first and last value; the last level is ``*``. Categories without an order
+        should be passed sorted; their groups are then merely alphabetical. With `numbers` a group
+        is named as a range, ``[18-25]``.
 
         Examples
         --------

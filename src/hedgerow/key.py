@@ -133,10 +133,10 @@ class Secret:
 class Key(Secret):
     """A secret key for random draws and pseudonyms.
 
-    The key never enters a plan, a log, a report or a pickle, and its text form hides it.
-    Keep it: the same table, parameters and key give the same release, to the byte.
-    Every other release draws anew, under the same key as well (`bound`), so that two of
-    them together tell nobody which draw was made.
+    The key never enters a plan, log, report or pickle, and it is hidden when printed. Keep it: the
+    same table, parameters and key give the same release to the byte. Every other release gets new
+    random draws, even under the same key (`bound`), so that comparing two releases does not reveal
+    the draws.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Key(Secret):
     def file(cls, path: str | Path) -> Key:
         """Return the key in a file; a missing file is created, readable only by its owner.
 
-        A file of at least 16 other bytes (such as random ones) is a key as well.
+        Any other file of at least 16 bytes, such as random ones, also serves as a key.
 
         Raises
         ------

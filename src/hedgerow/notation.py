@@ -1,10 +1,10 @@
 """Write and parse released cells, and format numbers and results.
 
-The one home of the release notation. A range is ``[27-39]`` (dates
-``[2001-05-01/2003-01-31]``); between public points it is half-open, ``[20-35)``,
-``[85-]``. A single value stays bare, categories join with
-``+``, weights follow ``:``; a category that could be misread is quoted with
-``"`` (doubled inside). Missing values inside a mixed group are ``(missing)``.
+This module alone defines the release notation. A range is ``[27-39]`` (dates
+``[2001-05-01/2003-01-31]``); between public points it is half-open, ``[20-35)``, ``[85-]``. A
+single value stays bare, categories are joined with ``+``, and weights follow ``:``; a category that
+could be misread is quoted with ``"`` (doubled inside). Missing values inside a mixed group are
+``(missing)``.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def interval(lo: float | Exact, hi: float | Exact, unit: str = "") -> str:
 
 
 def cut(value: float, unit: str = "") -> str:
-    """Return a threshold as text; days and microseconds are rounded up, which splits whole ones alike."""
+    """Return a threshold as text; days and microseconds are rounded up to whole ones."""
     return moment(ceil(value), unit) if unit else number(value)
 
 

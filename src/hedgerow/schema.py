@@ -193,8 +193,8 @@ def _names(value: Iterable[str] | str | None) -> tuple[str, ...]:
 class Schema:
     """The roles and kinds of a table's columns.
 
-    Columns that are named in no role are *undeclared*: nobody decided what they
-    reveal, so they are left out and named, unless `rest` says otherwise.
+    Columns without a role are *undeclared*: nobody decided what they reveal, so they are left out
+    and listed, unless `rest` says otherwise.
 
     Parameters
     ----------
@@ -412,8 +412,8 @@ class Schema:
     def role(self, name: str) -> Role:
         """Return a column's role; "undeclared" if the schema does not name it.
 
-        A unit without another role and the household are identifiers, a weight without another
-        role is "other"; with ``rest="release"`` undeclared columns are "other".
+        A unit without another role is an identifier, and so is the household; a weight without
+        another role is "other". With ``rest="release"`` undeclared columns are "other".
         """
         if name in self.quasi:
             return "quasi"

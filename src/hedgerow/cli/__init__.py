@@ -1,6 +1,6 @@
 """Run the command line: a thin layer that computes no statistics itself.
 
-Every command lives in a file of its own and is loaded when it is called for.
+Each command has its own file, which is loaded only when the command is called.
 """
 
 from __future__ import annotations

@@ -146,8 +146,8 @@ def _page(name: str) -> inspect.Parameter:
 class Panelled(TyperCommand):
     """A command whose help text lists its options under headings.
 
-    The versions of typer and click write arguments in four ways, some without their words, so
-    they are written here.
+    Arguments are written here, since versions of typer and click write them in four different ways,
+    some without their help text.
     """
 
     def _arguments(self, ctx: Any) -> Iterator[tuple[str, str, bool]]:
@@ -240,7 +240,7 @@ def merged(
 ) -> Options:
     """Return the options of a TOML file, overridden by flags; lists are split at commas.
 
-    A list of the TOML file holds names as they are, with their commas.
+    Lists in the TOML file are taken as they are: commas in their names do not split them.
     """
     values = _config(config, by_name) if config is not None else {}
     flags = {name: value for name, value in flags.items() if value is not None and value != []}

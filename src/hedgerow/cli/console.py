@@ -100,8 +100,8 @@ COMPILING = "compiling the fast parts, once on this machine; it takes some ten s
 def working(text: str) -> Iterator[Progress]:
     """Show the current step, the time it takes and, if its share is known, the time left.
 
-    A bar on a terminal. Elsewhere a line where the work takes long, or where what runs fast is
-    compiled first; every step with --verbose, and nothing with --quiet.
+    Shows a bar on a terminal. Elsewhere it prints a line if the work takes long or if functions are
+    compiled first; with --verbose a line for every step, and with --quiet nothing.
     """
     if sys.stderr is None or _loudness == QUIET:
         yield lambda step, fraction: None

@@ -178,7 +178,7 @@ def _measure(
 ) -> None:
     """Measure the release for its report; if that fails, the release is written without a report.
 
-    One that does not meet its profile is not written.
+    A release that does not meet its profile is not written.
     """
     start = monotonic()
     try:

@@ -1,6 +1,6 @@
 """Read CSV files: encoding and dialect are detected from the text, and DuckDB reads the cells.
 
-DuckDB reads with explicit settings: no row is guessed away, no order lost.
+DuckDB reads with explicit settings, so that it guesses nothing and keeps all rows in order.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def read_csv_batches(
 class CsvLayout:
     """The column names and dialect of a CSV file, detected from the beginning of the file.
 
-    `broken` tells that its first record has a line break inside quotes, which DuckDB takes for
+    `broken` is True if the first record has a line break inside quotes, which DuckDB would take for
     the end of the record.
     """
 
@@ -256,8 +256,8 @@ def _fault(readable: Path, path: Path, width: int, dialect: Dialect) -> InputErr
 def _readable(path: Path, layout: CsvLayout) -> Iterator[Path]:
     """Yield a path that DuckDB can read: the file itself, or a temporary private copy in UTF-8.
 
-    Where the first record has a line break, the copy begins with a header that has none: DuckDB
-    takes the end of the header for the end of every record.
+    If the first record has a line break, the copy gets a header without one, since DuckDB takes the
+    end of the header for the end of every record.
     """
     dialect = layout.dialect
     encoding = dialect.encoding
@@ -348,8 +348,8 @@ def read_sample(path: Path, encoding: str) -> str:
 def sniff(text: str, name: str) -> Dialect:
     """Return the dialect of CSV text.
 
-    The delimiter is the one that stands in the first record and gives most records the
-    same number of fields as that; ties go to more fields.
+    The delimiter must occur in the first record; the one that gives most records the same number of
+    fields as the first is chosen, and ties go to more fields.
     """
     newline = "\r\n" if "\r\n" in text else "\n" if "\n" in text else "\r"
     newline = newline if newline in text else "\n"
@@ -432,8 +432,8 @@ def _records(text: str, dialect: Dialect) -> list[list[str]]:
 def _has_header(rows: list[list[str]]) -> bool:
     """Return whether the first record holds column names.
 
-    Text above numbers or dates is a name. Otherwise a number or date above numbers or
-    dates is a value; a table of text alone has a header.
+    Text above numbers or dates is a name; a number or date above numbers or dates is a value. A
+    table of text only is taken to have a header.
     """
     # a few rows show it as well as all of the sample
     first, rest = rows[0], rows[1:200]

@@ -23,9 +23,9 @@ def connected(
 ) -> Iterator[Any]:
     """Yield a DuckDB connection that keeps the order of rows.
 
-    DuckDB's own messages quote the record, so `fault` looks for the error again. What does not fit
-    into so many bytes of `memory` is spilled to a private `folder`; without one nothing is, for
-    DuckDB would spill to the current folder.
+    DuckDB's own messages quote the record, so `fault` is called to describe the error instead. Data
+    beyond `memory` bytes are spilled to a private `folder`; without a folder nothing is spilled,
+    since DuckDB would use the current folder.
     """
     import duckdb
 

@@ -38,8 +38,8 @@ class Source(Protocol):
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
         """Return a frame of the original kind with columns replaced, added and dropped.
 
-        With `rows` it has their order and nothing but its values: no index, no metadata, no
-        category without a row.
+        With `rows` the frame has the rows in that order and holds only values: no index, no
+        metadata and no unused category.
         """
         ...
 
@@ -391,8 +391,8 @@ def _bare_pandas(frame: Any) -> Any:
 def values_only(table: pa.Table) -> pa.Table:
     """Return a table that holds only its values: no metadata and no unused dictionary entries.
 
-    Entries are sorted by their text, unless the dictionary is ordered. All NaN are the same, and
-    each column is one piece of memory: both would show in which order rows came.
+    Entries are sorted by their text, unless the dictionary is ordered. All NaN have the same bits,
+    and each column is one piece of memory; otherwise both could show the original order of rows.
 
     Raises
     ------

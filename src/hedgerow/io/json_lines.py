@@ -22,8 +22,8 @@ _WHOLE = r"^-?\d+$"
 def read_json_lines(path: Path) -> pa.Table:
     """Read a file with one JSON object per line as Arrow; keys absent from a record are missing values.
 
-    Numbers, booleans and ISO dates get their types where the whole column holds nothing else;
-    a column of several kinds is text.
+    A column gets the type number, boolean or ISO date if it holds nothing else; a column of mixed
+    types becomes text.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def read_json_lines(path: Path) -> pa.Table:
 def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[pa.RecordBatch]]:
     """Return a file's keys, its number of rows, and batches of its rows, each batch typed by itself.
 
-    Dates stay text: one batch may hold nothing else where the whole column does.
+    Dates stay text, since a batch may hold only dates although the whole column does not.
     """
     names, n_rows = _keys(path)
 

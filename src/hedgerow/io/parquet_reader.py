@@ -98,7 +98,7 @@ class Scan:
     def distinct(self, name: str, folder: Path, memory: int) -> tuple[int, int]:
         """Return the number of distinct values in a column, and of its non-missing cells.
 
-        Counted by DuckDB, which puts values aside in a private folder where they are many.
+        DuckDB counts, and spills values to a private folder if there are many.
         """
         quoted = identifier(name)
         message = f"column {name!r} cannot be counted"
@@ -126,9 +126,9 @@ def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
 def repeating(parts: Sequence[Any]) -> list[str]:
     """Return the text columns to read as dictionaries because their values repeat.
 
-    A column of less than four bytes a value must repeat: plain text takes these for its lengths
-    alone. Large text is always read so: its type would otherwise depend on how well a file happens
-    to be compressed.
+    A column that takes less than four bytes per value must repeat, since plain text needs that much
+    for its lengths alone. Large text is always read as a dictionary; otherwise its type would
+    depend on how well a file is compressed.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Read any table as Arrow, following the schema, so that it can be converted back.
 
-Columns of a CSV file that look like numbers and are declared categories are read as they are spelled:
-`250.1` and `250.10` are one number and two codes. Columns of a statistical file whose values all have
-labels, and that are declared numeric, are read as their codes.
+Number-like columns of a CSV file that are declared as categories are read as they are spelled:
+`250.1` and `250.10` are one number but two codes. Columns of a statistical file that are fully
+labelled and declared numeric are read as their codes.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def as_declared(table: Table, schema: Schema) -> Table:
 def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
     """Return a statistical file's table with labelled columns as numbers if the schema says numeric.
 
-    Codes that are declared missing become missing, and another column says why, as for every
-    column of numbers.
+    Codes that are declared missing become missing cells, and another column holds the reasons, as
+    for every numeric column.
     """
     labels = table.layout.labels
     names = [n for n, v in labels.variables.items() if v.coded and kinds.get(n) == "numeric"]
@@ -234,8 +234,8 @@ def as_spelled(
 ) -> Table:
     """Return a table whose declared categories are spelled exactly as in its CSV file.
 
-    A column stays as it was read where its numbers are spelled in their one way, so that nothing
-    is lost, or where more of its categories occur in that form.
+    A column stays as it was read if its numbers are spelled in their standard form, so that nothing
+    is lost, or if more of its declared categories occur in that form.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def as_spelled(
 def _open_spellings(
     table: Table, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> dict[str, frozenset[str] | None]:
-    """Return each column whose spelling may matter with its declared categories, or None for none."""
+    """Return the columns whose spelling may matter, each with its declared categories if it has any."""
     return {
         name: frozenset(categories[name]) if name in categories else None
         for name in table.names

@@ -1,10 +1,10 @@
 """Read and write SPSS, Stata and SAS files with pyreadstat: codes become categories and back.
 
-These files keep a number in the cell and its meaning beside the table. A column whose
-values all have labels is read as those labels, values that are declared missing among them, for
-"refused" is what the file says of that person. A column of numbers is read as numbers: values
-that are declared missing become missing cells, and *why* they are missing becomes a column of its
-own, which is released where somebody decides so and goes back into the first when it is written.
+These files store a number in each cell and its meaning in a separate list of labels. A fully
+labelled column is read as its labels, including those of values declared missing, since "refused"
+is information about that person. A column of numbers is read as numbers: values declared missing
+become missing cells, and the reasons become a column of their own, which is released only if the
+schema says so and is merged back into the first when the file is written.
 """
 
 from __future__ import annotations
@@ -345,7 +345,7 @@ def values_from_codes(
 def codes_from_values(table: pa.Table, labels: FileLabels, form: StatisticalFormat) -> list[StatisticalColumn]:
     """Return a table's columns with their values converted to codes, each with its metadata.
 
-    Labels of codes that no cell has are left out. What a format cannot hold stands as text.
+    Labels of unused codes are left out. Values that the format cannot hold are written as text.
     """
     written: dict[str, StatisticalColumn] = {}
     for name in table.column_names:

@@ -1,6 +1,6 @@
 """Infer the types of text columns, and write values as text that no spreadsheet would execute.
 
-A type is decided over all values of a column.
+A column's type is inferred from all of its values.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ def infer_types(
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
     """Return a text file's columns with inferred types, and the dialect with its number and date style.
 
-    A column whose numbers can be read in two ways is read as the others are written: 22.807 beside
-    3,50 is a whole number.
+    A column whose numbers can be read in two ways follows the other columns: next to 3,50 the text
+    22.807 is a whole number.
 
     Parameters
     ----------
@@ -242,8 +242,8 @@ def infer_type(
 ) -> tuple[pa.ChunkedArray, dict[str, Any]]:
     """Return a text column as numbers, booleans or dates if every value is one; otherwise unchanged.
 
-    Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are names
-    and stay text. What the dialect calls missing is missing.
+    Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are taken as
+    names and stay text. The dialect's words for missing become missing.
 
     Returns
     -------
@@ -426,8 +426,8 @@ def _is_risky(texts: Any, pattern: str) -> Any:
 def escape_cells(texts: Any) -> Any:
     """Put an apostrophe before every text that a spreadsheet would execute as a formula.
 
-    Text that already begins with apostrophes before such a sign gets one more, so that
-    `unescape_cells` gives exactly the original back. Plain numbers stay.
+    Text that already has apostrophes before such a sign gets one more, so that `unescape_cells`
+    restores exactly the original. Plain numbers are not changed.
 
     Examples
     --------

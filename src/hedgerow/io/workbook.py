@@ -303,7 +303,8 @@ def _mixed_cell_text(value: Any) -> str:
 def write_workbook(table: pa.Table, file: IO[bytes], sheet: str = "") -> None:
     """Write a table as a workbook with one sheet; equal tables give equal bytes.
 
-    Text stands as text, whatever it begins with. What a cell cannot hold exactly stands as text.
+    Text is always stored as text, even if it begins like a formula. Values that a cell cannot hold
+    exactly are also stored as text.
 
     Raises
     ------

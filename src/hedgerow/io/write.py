@@ -85,9 +85,9 @@ def write_table(
 
 
 def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
-    """Write a table as a folder of Parquet files, each holding `ROW_GROUP` rows.
+    """Write the pieces of a table as numbered Parquet files in one folder.
 
-    The dictionaries of a column are one, as `parquet_writer` takes them.
+    All pieces must share one dictionary per column, as `parquet_writer` requires.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for i, table in enumerate(tables):
@@ -160,8 +160,9 @@ def _write_parquet(table: pa.Table, file: IO[bytes]) -> None:
 def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.Table], None]]:
     """Yield a function that appends tables of one schema to a Parquet file.
 
-    A file is the same however its rows come, and whether text comes as dictionaries, as long as each
-    table but the last has whole parts of `ROW_GROUP` rows, and the dictionaries of a column are one.
+    The file's bytes do not depend on how its rows arrive, or on whether text comes as dictionaries,
+    if each table but the last has a multiple of `ROW_GROUP` rows and all share one dictionary per
+    column.
     """
     import pyarrow.parquet as pq
 
@@ -203,7 +204,8 @@ def parquet_writer(schema: pa.Schema, file: IO[bytes]) -> Iterator[Callable[[pa.
 def _as_appears(table: pa.Table) -> pa.Table:
     """Encode text columns as dictionaries in order of first appearance.
 
-    Parquet writes other pages of plain text than of a dictionary, and others of other dictionaries.
+    Plain text and dictionaries, and dictionaries in another order, would give different Parquet
+    pages.
     """
     for i, field in enumerate(table.schema):
         coded = pa.types.is_dictionary(field.type)
@@ -259,7 +261,8 @@ def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
 def _batches(table: pa.Table) -> Iterator[pa.Table]:
     """Yield the rows in pieces that stay small in memory when dictionaries become text.
 
-    A cell can list thousands of categories: a few distinct texts, but gigabytes over all rows.
+    A cell can list thousands of categories, so a few distinct texts can become gigabytes over all
+    rows.
     """
     for start in range(0, table.num_rows, _BATCH):
         piece = table.slice(start, _BATCH).combine_chunks()

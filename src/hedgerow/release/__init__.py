@@ -1,4 +1,4 @@
-"""Releases: made from a plan and a table, verified, and written atomically as a folder."""
+"""Make releases from a plan and a table, verify them, and write them atomically."""
 
 from .apply import Applied, apply_plan
 from .making import make_release

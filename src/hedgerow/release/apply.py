@@ -60,7 +60,8 @@ class Applied:
     def write(self, file: str | Path, *, escape: bool = True, force: bool = False) -> None:
         """Write the table to one file, in the format of its ending; see `write_table`.
 
-        In parts it is a folder that appears whole or not at all; `force` replaces an earlier one.
+        A table in parts is written as a folder, completely or not at all; `force` replaces an
+        earlier one.
         """
         write = partial(computing(self.source.engine).write, self.output.table, like=self.source)
         if self.parts:

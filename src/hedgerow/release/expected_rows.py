@@ -1,8 +1,8 @@
 """Check that a table holds exactly the expected rows of a release, in any order.
 
-The original is recoded a second time (`release/rederive`), a few rows at a time, and its rows are
-summed by keyed hashes; so are those of the released table, and later those of its file. Equal
-sums are equal rows: a changed cell, a lost or doubled row and two swapped incomes all show.
+The original is recoded a second time (`release/rederive`) in batches, and its rows are summed by
+keyed hashes, as are those of the released table and later those of its file. Equal sums mean equal
+rows: a changed cell, a lost or doubled row, or two swapped incomes would change them.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ExpectedRows:
     def checks(self, reached: RowSums, others: Sequence[Check] = ()) -> list[Check]:
         """Compare a table's row sums with the expected ones and return checks that name any wrong columns.
 
-        `others` are checks to list before that of whole rows.
+        `others` are listed before the check of whole rows.
         """
         differing = [
             name
@@ -291,7 +291,7 @@ class Expected:
     ) -> tuple[list[pa.Array], Mapping[str, int]]:
         """Return the expected cells of some rows, and per column how many do not cover their original.
 
-        `after` are the released ones, which stand for themselves where chance made them.
+        `after` holds the released cells; those drawn at random are taken over unchecked.
         """
         recoded, outside = dict[str, pa.Array](), dict[str, int]()
         for recipe in self.recipes:

@@ -35,7 +35,7 @@ from ..validation import PATH, check
 def released_file(folder: Path, name: str = "release") -> Path:
     """Return the path of a folder's released table, or of its second table.
 
-    Of a table in parts it is their folder.
+    For a table in parts this is the folder that holds the parts.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def hand_out(
 ) -> None:
     """Copy the files that may be published to another folder, and write the recipient's report there.
 
-    `contents` go to the report: the plan, the checks, the name of the file.
+    `contents` are passed to the report: the plan, the checks and the file's name.
     """
     for name in published:
         copy = shutil.copytree if (inside / name).is_dir() else shutil.copy

@@ -30,7 +30,7 @@ def make_release(
     progress: Progress | None = None,
     **opening: Any,
 ) -> Release:
-    """Return the verified release of a table, made directly without searching for a bound or profile.
+    """Make and verify a release with exactly the given method, without searching for stronger settings.
 
     Parameters
     ----------

@@ -167,8 +167,8 @@ class Reconstruction:
     def table(self, *, level: float = 0.95, about: About = "table") -> pa.Table:
         """Return every cell of the table with its estimated count, standard error and interval.
 
-        ``count`` is that of the chosen estimator, at least 0; ``unbiased``, standard errors and
-        intervals are those of the inversion, whose cells may be negative.
+        ``count`` comes from the chosen estimator and is at least 0; ``unbiased``, standard errors
+        and intervals come from the inversion, whose cells may be negative.
         """
         return self._answer(self.columns, self.shares * self.n, level, about)
 
@@ -190,10 +190,10 @@ class Reconstruction:
     ) -> pa.Table:
         """Return SELECT columns, COUNT(*) GROUP BY columns, with intervals.
 
-        The marginal is inverted by itself (its noise does not depend on the other
-        columns). In ``count`` negative cells are 0 and the others scaled down to the number of
-        records: fit to be read as a table, but biased upwards in rare cells. ``unbiased`` is
-        the estimate as it comes out, negative cells and all: take it to add up or to average.
+        The marginal is inverted by itself (its noise does not depend on the other columns). In
+        ``count`` negative cells are set to 0 and the others scaled down to the number of records;
+        this reads well as a table, but is biased upwards in rare cells. ``unbiased`` is the plain
+        estimate, including negative cells: use it for sums and means.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Reconstruction:
     ) -> pa.Table:
         """Return GROUP BY CUBE over the columns; null stands for a column that is summed over.
 
-        The column ``grouping`` names the columns that a row groups by.
+        The column ``grouping`` lists the columns by which a row is grouped.
         """
         names = self._check(columns or self.columns)
         parts = []

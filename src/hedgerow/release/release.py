@@ -110,7 +110,7 @@ class Release:
     def rows(self) -> IntArray:
         """Return the input row behind each row of `table`; shape (n_rows,).
 
-        Private: it says whose record is which.
+        Private: the rows show whose record is which.
 
         Raises
         ------
@@ -146,7 +146,7 @@ class Release:
     def relation(self) -> Any:
         """Return the released table as a DuckDB relation if its rows lie in Hedgerow's own files.
 
-        Their files last as long as the relation or the release.
+        The files are deleted together with the relation or the release.
         """
         return self.released.relation()
 

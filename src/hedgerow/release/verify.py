@@ -116,8 +116,7 @@ def verify_file(
 ) -> list[Check]:
     """Check that a written file, read once as its recipient reads it, has the expected rows.
 
-    The promises hold on the file where they hold on the table that was verified, for the
-    file has its rows and no others.
+    The file has exactly the rows of the verified table, so all promises hold on it as well.
 
     Parameters
     ----------
@@ -185,7 +184,7 @@ def classes(
 ) -> Classes:
     """Return the equivalence classes: groups of records that share all released quasi-identifier values.
 
-    `persons` are those of the original, `rows` the original row behind each released one.
+    `persons` are the original's people; `rows` holds the original row behind each released one.
     """
     sensitive = [column for column in plan.columns if column.role == "sensitive"]
     paired = None if persons is None else persons.subset(rows)

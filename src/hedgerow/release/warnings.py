@@ -405,7 +405,7 @@ def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
 def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:
     """Return the mean normalised certainty penalty of the recoded columns, 0 (no loss) to 1 (all lost).
 
-    None where the plan does not say what the released cells stand for.
+    Return None if the plan does not state what the released cells stand for.
     """
     recoding = plan.recoding
     if isinstance(recoding, Mask):

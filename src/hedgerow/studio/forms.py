@@ -53,7 +53,7 @@ def path(text: str) -> Path:
 def _file(text: str, most: int) -> Path:
     """Return the path of a regular file of limited size, since pages wait while the studio reads it.
 
-    A missing file is left to its reader, or is created.
+    A missing file is no error here: its reader reports it or creates it.
     """
     file = path(text).absolute()
     try:
@@ -94,7 +94,7 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
 def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, Any]) -> Choices:
     """Return the choices with method, options, cut points, standard and utility, from the third step.
 
-    `defaults` are those of the method's options.
+    `defaults` holds the default values of the method's options.
     """
     method = form.get("method", before.method)
     if method not in METHODS:

@@ -37,15 +37,16 @@ _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 class Guard:
     """An ASGI application that only lets the user's own browser through to the studio.
 
-    The address that is printed holds a token. It opens the studio once, for a cookie that
-    scripts cannot read and other sites cannot send; whoever finds the address later, in a history or
-    a log, gets nothing. Host and Origin must be the studio's own, so that neither another site's
-    page nor a name that was pointed to this machine can post or read.
+    The printed address holds a token. It works once, and is exchanged for a cookie that scripts
+    cannot read and other sites cannot send; anyone who later finds the address in a history or log
+    gets nothing. Host and Origin must be the studio's own, so that neither another site's page nor
+    a name that was pointed to this machine can post or read.
 
-    A browser that is opened by the studio has the address among its arguments, where everybody on the
-    machine can read it, and sends the cookie to every port of 127.0.0.1. So where the system tells
-    whose a connection is (Linux does), that must be the user who started the studio, or root: when it
-    is accepted (`Listening`), and at every request. Whose end is gone, or not known, is refused.
+    A browser that the studio opens has the address among its arguments, where every user of the
+    machine can read it, and sends the cookie to every port of 127.0.0.1. So on systems that report
+    the owner of a connection (Linux does), this must be the user who started the studio, or root,
+    both when the connection is accepted (`Listening`) and at every request. If the other end is
+    closed or unknown, the request is refused.
 
     Parameters
     ----------
@@ -119,14 +120,14 @@ class Guard:
 class Listening(socket.socket):
     """A listening socket that accepts connections only from the user who started the studio, and root.
 
-    Whose a connection is must be asked while it stands. When its other end is reset, its port is
-    free, and may be the browser's by the time that the request is looked at.
+    The owner of a connection must be looked up while it is open. Once its other end is reset, its
+    port is free, and may belong to the browser by the time the request is checked.
     """
 
     def accept(self) -> tuple[socket.socket, Any]:
         """Accept a connection; raise ConnectionAbortedError if it is another user's or already closed.
 
-        Servers pass over that error.
+        Servers ignore that error and go on.
         """
         connection, client = super().accept()
         if not (is_welcome(client, self.getsockname()[1]) and _is_open(connection)):
@@ -150,8 +151,8 @@ def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
 def owner(client: tuple[str, int] | None, port: int) -> int | None:
     """Return the user id at the other end of a connection to a port of 127.0.0.1.
 
-    None on systems that do not tell. An end that was closed or reset, or is nowhere to be found,
-    belongs to nobody (-1): of the first the system would say that it is root's.
+    Return None on systems that do not report it. An end that was closed or reset, or cannot be
+    found, belongs to nobody (-1); for a closed one the system would report root.
     """
     if sys.platform != "linux":
         return None

@@ -206,8 +206,8 @@ def _posting(app: FastAPI, state: StudioState) -> None:
     ) -> None:
         """Add a route that carries out a form's request or takes its choices, and then shows a step.
 
-        A form that is checked counts only if its page showed the choices as they stand; one that
-        waits gives a short piece of work the time to end.
+        A checked form counts only if its page showed the current choices; a waiting form gives a
+        short job the time to finish.
         """
 
         @app.post(path)

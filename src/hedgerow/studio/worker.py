@@ -1,8 +1,8 @@
 """Run the process that holds the table; it handles one request at a time and can be stopped.
 
-A request says everything that it builds on (the table, the roles, the method), and what is not done
-yet is done first. So nothing is lost with a worker but time. Requests and answers are lines of
-JSON on standard input and output, which nobody else sees.
+A request names everything that it builds on (the table, the roles, the method), and missing steps
+are done first. So losing a worker costs only time. Requests and answers are lines of JSON on
+standard input and output, which nobody else can read.
 """
 
 from __future__ import annotations

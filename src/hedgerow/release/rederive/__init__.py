@@ -1,8 +1,8 @@
 """Recode a second time by independent code: derive the release from the original and the plan.
 
-Nothing here is shared with the engines that made the release: rows go down a tree by their values
-instead of their codes, maps are read by their definition, and both work on a few rows at a time.
-Each released cell is compared with its original at once.
+No code here is shared with the engines that made the release: rows go down a tree by their values
+instead of their codes, maps are applied from their definition, and both work on batches of rows.
+Each released cell is immediately compared with its original.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def plainly(
 ) -> Recipe | None:
     """Return a recoding's recipe; None if its result depends on chance or on the whole table.
 
-    Where `original` is a part of a table, `same` are the columns that its maps leave as they are,
-    all parts together.
+    If `original` is one part of a table, `same` names the columns that the maps leave unchanged in
+    all parts.
     """
     if isinstance(recoding, Partition):
         return PartitionRecipe(recoding, original)
