@@ -23,14 +23,14 @@ _MEASURED = 40
 
 @dataclass(frozen=True)
 class Holder:
-    """The engine of an audit by its name, and the memory that it may take."""
+    """The name of the engine that reads an audit's tables, and the memory that it may use."""
 
     name: str = "memory"
     memory: str | int | None = None
 
     @property
     def streams(self) -> bool:
-        """True if the engine reads tables a few rows at a time."""
+        """Return whether the engine reads tables a few rows at a time."""
         return engine(self.name).capabilities.streams
 
     def original(self, source: Any, schema: Schema) -> Table:
@@ -40,7 +40,7 @@ class Holder:
         return read(source, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
-        """Open the released table and take the guards against spreadsheet formulas off its cells."""
+        """Open the released table, and remove the guards against spreadsheet formulas from its cells."""
         if self.streams and isinstance(source, (str, Path)):
             table = engine(self.name).open(
                 source, schema=schema, memory=self.memory, unescape_formulas=True
@@ -51,7 +51,7 @@ class Holder:
 
 
 def holder(original: Any, released: Any, name: str, memory: str | int | None) -> Holder:
-    """Return the named engine, or with "auto" one that has memory for the tables."""
+    """Choose the engine: the named one, or for "auto" one with enough memory for the tables."""
     source = released if original is None else original
     if isinstance(source, (str, Path)) and (Path(source) / PLAN).exists():
         source = released_file(Path(source))  # a release folder, and no folder of parts
@@ -62,12 +62,12 @@ def holder(original: Any, released: Any, name: str, memory: str | int | None) ->
 
 
 def bytes_of(n_rows: int, n_columns: int) -> int:
-    """Estimate the bytes that measuring so many records takes, without attacks and learners."""
+    """Estimate the memory in bytes for measuring a table of this size, without attacks and learners."""
     return LEAST + n_rows * n_columns * _MEASURED
 
 
 def check_room(original: Table | None) -> None:
-    """Refuse a table that streams past and is too large to measure."""
+    """Raise UnsupportedError if a table that is read in chunks is too large to measure."""
     limit = None if original is None else original.memory_limit
     if original is None or limit is None:
         return

@@ -42,7 +42,7 @@ _OPEN_LEFT, _OPEN_RIGHT = "(]", ")["
 
 
 def suppressed(text: str) -> bool:
-    """Return whether a cell is suppressed: stars alone, or a word such as NA.
+    """Return whether a cell is suppressed: only stars, or a word such as NA.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def suppressed(text: str) -> bool:
 
 
 def number_ends(text: str) -> Ends | None:
-    """Return the two ends of a range of numbers, or None if the cell is no range.
+    """Return both ends of a range of numbers, or None if the cell is not a range.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def _masked(text: str) -> Ends | None:
 
 
 def date_ends(text: str) -> tuple[int | None, int | None] | None:
-    """Return the two ends of a range of dates, inclusive, in microseconds since 1970; None for an open end.
+    """Return both ends of a range of dates, inclusive, in microseconds since 1970; None for an open end.
 
     A year, a month and a day are periods: a range holds them wholly, or leaves them out.
 
@@ -165,7 +165,7 @@ def _before(moment: int | None) -> int | None:
 
 
 def _period(text: str) -> tuple[int | None, int | None]:
-    """Return where a decade, year, month, day or moment begins, and where the next one begins."""
+    """Return the start of a decade, year, month, day or moment, and the start of the next one."""
     text = text.strip()
     year, month, day = _DECADE.match(text), _MONTH.match(text), _DAY.match(text)
     try:
@@ -195,7 +195,7 @@ def _since_1970(moment: dt.datetime) -> int:
 
 
 def masked_like(text: str) -> Callable[[str], bool] | None:
-    """Return a test for the values that a mask such as 537** may stand for, one star a sign; else None.
+    """Return a function that tests if a value fits a mask such as 537** (one character per star), or None.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def masked_like(text: str) -> Callable[[str], bool] | None:
 
 
 def begins_like(text: str) -> str | None:
-    """Return the prefix of a cell that ends in one star (any number of signs); else None.
+    """Return the prefix of a cell that ends in one star (for any number of characters); otherwise None.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def begins_like(text: str) -> str | None:
 
 
 def members(text: str) -> list[str] | None:
-    """Return the unquoted values of a set such as {a, b}; None if the cell is no set.
+    """Return the unquoted values of a set such as {a, b}, or None if the cell is not a set.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def members(text: str) -> list[str] | None:
 
 
 def first_and_last(text: str) -> tuple[str, str] | None:
-    """Return the two ends of a range of categories such as {low..high}; None if the cell is no range.
+    """Return both ends of a range of categories such as {low..high}, or None if the cell is not one.
 
     Examples
     --------

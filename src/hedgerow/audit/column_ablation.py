@@ -23,7 +23,7 @@ _ENDS = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Carried:
-    """One quasi-identifier's part of the disclosure of a release.
+    """The part of a release's disclosure that one quasi-identifier carries.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Shares:
-    """The disclosure of a release by groups, and each quasi-identifier's part of it.
+    """The disclosure of a release by its groups, and the part that each quasi-identifier carries.
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ class Shares:
     columns: tuple[Carried, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the shares as a plain dict."""
         data: dict[str, Any] = plain(vars(self) | {"columns": [vars(c) for c in self.columns]})
         return data
 
 
 def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Shares:
-    """Make a release again without each quasi-identifier, and with each number coarsened.
+    """Repeat a release without each quasi-identifier, and with each number coarsened, to compare disclosure.
 
     The share of a column is 1 - E' / E, where E is what the groups of the method explain of the
     sensitive columns and E' the same of a release by the same method and parameters that leaves
-    the column out. Columns that tell the same hide each other: none of them carries much then.
+    the column out. Columns with the same information hide each other: then none of them has a large share.
     The same table gives the same shares in any order of its rows.
 
     Parameters
@@ -136,14 +136,14 @@ def _lost_share(remaining: float | None, whole: float) -> float | None:
 
 
 def _without(schema: Schema, name: str) -> Schema:
-    """Return the schema without a column, so that the release leaves it out."""
+    """Return the schema without one column, so that the release omits it."""
     tables = ("kinds", "categories", "hierarchies", "grid")
     tables_left = {part: {n: v for n, v in getattr(schema, part).items() if n != name} for part in tables}
     return schema.replace(quasi=[n for n in schema.quasi if n != name], **tables_left)
 
 
 def coarser(column: Column) -> tuple[float, float, float] | None:
-    """Return round cut points that make at most six ranges of most values; None where there are few values.
+    """Return round cut points that split most values into at most six ranges; None if there are few values.
 
     Examples
     --------

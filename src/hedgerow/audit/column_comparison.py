@@ -33,12 +33,12 @@ Bins = tuple[list[str], list[float], list[float]]
 
 
 def histograms(pair: TablePair) -> dict[str, dict[str, Any]]:
-    """Return the shares before and after of every quasi-identifier, in few bins."""
+    """Return binned shares of every quasi-identifier before and after protection, by column."""
     return {e.name: histogram(e) for e in pair.released_quasi}
 
 
 def histogram(column: ReleasedColumn) -> dict[str, Any]:
-    """Return the shares before and after of a column, in few bins or by its most frequent categories."""
+    """Return a column's shares before and after protection, in a few bins or by its most frequent categories."""
     kind, bins = ("numbers", _number_bins) if column.is_number else ("categories", _category_bins)
     labels, before, after = bins(column)
     return {"kind": kind, "labels": labels, "before": before, "after": after}
@@ -55,7 +55,7 @@ def _number_bins(column: ReleasedColumn) -> Bins:
 
 
 def _bins(column: ReleasedColumn, values: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Return the left edges of the bins and their labels; bins of whole numbers and days hold whole ones."""
+    """Return the left edges and the labels of the bins; whole numbers and days get whole edges."""
     unit, domain = column.original.unit, column.whole.values
     first, last = float(values[0]), float(values[-1])
     if not np.isfinite(last - first):  # no double says how far apart they are
@@ -93,7 +93,7 @@ def _category_bins(column: ReleasedColumn) -> Bins:
 
 
 def scatter(sizes: IntArray, disclosure: FloatArray) -> dict[str, Any]:
-    """Return the scatter of class size against disclosure; above 1,000 classes as counts in bins."""
+    """Return the data of a scatter plot of class size and disclosure; binned counts above 1,000 classes."""
     if len(sizes) <= POINTS:
         order = np.lexsort((disclosure, sizes))
         return {"sizes": sizes[order].tolist(), "disclosure": disclosure[order].round(6).tolist()}
@@ -118,7 +118,7 @@ QUANTILES = {"5%": 0.05, "25%": 0.25, "half": 0.5, "75%": 0.75, "95%": 0.95}
 
 @dataclass(frozen=True, repr=False)
 class Comparison:
-    """One column before and after protection. Private: it shows shares of the original.
+    """A comparison of one column before and after protection. Private: it shows shares of the original.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Comparison:
     shape: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the comparison as a plain dict."""
         data: dict[str, Any] = plain(
             {
                 "column": self.column,
@@ -158,7 +158,7 @@ class Comparison:
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw the shares before and after.
+        """Plot the column's shares before and after protection.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ def _quantile_rows(column: ReleasedColumn) -> list[tuple[str, Any, Any]]:
 
 
 def _missing_row(column: ReleasedColumn) -> tuple[str, float, float]:
-    """Return the share of missing values before and after."""
+    """Return the shares of missing values before and after, labelled as a row of the comparison."""
     original, n = column.whole, max(len(column.codes), 1)
     before = float(original.counts()[-1]) / max(len(original.codes), 1)
     return "missing", before, float(column.counts @ column.absent) / n

@@ -43,13 +43,13 @@ class Known:
         return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
 
     def part(self, rows: Any) -> Known:
-        """Return some of the people."""
+        """Select some of the people."""
         return Known(tuple(c[rows] for c in self.columns))
 
 
 @dataclass(frozen=True, eq=False)
 class Everybody:
-    """The true quasi-identifiers of everybody in a table, row by row of its release.
+    """The true quasi-identifiers of everybody in a table, in the order of the released rows.
 
     Parameters
     ----------
@@ -63,42 +63,42 @@ class Everybody:
 
 
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
-    """Return the values of some rows: numbers (NaN missing), or codes of categories."""
+    """Return the values of some rows: numbers (NaN if missing) or category codes."""
     codes = column.codes[rows]
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
 
 def in_codes_of(original: Column, table: Table, unknown: int) -> Column:
-    """Read a column of another table, categories in the codes of `original`."""
+    """Read a column from another table; categories get the codes of `original`."""
     column = table.like(original)
     return column if original.is_number else replace(original, codes=column.codes_in(original, unknown=unknown))
 
 
 def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return the codes of a released column (categories in those of `original`), and the number of each code."""
+    """Return a released column's codes (categories as in `original`), and the number that each code stands for."""
     if original.is_number:
         return released.codes, released.by_code
     return released.codes_in(original, unknown=original.n_values), np.zeros(original.n_values + 1)
 
 
 def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
-    """Return the true values of people in the table."""
+    """Return the true quasi-identifiers of some people in the table."""
     return Known(tuple(true_values(column.original, rows) for column in released))
 
 
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
-    """Return the true values of other people, in the original table's codes."""
+    """Return the true quasi-identifiers of people in another table, in the original's codes."""
     columns = (column.original for column in released)
     return Known(tuple(true_values(in_codes_of(c, table, c.n_values)) for c in columns))
 
 
 def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> FloatArray:
-    """Return released rows as a matrix, shape (n, n_features).
+    """Return released rows as a feature matrix for learners, shape (n, n_features).
 
-    Numbers stand scaled to [0, 1] (ranges at their middle) with a flag for
-    missing where one occurs; categories as one column each, in which a released
-    set puts its shares. `design_known` has the same columns, so a learner
-    trained on the release can be asked about true values.
+    Numbers are scaled to [0, 1] (ranges at their middle), with a flag for missing
+    values if the column has any. Each category is a feature, and a released set has
+    its shares there. `design_known` has the same columns, so a learner that was
+    trained on the release can forecast for true values.
     """
     parts = []
     for column in released:
@@ -112,7 +112,7 @@ def design_released(released: Sequence[ReleasedColumn], rows: IntArray) -> Float
 
 
 def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
-    """Return true values as a matrix with the columns of `design_released`."""
+    """Return true values as a feature matrix with the columns of `design_released`."""
     parts = []
     for column, values in zip(released, people.columns, strict=True):
         if column.is_number:
@@ -123,7 +123,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
 
 
 def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
-    """Return the place of each feature's quasi-identifier; shape (n_features,)."""
+    """Return the index of the quasi-identifier behind each feature; shape (n_features,)."""
     widths = []
     for column in released:
         number = column.is_number
@@ -134,7 +134,7 @@ def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
 
 
 def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> FloatArray:
-    """Scale numbers to [0, 1] by their column, with a feature for missing values if the column has any."""
+    """Scale numbers to [0, 1], and add a feature that flags missing values if the column has any."""
     original = column.original
     if original.n_values:
         counts = original.counts()[:-1]
@@ -148,7 +148,7 @@ def _numbers(column: ReleasedColumn, y: FloatArray, absent: FloatArray) -> Float
 
 
 def indicators(column: Column) -> Any:
-    """Return one-hot features of the category codes (the last is missing); sparse, (n_codes, n_features).
+    """Return one-hot features of the category codes, the last for missing; sparse, (n_codes, n_features).
 
     The most frequent have a feature of their own, the others share one.
     """

@@ -94,7 +94,7 @@ def in_words(parameters: Mapping[str, Any]) -> str:
 
 
 def methods_by_name(methods: Any) -> dict[str, Any]:
-    """Return the methods by name; `MART` by default.
+    """Return the methods by name; the default is `MART`.
 
     Methods with the same title get their parameters into their names.
     """
@@ -118,7 +118,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
 def settings_of(
     methods: Mapping[str, Any], values_by_name: Mapping[str, Iterable[Any]]
 ) -> tuple[Setting, ...]:
-    """Return every combination of the values asked for, method by method.
+    """Return every combination of the requested values, for each method in turn.
 
     A parameter that a method does not have is not varied for it. Parameters that decide how
     much a method tells (`TRIED`) and stand at their defaults are varied where nobody asked.
@@ -153,7 +153,7 @@ LOOKED_UP = 500
 
 @dataclass
 class Trial:
-    """Measure releases of one table, and cache what was measured.
+    """The table, schema and axes for measuring releases, with a cache of the results.
 
     Parameters
     ----------
@@ -176,13 +176,13 @@ class Trial:
 
     @property
     def _folds(self) -> int | None:
-        """Return the folds for learners; 0 asks about members alone, None trains none."""
+        """Return the number of folds for learners: 0 to measure members only, None to train no learner."""
         if self.disclosure == "advantage" or self.utility == "learning":
             return FOLDS
         return 0 if self.disclosure == "inferred" or self.max_inference is not None else None
 
     def figures(self, method: Any, progress: Progress) -> dict[str, Any]:
-        """Fit, recode and measure a method; equal releases are measured once.
+        """Fit a method, recode the table and measure the release; equal releases are measured once.
 
         `progress` is called between steps; what it raises stops the work.
         """
@@ -206,7 +206,7 @@ class Trial:
         return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
-        """Return why a setting with these figures cannot be chosen; None if it can."""
+        """Return the reason why a setting with these figures cannot be chosen; None if it can."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
             return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
@@ -236,7 +236,7 @@ class Trial:
         }
 
     def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
-        """Measure what named attackers infer about members and about people left out, if an axis needs it."""
+        """Measure what attackers infer about members and about people left out, if an axis or bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
         inferred = infer(
@@ -260,7 +260,7 @@ class Trial:
     def _optimum(
         self, method: Any, share: float | None, floor_ratio: float | None
     ) -> dict[str, float | None]:
-        """Compare a release with the best possible one under its cap, or its k."""
+        """Compare a release with the best possible one under the same cap or the same k."""
         cap = cap_of(method.plan_.promises)
         most = loss = least = reached = None
         if cap is not None and share is not None and floor_ratio is not None:
@@ -427,7 +427,7 @@ class Frontier:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the frontier as a plain dict."""
         data: dict[str, Any] = plain(
             {
                 "hedgerow_frontier": 1,
@@ -473,7 +473,7 @@ class Frontier:
 
     @takes(ax=AXES)
     def plot(self, *, ax: Axes | None = None) -> Axes:
-        """Draw disclosure against utility, one mark per release.
+        """Plot disclosure against utility, one mark per release.
 
         Releases that no other beats are named by k and max_disclosure (and whatever else was
         asked) where there is room; dominated ones are faint.
@@ -555,11 +555,11 @@ class Frontier:
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
 
     def is_comparable(self, other: Frontier) -> bool:
-        """Return whether both searches have the same schema, axes and bound."""
+        """Return whether two searches have the same schema, axes and bound."""
         return all(getattr(self, name) == getattr(other, name) for name in _ONE_PICTURE)
 
     def joined(self, more: Frontier) -> Frontier:
-        """Join these points with those of another search of the same table, each setting once.
+        """Combine these points with those of another search on the same table, keeping each setting once.
 
         Where a setting was tried twice, or a method of one name stands for two, the other search has it.
 
@@ -592,7 +592,7 @@ class Frontier:
         return [*map(vars, self.points), *self.infeasible]
 
     def _same_method(self, more: Frontier, name: str) -> bool:
-        """Return whether both searches mean the same method by a name, apart from the varied parameters."""
+        """Return whether a name means the same method in both searches, apart from the varied parameters."""
         every = [*self._every, *more._every]
         parameters = [set(each["parameters"]) for each in every if each["method"] == name]
         varied = set.intersection(*parameters) if parameters else set()
@@ -603,7 +603,7 @@ class Frontier:
         return type(self.methods[name]) is type(more.methods[name]) and one == other
 
     def release(self, point: Point) -> Any:
-        """Protect the people by a point's settings; a verified `Release`."""
+        """Protect the table with a point's settings, and return a verified `Release`."""
         return facade.protect(
             self.people, self.schema, self.method(point), max_inference=self.max_inference
         )
@@ -630,7 +630,7 @@ class Frontier:
         return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
     def _lines(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return head and rows of the table, without columns that are empty in every row."""
+        """Return the header and rows of the table, without columns that are empty in every row."""
         cells = [[words(p) for words in _SHOWN.values()] for p in self.points]
         used = [i for i in range(len(_SHOWN)) if i < 2 or any(row[i] != "-" for row in cells)]
         head = tuple(list(_SHOWN)[i] for i in used)
@@ -645,7 +645,7 @@ class Frontier:
         ]
 
     def __str__(self) -> str:
-        """Return the settings as lines."""
+        """Return the settings as a text table."""
         head, rows = self._lines()
         lines = aligned(rows, head) if rows else []
         lines += self._impossible()
@@ -677,7 +677,7 @@ _SHOWN: Mapping[str, Callable[[Point], str]] = {
 
 
 def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
-    """Mark the points that another one beats on one axis and equals on the other."""
+    """Mark each point that another one beats on one axis without being worse on the other."""
     out = []
     for p in points:
         beaten = any(
@@ -710,7 +710,7 @@ UTILITIES = {
 
 @dataclass(eq=False)
 class Prepared:
-    """A table that was read, checked and sorted by its content, for many searches.
+    """A table that was read, checked and sorted by content once, for use in many searches.
 
     Parameters
     ----------
@@ -731,7 +731,7 @@ class Prepared:
 
     @classmethod
     def of(cls, people: Any, schema: Schema) -> Prepared:
-        """Read a table and check that the schema fits it."""
+        """Read a table and check that it fits the schema."""
         table = read(people, schema=schema)
         # reading the original as its own release checks the schema and encodes every column once
         align(table, table, schema)
@@ -904,7 +904,7 @@ def _results(
     threads: int,
     progress: Progress | None,
 ) -> list[dict[str, Any] | HedgerowError]:
-    """Return the figures or the error of every setting, in order; stop if the progress callback raises."""
+    """Return the figures or the error of each setting, in order; stop if the progress callback raises."""
     report = telling(progress)
     report("trying settings", 0.0)
     done: list[Setting] = []

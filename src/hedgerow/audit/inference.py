@@ -59,7 +59,7 @@ WITHOUT = (
 
 @dataclass(frozen=True)
 class Inference:
-    """The shares that learners infer from a release, by sensitive column.
+    """The share of each sensitive column that learners can infer from a release.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Inference:
         that the learner takes away: 1 all, 0 or less nothing. Where nobody took no part
         ``strangers`` and ``advantage`` are None.
     learners : tuple of str
-        Who was trained.
+        Names of the trained learners.
     asked, rows : int
         People asked about, and people in the table.
     classes, trained : int
@@ -93,7 +93,7 @@ class Inference:
 
     @property
     def reached(self) -> float:
-        """The most that the best learner explains of any column: all members, or the worst tenth."""
+        """Return the largest share any learner explains of any column, over all members or the worst tenth."""
         return max(
             (
                 c[who]["explained"]
@@ -105,12 +105,12 @@ class Inference:
 
     @property
     def advantage(self) -> float | None:
-        """The largest member advantage of any column."""
+        """Return the largest member advantage of any column; None if strangers were not measured."""
         advantages = [c["advantage"]["explained"] for c in self.columns.values() if c["advantage"]]
         return max(advantages, default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the result as a plain dict."""
         data: dict[str, Any] = plain(asdict(self))
         return data
 
@@ -126,7 +126,7 @@ class Inference:
 
 
 def in_words(column: Mapping[str, Any]) -> str:
-    """Say in one line what is inferred about members and strangers of a column."""
+    """Return one line on what is inferred about members and strangers in a column."""
     members, worst = column["members"], column["worst_tenth"]
     parts = [
         f"of members {_share_in_words(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
@@ -264,9 +264,9 @@ def infer(
     without: Sequence[Outside] = (),
     promises: Sequence[Mapping[str, Any]] = (),
 ) -> Inference:
-    """Measure `inference` of a release; strangers are those of the tables, or left out by `refit`.
+    """Measure the inference (see `inference`) of a pair of tables; without strangers, `refit` leaves people out.
 
-    `without` are its `left_out`, where somebody made them before; `promises` are those of its plan.
+    `without` are the results of `left_out`, if they exist already; `promises` are those of the plan.
     """
     trial = _Losses(attackers(sides, learners), random_state, telling(progress))
     if folds < 0 or folds == 1:
@@ -351,7 +351,7 @@ def infer(
 
 
 def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | None:
-    """Return the training data for sensitive column j; None if the release shows no value of it."""
+    """Return the training data for sensitive column j; None if the release shows none of its values."""
     column = sides.sensitive[j]
     target = shown_values(column, sides.released_sensitive[j])
     training = TrainingSet.from_tables(
@@ -362,7 +362,7 @@ def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | N
 
 @dataclass(frozen=True)
 class _Losses:
-    """The losses of several learners, under one random state."""
+    """Calculator of the losses of several learners, under one random state."""
 
     learners: tuple[str, ...]
     random_state: int
@@ -371,7 +371,7 @@ class _Losses:
     def losses(
         self, training: TrainingSet | None, column: Column, people_asked: Asked, truth: Any
     ) -> dict[str, FloatArray]:
-        """Return the squared error or Brier score of each learner on each person."""
+        """Return each learner's loss on each person: squared error or Brier score."""
         if training is None:
             return {learner: np.asarray(_alone(column, truth)) for learner in self.learners}
         out = {}
@@ -391,7 +391,7 @@ class _Losses:
     def losses_left_out(
         self, pair: Pair, members: IntArray, without: Iterable[Outside]
     ) -> dict[str, dict[str, FloatArray]]:
-        """Return the losses on members under releases without them, by column and learner."""
+        """Return the losses on members under releases made without them, by column and learner."""
         place = np.full(pair.n_rows, -1)
         place[members] = np.arange(len(members))
         out = {
@@ -416,12 +416,12 @@ class _Losses:
 
 
 def _alone(column: Column, truth: Any) -> FloatArray:
-    """Return the public loss of each person, for a release that shows no value to learn from."""
+    """Return each person's public loss, for a release without values to learn from."""
     return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
 def public_loss(column: Column, truth: Any) -> FloatArray:
-    """Return each person's loss under a guess from public totals; NaN for a missing value."""
+    """Return each person's loss if values are guessed from public totals; NaN for a missing value."""
     counts = column.counts()[: column.n_values].astype(np.float64)
     shares = counts / max(counts.sum(), 1.0)
     if column.is_number:
@@ -432,7 +432,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
 
 
 def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
-    """Grow an uncapped tree on some people for one column; return the leaf of each."""
+    """Grow a tree without a cap on some people for one column, and return each person's leaf."""
     # too few people for a tree of two cells
     if len(rows) < 2 * CELL:
         return np.zeros(len(rows), np.int64)
@@ -463,7 +463,7 @@ def in_shares(
     random_state: int,
     others: FloatArray | None = None,
 ) -> dict[str, Any]:
-    """Return the shares explained with their intervals, for each learner and the best one.
+    """Return the share that each learner and the best one explain, with intervals.
 
     `others` are the public losses of strangers who are other people than the members.
     """
@@ -501,7 +501,7 @@ def in_shares(
 
 
 def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
-    """Return a function from errors to shares explained: of all people, then of each bootstrap sample."""
+    """Return a function that turns losses into shares explained: over all people, then per bootstrap sample."""
     n = len(base)
     # one set of samples for all learners: differences between them are paired
     draws = np.random.default_rng(random_state).multinomial(
@@ -519,7 +519,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
 
 
 def _share(shares: FloatArray) -> dict[str, Any]:
-    """Return the first share with the 95% interval of the others, the bootstrap samples."""
+    """Return the first share, with the 95% interval of the others (the bootstrap samples)."""
     value = float(shares[0])
     if len(shares) < 2:
         return {"explained": value, "interval": [value, value]}
@@ -528,7 +528,7 @@ def _share(shares: FloatArray) -> dict[str, Any]:
 
 
 def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
-    """Return the share explained in the best explained cells that hold a tenth of the people."""
+    """Return the share explained in the tenth of the people, taken by cell, where it is largest."""
     n = len(base)
     if not n:
         return 0.0
@@ -555,7 +555,7 @@ SHUFFLES = 20
 def worst_corrected(
     training: TrainingSet, column: Column, members: IntArray, cap: float | None, random_state: int
 ) -> dict[str, Any] | None:
-    """Measure every group with its members' forecasts corrected, by the score and floor of the cap.
+    """Measure each group's disclosure after a learner corrects its members' forecasts, scored as the cap does.
 
     A group's disclosure is what its forecasts take off the public loss of its records, each at
     least a quarter of the average: squared error of numbers, Brier score of categories, ranked
@@ -637,7 +637,7 @@ def worst_corrected(
 
 
 def _score(column: Column) -> tuple[str, FloatArray]:
-    """Return the name of the column's proper score, and its vector for each value; shape (n_values, width)."""
+    """Return the name of the column's proper score, and a vector for each value; shape (n_values, width)."""
     if column.is_number:
         return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
     if column.kind == "ordinal":
@@ -647,7 +647,7 @@ def _score(column: Column) -> tuple[str, FloatArray]:
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
-    """Say what the worst group gives away once a learner corrects it, and what chance alone would give."""
+    """Yield a sentence on the disclosure of the worst group after correction by a learner, and by chance alone."""
     worst = column.get("corrected")
     if worst is None:
         return
@@ -664,10 +664,10 @@ def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
 
 
 class InferenceBound:
-    """A check of the most that the best of the named attackers explains about the people of a release.
+    """A check that no named attacker explains more than a set share of any sensitive column.
 
-    Of every sensitive column, over all members and over the worst tenth (see
-    `hedgerow.inference`). It is measured under these learners and bounds no other.
+    The share is measured over all members and over the worst tenth (see `hedgerow.inference`),
+    with these learners only: it bounds no other attacker.
 
     Parameters
     ----------
@@ -686,12 +686,12 @@ class InferenceBound:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that a plan keeps."""
+        """Return the parameters to store in the plan."""
         learners = self._measured[1].learners if self._measured else LEARNERS
         return {"max_inference": self.most, "max_inference_learners": list(learners)}
 
     def measure(self, release: Release, progress: Progress | None = None) -> Inference:
-        """Return what the learners infer; measured once for one released table."""
+        """Measure what the learners infer, once per released table."""
         # parameters and check are asked of the same table: its learners are trained once
         if self._measured is None or self._measured[0] is not release.released:
             pair = pair_up(release.original, of_release(release))
@@ -700,7 +700,7 @@ class InferenceBound:
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:
-        """Return the check of a release as it stands."""
+        """Check a release as it stands."""
         inference = self.measure(release, progress)
         reached = inference.reached
         return Check(

@@ -33,14 +33,14 @@ HINT = (
 
 @dataclass(frozen=True, eq=False)
 class RowPairs:
-    """The rows of two tables that belong together.
+    """The pairs of original and released rows that belong together.
 
     Parameters
     ----------
     rows, released_rows : int64 arrays, shape (n_pairs,)
         Row of the original, ascending, and of the release.
     by : {"release", "key", "plan", "columns", "order"}
-        What tells that they belong together.
+        The evidence that they belong together.
     columns : tuple of str
         The columns that show it.
     unsure : int
@@ -54,7 +54,7 @@ class RowPairs:
     unsure: int = 0
 
     def note(self) -> str | None:
-        """Say how the rows were paired, if neither the release nor its user said so."""
+        """Return a note on the evidence used to pair the rows; None if the release or its user gave the pairs."""
         named = ", ".join(self.columns)
         if self.by == "columns":
             text = f"rows were paired by the values of {named}, which the release left as they were"
@@ -76,11 +76,11 @@ def find_rows(
     quasi: Sequence[ReleasedColumn],
     key: str | None = None,
 ) -> RowPairs:
-    """Return the row of the original behind each released row.
+    """Find the original row behind each released row.
 
-    By the key where one is named; by what the release or its plan knows; by whole rows of the
-    columns that were left unchanged, where these identify rows; by the place of the rows, where
-    the test of the order (`order_shown_by`) says so.
+    Rows are paired by the first of these that applies: the key, if one is named; the release or its
+    plan, if they know the rows; the unchanged columns, if these identify rows; the order of the
+    rows, if a test (`order_shown_by`) confirms it.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def find_rows(
     Raises
     ------
     Unpaired
-        Nothing tells which rows belong together.
+        Nothing shows which rows belong together.
     InputError, SchemaError
-        The key is none.
+        The key column is missing, or is not a key.
     """
     released = subject.table
     if key is not None:
@@ -133,7 +133,7 @@ def find_rows(
 def _pairs(
     rows: npt.NDArray[Any], by: str, columns: Sequence[str] = (), unsure: int = 0
 ) -> RowPairs:
-    """Build `RowPairs` from the original row of each released one."""
+    """Build `RowPairs` from the original row of each released row."""
     order = np.argsort(rows, kind="stable")
     return RowPairs(np.asarray(rows, np.int64)[order], order, by, tuple(columns), unsure)
 
@@ -167,7 +167,7 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
 def by_columns(
     before: Table, after: Table, quasi: Sequence[ReleasedColumn] = ()
 ) -> RowPairs | None:
-    """Pair whole rows by the columns that the release left unchanged, if these identify rows.
+    """Pair rows by the columns that the release left unchanged, if these identify rows.
 
     A column counts as left where each of its values occurs at most as often as in the original,
     and still does together with the columns taken before it, the one of most values first. One
@@ -198,7 +198,7 @@ def by_columns(
 
 
 def _contained(before: IntArray, after: IntArray) -> bool:
-    """Return whether each label occurs after at most as often as before."""
+    """Return whether no label occurs more often after than before."""
     n = int(max(before.max(), after.max())) + 1
     return bool((np.bincount(after, minlength=n) <= np.bincount(before, minlength=n)).all())
 
@@ -209,11 +209,12 @@ def _matched(
     quasi: Sequence[ReleasedColumn],
     others: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]],
 ) -> tuple[IntArray | None, int]:
-    """Return the original row of each released one with the same label, and how many were ambiguous.
+    """Return the original row of each released row with the same label, and the number of ambiguous rows.
 
-    None where too many had. Among originals with the same label the cells of those columns choose
-    that cover every row without a choice. A choice that no figure can tell is none: of originals
-    that are alike in the other columns, or for released rows that are alike and as many as they.
+    The rows are None if too many are ambiguous. Among several originals with the same label, the
+    one is chosen that the released cells fit best, in columns whose cells cover all unambiguous
+    rows. A choice that changes no figure is not ambiguous: between originals with equal other
+    columns, or for equal released rows that are as many as the originals.
     """
     before, after = labels[:n], labels[n:]
     others_before = group([codes for codes, _ in others], n).labels
@@ -249,12 +250,12 @@ def _matched(
 
 
 def _starts(labels: IntArray, width: int) -> IntArray:
-    """Return the start of each label among sorted labels, and the end of the last; shape (width + 1,)."""
+    """Return the start of each label among the sorted labels, then the total count; shape (width + 1,)."""
     return np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=width))])
 
 
 def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:
-    """Return which labels have rows of a single code; shape (width,)."""
+    """Return which labels have at most one distinct code among their rows; shape (width,)."""
     low, high = np.full(width, len(codes)), np.full(width, -1)
     np.minimum.at(low, labels, codes)
     np.maximum.at(high, labels, codes)
@@ -264,7 +265,7 @@ def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDA
 def _misfit(
     quasi: Sequence[ReleasedColumn], rows: IntArray, candidates: IntArray
 ) -> npt.NDArray[np.int64]:
-    """Count the cells of each released row that do not cover the candidate's value; (n_rows, n_candidates)."""
+    """Count each released row's cells that do not cover a candidate's values; (n_rows, n_candidates)."""
     i, j = (x.ravel() for x in np.meshgrid(rows, candidates, indexing="ij"))
     missed = np.zeros(len(i), np.int64)
     for column in quasi:
@@ -273,7 +274,7 @@ def _misfit(
 
 
 def _covered(quasi: Sequence[ReleasedColumn], rows: IntArray) -> bool:
-    """Return whether some column holds ranges or sets, and each such column covers every row."""
+    """Return whether there are columns with ranges or sets, and all their cells cover the original values."""
     general = [c for c in quasi if c.general]
     return bool(general) and all(c.covers(c.original.codes[rows], c.codes).all() for c in general)
 
@@ -283,16 +284,15 @@ def order_shown_by(
 ) -> list[str]:
     """Return the columns that show that row i of one table belongs to row i of the other.
 
-    Rows are taken two by two as they stand. In a column both fit where they stand, or would fit
-    better with their places changed, or neither: in any order that says nothing of neighbours, as
-    a random one, both are equally likely for each two on its own, so that their number is a
-    binomial count of chance one half. A column shows the order where more two fit as they stand
-    than chance gives with probability `level`, shared over the columns. Numbers fit by their
-    distance, ranges and sets where they cover the original value.
+    Rows are taken in pairs of neighbours. In each column a pair fits better as it stands, or with
+    its two rows exchanged, or equally well both ways. If the order is random, the first two cases
+    are equally likely for each pair, so the number of pairs that fit as they stand is binomial with
+    probability one half. A column shows the order if more pairs fit as they stand than chance gives
+    with probability `level`, divided by the number of columns. Numbers fit by their distance,
+    ranges and sets if they cover the original value.
 
-    A column that both tables are sorted by shows nothing: neighbours would fit wherever one
-    sorts two tables of the same people. Nor does one that is sorted within the columns that the
-    tables are sorted by.
+    A column by which both tables are sorted shows nothing: neighbours would fit in any two sorted
+    tables of the same people. The same holds for a column that is sorted within these columns.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def order_shown_by(
 
 
 def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the original codes, and those of the released cells in an order that sorting may give."""
+    """Return the codes of the original values, and of the released cells numbered in sorting order."""
     if not column.is_number:
         return column.original.codes, column.codes
     place = np.empty(column.n_cells, np.int64)
@@ -341,7 +341,7 @@ def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
 
 
 def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """Return the distance of original from released values, summed over each pair of rows."""
+    """Return the distance between original and released values, summed over each pair of rows."""
     if not one.is_number:
         codes = other.codes_in(one, unknown=-1)
         return np.sum(one.codes[rows] != codes[at], axis=1)
@@ -353,7 +353,7 @@ def _distance(one: Column, other: Column, rows: IntArray, at: IntArray) -> npt.N
 
 
 def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.NDArray[Any]:
-    """Return the distance of original values from released cells, summed over each pair of rows."""
+    """Return the distance between original values and released cells, summed over each pair of rows."""
     codes, cells = column.original.codes[rows], column.codes[at]
     missed = ~column.covers(codes, cells)
     if not column.is_number:
@@ -365,7 +365,7 @@ def _cell_distance(column: ReleasedColumn, rows: IntArray, at: IntArray) -> npt.
 
 
 def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]) -> list[str]:
-    """Return the columns by which both tables are sorted, one within another."""
+    """Return the columns by which both tables are sorted, from the outermost to the innermost."""
     names: list[str] = []
     runs = [np.zeros(len(columns[0][1]), np.int64) for _ in range(2)] if columns else []
     n = len(runs[0]) if runs else 0
@@ -382,7 +382,7 @@ def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]
 
 
 def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
-    """Return whether codes ascend, descend or stand together by value within every run of rows."""
+    """Return whether the codes in every run ascend, or descend, or keep equal codes next to each other."""
     within = runs[1:] == runs[:-1]
     step = np.diff(codes.astype(np.int64))[within]
     if (step >= 0).all() or (step <= 0).all():
@@ -392,6 +392,6 @@ def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
 
 
 def _runs(codes: npt.NDArray[Any], runs: IntArray) -> IntArray:
-    """Return the runs of rows that stay in one run and have one code."""
+    """Split runs of rows wherever the code changes, and return each row's new run."""
     new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
     return np.concatenate([[0], np.cumsum(new)])

@@ -81,7 +81,7 @@ S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[S]):
-    """Tables that are measured, and what is wanted of them.
+    """The tables to measure, and the figures and options that were asked for.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Task(Generic[S]):
 
     @cached_property
     def there(self) -> dict[str, bool]:
-        """Return whether each thing that a figure may need is there."""
+        """Return, for each thing that a figure may need, whether it is available."""
         sides = self.sides
         is_compared = not isinstance(sides, Alone)
         return {
@@ -137,12 +137,12 @@ class Task(Generic[S]):
 
     @property
     def sampled(self) -> Sample | None:
-        """Return the sample, if some records are not in it."""
+        """Return the sample, or None if all records are measured."""
         return None if self.sample is None or self.sample.whole else self.sample
 
     @cached_property
     def on_sample(self) -> Task[Any]:
-        """Return the same task for the sampled records, which no method releases again."""
+        """Return the same task for the sampled records only, without the method."""
         if self.sample is None:
             return self
         what = replace(self.what, method=None)
@@ -160,7 +160,7 @@ class Task(Generic[S]):
         return self.special_of(self.sides.plain.released_quasi)
 
     def special_of(self, quasi: Sequence[ReleasedColumn]) -> SpecialUniques:
-        """Return the special uniques of some columns."""
+        """Return the special uniques over some columns."""
         return special_uniques(
             [column.codes for column in quasi],
             [column.name for column in quasi],
@@ -176,7 +176,7 @@ class Task(Generic[S]):
 
     @cached_property
     def non_members(self) -> list[Outside]:
-        """Return people who took no part: the control, or those left out of releases made again."""
+        """Return people who are not in the release: the control, or people left out by refitting the method."""
         sides = self.sides
         if isinstance(sides, Alone) or "attacks" not in self.wanted:
             return []
@@ -191,18 +191,18 @@ class Task(Generic[S]):
 
     @property
     def attack_options(self) -> dict[str, Any]:
-        """Return the options that every attack takes."""
+        """Return the options shared by all attacks."""
         return {"people": self.options["people"], **self.drawing}
 
     @property
     def drawing(self) -> dict[str, Any]:
-        """Return the options of whatever draws people and takes long."""
+        """Return the options for steps that draw people at random and take long."""
         return {"random_state": self.options["random_state"], "progress": self.report}
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One thing that is measured.
+    """One figure of an audit: its place, the function that measures it, and its requirements.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ class Figure:
     parallel: bool = False
 
     def measured(self, task: Task[Any]) -> Any:
-        """Return the figure of a task; what asks about people is measured on the sample."""
+        """Measure the figure for a task, on the sample if it needs attacks or learners."""
         return self.of(task.on_sample if set(self.needs) & set(ON_SAMPLE) else task)
 
 
@@ -248,7 +248,7 @@ def _after(task: Task[Any]) -> dict[str, Any]:
 
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
-    """Count the cells whose range ends at a value that fewer than k records have, by column."""
+    """Count, for each column, the cells whose range ends at a value that fewer than k records have."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
@@ -257,7 +257,7 @@ def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, in
 
 
 def _special(task: Task[Any]) -> dict[str, Any]:
-    """Return the special uniques of release and original, with the sampling fraction that weights imply."""
+    """Return the special uniques of release and original, with the sampling fraction that the weights imply."""
     plain, weights, before = task.sides.plain, task.options["weights"], None
     fraction = FRACTION
     if weights is not None and isinstance(plain, Pair):
@@ -395,7 +395,7 @@ utility.queries utility.learning pictures.histograms table.extremes attacks per_
 
 
 def figures_of(task: Task[Any]) -> dict[str, Any]:
-    """Measure every figure; return them by place, empty if not measured."""
+    """Measure all figures and return them by place, empty if not measured."""
     values: dict[str, Any] = dict.fromkeys(PLACES.split())
     values |= {"risk.influence": [], "utility.learning": [], "attacks": [], "missing": []}
     values |= {"pictures.histograms": {}, "table.extremes": {}}
@@ -407,7 +407,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
-    """Yield each figure with its value; some are measured in parallel."""
+    """Measure the figures, some in parallel, and yield each with its value."""
     wanted = [f for f in FIGURES if all(task.there[n] for n in f.needs)]
     for parallel, figures in groupby(wanted, lambda figure: figure.parallel):
         if not parallel:
@@ -475,7 +475,7 @@ def audit(
     memory: str | int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Measure what a release gives away and what it is still good for.
+    """Measure the disclosure and utility of a release.
 
     Works on any released file, whoever made it. A method that alters values (noise,
     swapping, randomized response ...) is judged by how well its records are linked with
@@ -723,7 +723,7 @@ audit.json_schema = Audit.json_schema  # type: ignore[attr-defined]
 
 
 def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
-    """Refuse figures that need all rows in memory, for a table that is read in chunks."""
+    """Raise UnsupportedError if a figure needs all rows in memory, but the table is read in chunks."""
     whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
     if whole:
         tried = all(name in ON_SAMPLE for name in whole)
@@ -737,7 +737,7 @@ def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
 
 
 def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
-    """Choose the records that attacks are tried on; None for all of a table in memory."""
+    """Choose the records to attack; None for all records of a table in memory."""
     streams = sides.original is not None and not sides.original.is_loaded
     if n is None or (n >= sides.plain.n_rows and not streams):
         return None
@@ -757,7 +757,7 @@ def _sides(
     strangers: Table | None,
     allow_outside: bool,
 ) -> Pair | UnpairedTables | Alone:
-    """Pair the rows if something shows which belong together; the release alone if nothing can be compared."""
+    """Pair the rows if their order or content allows it; measure the release alone if it cannot be compared."""
     if original is None:
         return Alone.of(what)
     if paired is False and key is not None:
@@ -782,7 +782,7 @@ def _sides(
 
 
 def _audit(task: Task[Any]) -> Audit:
-    """Measure a task."""
+    """Measure the figures of a task and return them as an `Audit`."""
     sides, plain, schema = task.sides, task.sides.plain, task.what.schema
     is_alone = isinstance(sides, Alone)
     values = figures_of(task)
@@ -827,7 +827,7 @@ def _audit(task: Task[Any]) -> Audit:
 
 
 def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the figures of one part of an audit; linkage only if values were altered."""
+    """Return the figures of one section of an audit; linkage only if it was measured."""
     return {
         place.removeprefix(f"{name}."): value
         for place, value in values.items()
@@ -836,31 +836,31 @@ def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
-    """Move the scatter plots out of the figures of the sensitive columns."""
+    """Take the scatter plots out of the sensitive columns' figures, and return them by column."""
     return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that computed the numbers."""
+    """Return the versions of Hedgerow, Python and the libraries that computed the figures."""
     out = {"hedgerow": __version__, "python": platform.python_version()}
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 
 
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
-    """Compare a release with a profile; try attacks if the profile asks for them."""
+    """Compare a release with a profile, trying attacks if the profile needs them."""
     audited = audit_against(release, Profile.load(profile), options)
     assert audited.profile is not None
     return Judged(audited.profile)
 
 
 def audit_against(release: Release, profile: Profile, options: Mapping[str, Any]) -> Audit:
-    """Run the audit that a profile needs, and no more unless the options say so."""
+    """Run the audit that a profile needs; options can add more figures."""
     settings = {"attacks": needs_attacks(profile), "learning": False, "inference": False, **options}
     return audit(release.original, release, profile=profile, **settings)
 
 
 class ProfileCheck:
-    """A check that a release meets a profile, as far as it could be measured.
+    """A check that a release meets a profile, as far as its criteria could be measured.
 
     Parameters
     ----------
@@ -873,13 +873,13 @@ class ProfileCheck:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the parameters that a plan keeps."""
+        """Return the parameters to store in the plan."""
         return {"profile": self.profile.name, "profile_date": self.profile.date}
 
     def measure(
         self, release: Release, audit: Audit | None = None, progress: Progress | None = None
     ) -> Mapping[str, Any]:
-        """Return the criteria of a release, from `audit` or measured once per released table."""
+        """Return a release's results on the profile's criteria, from `audit` or measured once per released table."""
         # a release that was drawn again has another table object, and is measured anew
         if audit is not None or self._measured is None or self._measured[0] is not release.released:
             audit = audit or audit_against(release, self.profile, {"progress": progress})
@@ -888,7 +888,7 @@ class ProfileCheck:
         return self._measured[1]
 
     def __call__(self, release: Release) -> Check:
-        """Return the check of a release as it stands."""
+        """Check a release as it stands."""
         result = self.measure(release)
         states = Counter(row["state"] for row in result["criteria"])
         notes = [
@@ -911,7 +911,7 @@ def bind_profile(
     measured: Audit | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Check that a release meets a profile; its plan and later verifications keep it.
+    """Check that a release meets a profile, and store the check in its plan for later verifications.
 
     Raises
     ------

@@ -28,7 +28,7 @@ Refit = Callable[[Table], Pair]
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """A release with its original, and people who took no part in it.
+    """A release with its original, and people whose data it does not contain.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Outside:
     members : int array
         The members who may be asked about.
     places : int array
-        Where they were left out of a pair, the places there of `people`; else empty.
+        Places of `people` in the pair that they were left out of; empty for a control.
     """
 
     sides: TablePair
@@ -58,17 +58,17 @@ def refitting(method: Any, schema: Schema) -> Refit:
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:
-    """Refuse a control that holds people of the original: attacks would gain nothing over them.
+    """Raise InputError if a control contains people of the original, because attacks would gain nothing on them.
 
-    Records are compared by all that is measured. As many strangers have the record of somebody
-    else as members do, so where more have, they are members.
+    Records are compared by all measured columns. Strangers should share somebody else's record as
+    often as members do by chance; if far more of them do, they are members themselves.
 
     Raises
     ------
     SchemaError
         It lacks a column.
     InputError
-        A twentieth of the control and more is of the original, beyond chance.
+        At least a twentieth of the control, beyond chance, has records of the original.
     """
     schema.check(control.names)
     n, m = original.n_rows, control.n_rows
@@ -86,7 +86,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
 
 
 def with_strangers(sides: TablePair) -> list[Outside]:
-    """Return a release with its strangers, in a list; empty if there are none."""
+    """Return a release with its strangers, as a list that is empty if there are none."""
     if sides.strangers is None:
         return []
     every = np.arange(sides.members.n_rows)
@@ -96,7 +96,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
 def left_out(
     pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, progress: Tell
 ) -> Iterator[Outside]:
-    """Refit on all people but one fold, for one fold after the other.
+    """Refit the method without one fold of the people, for each fold in turn.
 
     The people of the next part are the members to be asked about, so that everybody is
     once a member and once left out.

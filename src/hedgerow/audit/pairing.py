@@ -47,7 +47,7 @@ def align(
     key: str | None = None,
     allow_outside: bool = False,
 ) -> Pair:
-    """Pair two tables by a key, or by their order if they have as many rows."""
+    """Pair two tables by a key, or by row order if they have the same number of rows."""
     before = read(original, schema=schema)
     after = read(released, schema=schema, unescape_formulas=True)
     same = key is None and before.n_rows == after.n_rows
@@ -58,7 +58,7 @@ def align(
 def pair_up(
     original: Any, subject: Subject, *, key: str | None = None, allow_outside: bool = False
 ) -> Pair:
-    """Pair the rows of two tables and understand every released cell.
+    """Pair the rows of two tables, and read every released cell.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def pair_up(
 
 
 def check_measured(schema: Schema, table: Table, what: str) -> None:
-    """Raise SchemaError if a table lacks columns that are measured."""
+    """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
         raise SchemaError(
             "no quasi-identifiers were named",
@@ -197,7 +197,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Col
 
 
 def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
-    """Read a released sensitive column, or raise UnreadCells."""
+    """Read a released sensitive column; raise UnreadCells if a cell cannot be read."""
     cells = released_column(column, subject)
     if cells.unread or cells.outside:
         raise UnreadCells({column.name: cells.rows_of((*cells.unread, *cells.outside))})
@@ -205,7 +205,7 @@ def _all_cells(column: Column, subject: Subject) -> ReleasedColumn:
 
 
 def _categories(column: Column, cells: ReleasedColumn) -> Column:
-    """Return a released category column: cells that mean one original value become that value."""
+    """Return a released category column, in which cells that mean one original value become that value."""
     means = [
         column.values[members[0]] if len(members) == 1 and not missing else label
         for label, members, missing in zip(cells.labels, cells.members, cells.missing, strict=True)
@@ -219,7 +219,7 @@ def _categories(column: Column, cells: ReleasedColumn) -> Column:
 
 
 def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
-    """Return a column with new codes and values; the code ``len(values)`` is missing."""
+    """Return a column with new codes and values, in which the code ``len(values)`` means missing."""
     missing = bool((codes == len(values)).any())
     return replace(column, codes=codes, values=values, has_missing=missing, exact=())
 
@@ -227,7 +227,7 @@ def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
 def _outside(
     quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
 ) -> list[str]:
-    """Check that ranges and sets cover the original value of their row."""
+    """Check that ranges and sets cover the original value of their row; return faults as notes if allowed."""
     faults = []
     for original, column in zip(quasi, released, strict=True):
         if column.general and not column.stands_in:
@@ -259,7 +259,7 @@ def same(a: Column, b: Column) -> bool:
 def join(
     column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
 ) -> tuple[Column, Groups]:
-    """Join a column with its second table, and deal the values of each group to its rows by a hash.
+    """Join a column with its second table, dealing each group's values to its rows by a hash.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ def read_unpaired(
 def _tables(
     before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
 ) -> UnpairedTables:
-    """Read the tables with one dictionary per column, from the members or from members and strangers."""
+    """Read both tables with one dictionary per column, built from the members (and strangers, if given)."""
     schema = subject.schema
     mine: dict[str, Column] = {}
     theirs: dict[str, Column] = {}
@@ -413,7 +413,7 @@ def _tables(
 def _joined(
     column: Column, subject: Subject, others: Sequence[ReleasedColumn]
 ) -> tuple[ReleasedColumn, Groups]:
-    """Join a column that was released as group numbers with its second table, as a reader would."""
+    """Join a column of group numbers with its second table, as a recipient would."""
     numbered = subject.table.column(column.name, kind="categorical")
     assert subject.second is not None
     every_row = replace(column, codes=np.zeros(len(numbered.codes), np.int64))
@@ -422,7 +422,7 @@ def _joined(
 
 
 def together(one: Column, two: Column) -> tuple[Column, Column]:
-    """Code two columns of the same kind by one dictionary: the union of their values.
+    """Give two columns of the same kind a common dictionary: the union of their values.
 
     Examples
     --------
@@ -453,7 +453,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
 
 
 def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
-    """Read a released column, with a note on cells that fit nobody."""
+    """Read a released column, and return a note on cells that no person could have."""
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()
@@ -468,7 +468,7 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
 
 
 def displayed(column: ReleasedColumn) -> Column:
-    """Return a released column as plain values: numbers (ranges at their middle) or categories.
+    """Return a released column as plain values: numbers (midpoints of ranges) or categories.
 
     Cells that leave their value open become missing.
     """

@@ -37,7 +37,7 @@ _INTRUDERS = {
 
 @dataclass(frozen=True)
 class Judged:
-    """A release compared with a profile: its state on every criterion.
+    """The result of comparing a release with a profile: a state for every criterion.
 
     Parameters
     ----------
@@ -59,13 +59,14 @@ class Judged:
 
     @property
     def state(self) -> str:
-        """"meets" where every criterion is met, "does not meet" where one is not, "not measured" where
-        one was not measured, "measured" where the profile names no threshold."""
+        """Return "does not meet" if a criterion is not met, else "not measured" if one was not measured, else "meets";
+        or "measured" if the profile names no threshold at all.
+        """
         return str(self.data["state"])
 
     @property
     def criteria(self) -> list[Mapping[str, Any]]:
-        """Return the criteria, each with its figure and its state."""
+        """Return the criteria, each with its figure and state."""
         return list(self.data["criteria"])
 
     def __repr__(self) -> str:
@@ -81,7 +82,7 @@ def needs_attacks(profile: Profile) -> bool:
 
 
 def judged(audit: Mapping[str, Any], released: Table, profile: Profile) -> dict[str, Any]:
-    """Compare an audit with a profile; return plain data.
+    """Compare an audit with a profile, and return the result as a dict.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ def _row(criterion: Criterion, figure: float | None, detail: str) -> dict[str, A
 def _measured(
     criterion: Criterion, audit: Mapping[str, Any], columns: Identifiers | None
 ) -> Finding:
-    """Return the figure that answers a criterion."""
+    """Return the figure that answers a criterion (None if not measured), with a detail in words."""
     kind, _, what = criterion.statistic.partition(":")
     if kind == "columns" and columns is not None and what in columns.sure:
         return _columns(columns.sure[what], columns.unsure[what])
@@ -147,7 +148,7 @@ def _measured(
 
 
 def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
-    """Count the columns that hold an identifier; None if some only may."""
+    """Return the number of columns with an identifier, or None if some columns only may have one."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
@@ -168,7 +169,7 @@ def _k(audit: Mapping[str, Any]) -> Finding:
 
 
 def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
-    """Return k when suppressed cells match anything; if people are counted, the strict k, which is no larger."""
+    """Return k if suppressed cells match anything; if people are counted, the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
     if figure is None or classes["people"]:
@@ -192,14 +193,14 @@ def _smallest_cell(audit: Mapping[str, Any]) -> Finding:
 
 
 def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
-    """Return the smallest cell of every sensitive column whose cells are counted."""
+    """Return the smallest cell of every sensitive column that has counted cells."""
     sensitive = audit["risk"]["release"]["sensitive"]
     cells = {name: column.get("smallest_cell") for name, column in sensitive.items()}
     return {name: cell for name, cell in cells.items() if cell is not None}
 
 
 def _uncounted(audit: Mapping[str, Any]) -> str:
-    """Return the released columns whose cells are not counted, and why; "" where all are."""
+    """Return a sentence on the released columns whose cells are not counted, and why; "" if all are."""
     sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
     many = ", ".join(name for name in sensitive if name not in _counted(audit))
     others = ", ".join(n for n in table["released_columns"] if n not in {*table["quasi"], *sensitive})
@@ -211,7 +212,7 @@ def _uncounted(audit: Mapping[str, Any]) -> str:
 
 
 def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return k and risks of households; None if no column says who lives together."""
+    """Return k and the risks of households; None if no column identifies households."""
     risk = audit["risk"]["release"]
     household = risk["reidentification"].get("household")
     if household is None or audit["table"]["yardstick"] != "classes":
@@ -225,7 +226,7 @@ def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
-    """Say the figure of households that goes with one of people; "" if this intruder has none."""
+    """Return a phrase with the household figure that belongs to a figure of people; "" if there is none."""
     figures = households(audit)
     if figures is None or (by and figures["by"] != by):
         return ""
@@ -235,7 +236,7 @@ def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> 
 
 
 def _risk(by: str, which: str) -> Callable[[Mapping[str, Any]], Finding]:
-    """Return the statistic of one intruder's risk: the highest or the average."""
+    """Return a function that reads one intruder's highest or average risk from an audit."""
     who, missing = _INTRUDERS[by]
 
     def measure(audit: Mapping[str, Any]) -> Finding:
@@ -256,7 +257,7 @@ def _attacks(audit: Mapping[str, Any]) -> Finding:
 
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
-    """Return the lower bound of what the surest attack gains over its control."""
+    """Return the highest lower bound on the gain of these attacks over their control, with the attack's name."""
     gains = {
         f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
         for a in attacks
@@ -271,7 +272,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
 
 
 def _least(attack: Mapping[str, Any]) -> float | None:
-    """Return the lower end of the gain's 95% interval: over the control or, without one, over a blind guess."""
+    """Return the lower end of the gain's 95% interval, over the control or else over a blind guess."""
     if attack["over_control_interval"] is not None:
         return float(attack["over_control_interval"][0])
     guess = attack["public_best"]
@@ -293,7 +294,7 @@ _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
 
 
 def unmet(profile: Mapping[str, Any]) -> list[str]:
-    """Say in one sentence each which criteria a release does not meet."""
+    """Return one sentence for each criterion that a release does not meet."""
     return [
         f"{profile['title']}, {row['clause']}: {row['name']} is {row['figure']:.4g}, not "
         f"{row['threshold']}"
@@ -303,7 +304,7 @@ def unmet(profile: Mapping[str, Any]) -> list[str]:
 
 
 def check_met(profile: Mapping[str, Any] | None) -> None:
-    """Raise PromiseError if a release does not meet the profile that it was compared with."""
+    """Raise PromiseError if a release does not meet the profile it was compared with."""
     if profile and (broken := unmet(profile)):
         raise PromiseError(
             "; ".join(broken), hint="nothing was written: choose a stronger method, or another profile"

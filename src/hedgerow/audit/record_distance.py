@@ -20,7 +20,7 @@ NEAR = 1e-6
 
 
 def bound(least: float) -> float:
-    """Return the distance up to which rows tie with the nearest; a distance of 0 ties with 0 alone."""
+    """Return the distance up to which rows tie with the nearest one; exact matches tie only with each other."""
     return least + NEAR if least > 0 else 0.0
 
 
@@ -29,12 +29,12 @@ WHOLE = 1 << 20
 
 
 class Reach:
-    """Released rows, and the distance of a person from each of them.
+    """Released rows, for computing a person's distance from each of them.
 
     A number's distance is that to the nearest end of the range over the column's span, 0 inside;
-    a category's is 0 when the cell may stand for it, else 1. Missing agrees with cells that may
-    be missing. Held are 4 bytes a row and column, and for each person who is asked about, one at a
-    time, 8 a row and a cell.
+    a category's is 0 if the cell may stand for it, else 1. A missing value agrees with cells that
+    may be missing. The memory taken is 4 bytes per row and column, and 8 per row and per cell for
+    the person that is being compared.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Reach:
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
-        """Return how closely a person agrees with each row, in `bits_of` per column: wholly, nearly, roughly.
+        """Return each row's agreement with a person, coded in `bits_of` per column: wholly, nearly, roughly or not.
 
         Numbers agree nearly within 0.02, roughly within 0.2 standard deviations of the original.
         """
@@ -75,7 +75,7 @@ class Reach:
         return out
 
     def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
-        """Return the rows that agree with one person in some columns.
+        """Return the rows that agree with a person in certain columns.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Reach:
         return rows
 
     def _rows_of(self, j: int, cells: IntArray) -> IntArray:
-        """Return the rows of some cells of a column."""
+        """Return the rows that have certain cells of a column."""
         if j not in self._by_cell:  # sorted once: most cells that agree with a person have few rows
             order = np.argsort(self._codes[j], kind="stable")
             ends = np.cumsum(np.bincount(self._codes[j], minlength=self._tables[j].column.n_cells))
@@ -109,10 +109,10 @@ class Reach:
         return order[shift + np.arange(len(shift))]
 
     def likely(self, rows: IntArray) -> IntArray:
-        """Weigh rows that may all be a person's by how likely each is.
+        """Weigh rows by how likely each is to be the person's, given that all of them may be.
 
-        The fewer people fit a row by the totals of the columns, the more does it say that one
-        of them does: a row of the person's own values counts before one that says nothing.
+        The fewer people fit a row by the totals of the columns, the stronger is the evidence that one
+        of them is meant: a row of the person's own values counts before one that says nothing.
 
         Returns
         -------
@@ -124,22 +124,22 @@ class Reach:
         return np.rint(WHOLE * (fit.min(initial=1.0) / fit)).astype(np.int64)
 
     def nearest(self, distances: FloatArray) -> IntArray:
-        """Return the nearest rows by `sums`; the most likely of them if they cover the person."""
+        """Return the rows at the smallest distance; if that is 0, only the most likely of them."""
         near = np.flatnonzero(distances <= bound(distances.min()))
         return near if distances[near[0]] else self.likeliest(near)
 
     def likeliest(self, rows: IntArray) -> IntArray:
-        """Return the most likely rows, of rows that may all be a person's."""
+        """Return the most likely of several rows that may all be the person's."""
         return rows[self.likely(rows) == WHOLE]
 
     def _distances(self, people: Known, person: int) -> FloatArray:
-        """Return a person's distance from every cell, column after column; shape (total cells,)."""
+        """Return a person's distance from every cell, one column after the other; shape (total cells,)."""
         values = [column[person] for column in people.columns]
         return np.concatenate([t.distances(v) for t, v in zip(self._tables, values, strict=True)])
 
 
 class _Ends:
-    """Distances from the cells of a numeric column."""
+    """The distances of a value from the cells of a numeric column."""
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column, self.span = column, column.span or 1.0
@@ -149,7 +149,7 @@ class _Ends:
 
     @cached_property
     def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
-        """Known cells by their middle, the middles, the rows up to each; whether all are exact."""
+        """Return the known cells sorted by midpoint, the midpoints, cumulated rows, and whether all are exact."""
         column = self.column
         # halves first: the sum of two large doubles is infinite
         middle = column.lo / 2 + column.hi / 2
@@ -169,7 +169,7 @@ class _Ends:
         return out
 
     def agreeing(self, x: float, share: float) -> IntArray:
-        """Return the cells that may stand for x, or whose middle is within a share of the ranks of x."""
+        """Return the cells that may stand for x, or whose midpoint is within a share of the ranks around x."""
         order, middle, upto, exact = self._ranked
         if not (np.isfinite(x) and (share or exact)):
             return np.flatnonzero(self.distances(x) <= 0)
@@ -183,7 +183,7 @@ class _Ends:
 
 
 class _Sets:
-    """Distances from the cells of a categorical column."""
+    """The distances of a value from the cells of a categorical column."""
 
     def __init__(self, column: ReleasedColumn) -> None:
         self.column = column
@@ -202,7 +202,7 @@ class _Sets:
         return out
 
     def agreeing(self, code: int, share: float) -> IntArray:
-        """Return the cells that may stand for a category, whatever the share."""
+        """Return the cells that may stand for a category; the share is ignored."""
         return np.flatnonzero(self.distances(code) <= 0)
 
 
@@ -222,7 +222,7 @@ def _shares(column: ReleasedColumn) -> FloatArray:
 
 
 def _levels(column: ReleasedColumn) -> list[float]:
-    """Return the distances within which cells agree roughly, nearly, wholly.
+    """Return the distances within which values agree roughly, nearly and wholly, in this order.
 
     Rounding is forgiven, but never so much that two of the original values agree wholly.
     """

@@ -22,7 +22,7 @@ from .cell_patterns import Ends
 
 @dataclass(frozen=True, eq=False)
 class ReleasedColumn:
-    """A released column: for each row one of its distinct cells, and what each cell covers.
+    """A released column: the cell of each row, and the original values that each distinct cell covers.
 
     Parameters
     ----------
@@ -60,22 +60,22 @@ class ReleasedColumn:
 
     @property
     def whole(self) -> Column:
-        """Return the original column with all rows, also those that the release left out."""
+        """Return the original column with all rows, including those that the release left out."""
         return self.every or self.original
 
     @property
     def name(self) -> str:
-        """Column name."""
+        """Return the column's name."""
         return self.original.name
 
     @property
     def n_cells(self) -> int:
-        """Number of distinct released cells."""
+        """Return the number of distinct released cells."""
         return len(self.labels)
 
     @property
     def is_number(self) -> bool:
-        """True for numbers and dates."""
+        """Return whether the column has numbers or dates."""
         return self.original.is_number
 
     @property
@@ -86,24 +86,24 @@ class ReleasedColumn:
 
     @cached_property
     def stands_in(self) -> bool:
-        """Return whether cells are single numbers that replace the row's value (means, noise)."""
+        """Return whether cells are single numbers that replace the original values (means, noise)."""
         if not self.is_number or ((self.hi > self.lo) & ~self.anything).any():
             return False
         return not self.covers(self.original.codes, self.codes).all()
 
     @cached_property
     def wild(self) -> BoolArray:
-        """Return which cells match anything: ``*`` and missing; shape (n_cells,)."""
+        """Return which cells match anything (``*`` and missing); shape (n_cells,)."""
         return self.anything | np.array([label is None for label in self.labels], np.bool_)
 
     @cached_property
     def counts(self) -> IntArray:
-        """Rows per cell."""
+        """Return the number of rows with each cell; shape (n_cells,)."""
         return np.bincount(self.codes, minlength=self.n_cells).astype(np.int64)
 
     @cached_property
     def middle(self) -> FloatArray:
-        """Return the midpoint of each cell of numbers, or the median if the cell is open; shape (n_cells,)."""
+        """Return the midpoint of each numeric cell, or the column's median if the cell is open; shape (n_cells,)."""
         # halves first: the sum of two large doubles is infinite
         out = self.lo / 2 + self.hi / 2
         values = self.whole.counts()[:-1]
@@ -113,20 +113,20 @@ class ReleasedColumn:
 
     @cached_property
     def absent(self) -> FloatArray:
-        """Return the share of missing values that each cell of numbers states; shape (n_cells,)."""
+        """Return the share of missing values that each numeric cell states; shape (n_cells,)."""
         pairs = [counted(label) if isinstance(label, str) else None for label in self.labels]
         share = [pair[1] / sum(pair) if pair else 0.0 for pair in pairs]
         return np.where(np.isfinite(self.lo), share, 1.0)
 
     @cached_property
     def categories(self) -> tuple[IntArray, IntArray]:
-        """Return pairs of a cell (ascending) and a category that it may stand for, as two arrays."""
+        """Return all pairs of a cell and a category that it may stand for, as two arrays sorted by cell."""
         cells = np.repeat(np.arange(self.n_cells), [len(each) for each in self.members])
         return cells, np.concatenate([np.zeros(0, np.int64), *self.members])
 
     @cached_property
     def shares(self) -> Any:
-        """Return the weight of each category (last: missing) in each cell; sparse, rows sum to 1."""
+        """Return each category's weight in each cell, with missing last; sparse, rows sum to 1."""
         m, (cells, members) = self.original.n_values, self.categories
         weights = np.concatenate([np.zeros(0), *self.weights])
         # what no category takes is the share of missing values
@@ -142,19 +142,19 @@ class ReleasedColumn:
 
     @cached_property
     def cover(self) -> Cover:
-        """Return the cells as a `Cover`."""
+        """Return the cells as a `Cover`, which tests if they cover given values."""
         m, (cells, members) = self.original.n_values, self.categories
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
-        """Return the column for pairs of rows; a missing cell of a known value counts as suppressed."""
+        """Return the column for paired rows; missing cells count as suppressed if a known value is behind them."""
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
         return _suppressed_nulls(column)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
-        """Return whether each cell could stand for the original value code in the same place.
+        """Return, element by element, whether a cell may stand for an original value code.
 
         Codes equal to the number of values are missing values.
         """
@@ -190,7 +190,7 @@ def of_rows(column: Column, rows: IntArray) -> Column:
 
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
-    """Return the codes of some rows; the same array if these are all rows in order."""
+    """Return the codes of some rows, without a copy if these are all rows in order."""
     # without a copy, and the column keeps what it has cached
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
@@ -205,7 +205,7 @@ def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
-    """Return the column with its missing cell, if any, standing for every value."""
+    """Return the column with its missing cell, if any, changed to stand for every value."""
     cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
         return column
@@ -232,12 +232,12 @@ _DAY = 86_400_000_000
 
 
 class Unreadable(ValueError):
-    """A released cell that the original column does not explain."""
+    """Raised for a released cell that the original column cannot explain."""
 
 
 @dataclass(frozen=True, eq=False)
 class CellReading:
-    """The cells of a released column as they were understood.
+    """The released cells of a column, with those that could not be read.
 
     Parameters
     ----------
@@ -253,13 +253,13 @@ class CellReading:
     outside: tuple[int, ...]
 
     def rows_of(self, some: Sequence[int]) -> dict[str, int]:
-        """Count the rows of some cells, by released text."""
+        """Count the rows that have certain cells, by released text."""
         return {str(self.column.labels[i]): int(self.column.counts[i]) for i in some}
 
 
 @dataclass(frozen=True)
 class Meaning:
-    """The meaning of one cell: categories with their weights, or the ends of numbers."""
+    """The meaning of one cell: weighted categories, or the ends of a range of numbers."""
 
     weights: Mapping[int, float] | None = None
     ends: Ends = (np.nan, np.nan)
@@ -343,7 +343,7 @@ def read_released(
 
 @dataclass
 class _Reader:
-    """Reads the distinct cells of one released column."""
+    """A reader of the distinct cells of one released column."""
 
     original: Column
     index: Mapping[str, int]
@@ -379,7 +379,7 @@ class _Reader:
         return float(values[0]), float(values[-1])
 
     def cell(self, label: str) -> Meaning:
-        """Return the meaning of a cell, or raise Unreadable."""
+        """Return the meaning of a cell; raise Unreadable if it has none."""
         if self.original.is_number:
             readers = self._own_numbers, self._planned_numbers, self._foreign_numbers
         else:
@@ -446,7 +446,7 @@ class _Reader:
         return None if ends is None else Meaning(None, ends, general=ends[0] < ends[1])
 
     def _ends(self, text: str) -> Ends | None:
-        """Return the ends of a range in Hedgerow's notation, open ones closed at the extent of the original."""
+        """Return the ends of a range in Hedgerow's notation, closing open ends at the original's extremes."""
         if self.original.kind != "date":
             ends = parse_range(text)
             return None if ends is None else self._closed(ends)
@@ -476,11 +476,11 @@ class _Reader:
         return float(moment // _DAY if self.original.unit == "day" else moment)
 
     def _tight(self, ends: Ends) -> Ends:
-        """Round the ends inwards to whole numbers if the column holds no others."""
+        """Round the ends inwards to whole numbers if the column has only whole numbers."""
         return cell_patterns.whole(ends) if self.whole and ends[0] < ends[1] else ends
 
     def _closed(self, ends: Ends) -> Ends:
-        """Close open ends at the extent of the original, or at the other end if that lies beyond it."""
+        """Close open ends at the original's extremes, or at the other end if that lies beyond them."""
         first, last = self.extent
         low, high = ends
         if np.isneginf(low):
@@ -490,12 +490,12 @@ class _Reader:
         return low, high
 
     def _inside(self, ends: Ends) -> bool:
-        """Return whether some original number lies between two ends."""
+        """Return whether any original number lies between two ends."""
         at = np.searchsorted(self.original.values, ends, "left")
         return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
 
     def _beginning(self, start: str) -> Ends | None:
-        """Return the range of numbers with this prefix and as many digits as original ones have."""
+        """Return the range of numbers with this prefix, using only lengths that original numbers have."""
         # 12* may mean 12, 120 to 129 or 1200 to 1299: only lengths that occur are meant
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]
@@ -547,7 +547,7 @@ class _Reader:
         return None
 
     def _trimmed(self, label: str) -> list[int]:
-        """Return the category that equals the label but for blanks around it, in a list."""
+        """Return the category that equals the label apart from surrounding blanks, as a list."""
         codes = [code for name, code in self.index.items() if name.strip() == label.strip()]
         return codes if len(codes) == 1 else []
 
@@ -564,7 +564,7 @@ class _Reader:
         return codes
 
     def _numbered(self, label: str) -> list[int]:
-        """Return the categories that are numbers inside a range of numbers."""
+        """Return the categories that are numbers within the label's range."""
         ends = cell_patterns.number_ends(label)
         if ends is None:
             return []
@@ -572,12 +572,12 @@ class _Reader:
 
     @cached_property
     def _as_numbers(self) -> list[tuple[float, int]]:
-        """Return the categories that are numbers, each with its code."""
+        """Return the categories that are numbers, each as a number with its code."""
         ranges = [(parse_range(name.strip()), code) for name, code in self.index.items()]
         return [(ends[0], code) for ends, code in ranges if ends and ends[0] == ends[1]]
 
     def _ordered(self, label: str) -> list[int]:
-        """Return the categories from one to another, in the order of the column."""
+        """Return all categories between the two that the label names, in the column's order."""
         names = cell_patterns.first_and_last(label)
         if names is None:
             return []
@@ -586,7 +586,7 @@ class _Reader:
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:
-    """Return the smallest range that contains some ranges."""
+    """Return the smallest range that contains several ranges."""
     if not ranges:
         return np.nan, np.nan
     return min(e[0] for e in ranges), max(e[1] for e in ranges)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def _measures() -> dict[str, dict[str, Any]]:
-    """Return the rows of ``measures.toml``, with None for a range without end."""
+    """Read the rows of ``measures.toml``; a range without an end has None there."""
     text = resources.files(__package__).joinpath("measures.toml").read_text("utf-8")
     measures = {}
     for name, row in tomllib.loads(text).items():
@@ -61,7 +61,7 @@ _PLAN = one_of(Plan, "a Plan", "read one with Plan.load")
 
 @dataclass(frozen=True, repr=False)
 class Audit:
-    """The figures that were measured of a release.
+    """The result of an audit: all figures that were measured for a release.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Audit:
 
     @property
     def unbounded(self) -> list[str]:
-        """Say with counts what the release gives away, or lost, beyond the promises of its plan."""
+        """Return sentences, with counts, on what the release discloses or loses beyond its plan's promises."""
         release, loss = self.risk["release"], self.utility.get("loss")
         exposed, altered = {}, self.table["yardstick"] != "classes"
         if grouped(self.table["yardstick"], self.promises):
@@ -145,7 +145,7 @@ class Audit:
         )
 
     def _not_measured(self) -> list[str]:
-        """Return the questions that this audit leaves open."""
+        """Return the questions that this audit does not answer."""
         capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
         answered = {
             COMPOSITION: self.risk.get("composition"),
@@ -161,7 +161,7 @@ class Audit:
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write the audit as JSON, readable by its owner alone."""
+        """Write the audit as JSON to a file that only its owner can read."""
         write_private(path, self.to_json())
 
     @takes(
@@ -224,7 +224,7 @@ class Audit:
 
     @takes(what=TEXT, ax=AXES)
     def plot(self, what: str | None = None, *, ax: Axes | None = None) -> Axes:
-        """Draw what was measured, as the report does.
+        """Plot one of the measured figures as in the report.
 
         Parameters
         ----------
@@ -249,7 +249,7 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """Say in one sentence each how a release falls short of a k, a cap or the audit's profile.
+        """Return one sentence for each way a release fails a k, a cap or the audit's profile.
 
         Parameters
         ----------
@@ -292,7 +292,7 @@ class Audit:
         )
 
     def _repr_html_(self) -> str:
-        """Return the main figures as HTML for notebooks: shares and counts, no value of a person."""
+        """Return the main figures as HTML for notebooks: only shares and counts, no person's value."""
         return facade.audit_face(self.to_dict())
 
     def __str__(self) -> str:

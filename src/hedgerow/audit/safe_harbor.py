@@ -68,7 +68,7 @@ Cells = list[Any]
 
 @dataclass(frozen=True)
 class Identifiers:
-    """Columns with identifiers, by kind and with the reason; no value of a cell.
+    """The columns that have identifiers, by kind and with a reason, but without any cell's value.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Identifiers:
 
 
 def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
-    """Find the released columns that hold an identifier, and those that may, by kind.
+    """Find the released columns that have an identifier, and those that may have one, by kind.
 
     Years of birth mean ages in `year`, by default this one. Text whose content no rule explains may
     hold names, and numbers that differ in every record may be record numbers.
@@ -191,9 +191,9 @@ def _dates(words: set[str], cells: Cells, sort: str) -> str:
 
 
 def _parts(words: set[str], cells: Cells) -> str:
-    """Return the part of a date that a column holds by name and cells ("days", "months", "weeks"); else "".
+    """Return the part of a date that a column has by its name and cells ("days", "months", "weeks"), or "".
 
-    Cells that are pooled over the whole year or month tell nothing.
+    Cells that span the whole year or month are ignored.
     """
     for word, most in _DATA["parts"].items():
         if word not in words or not cells:
@@ -207,7 +207,7 @@ def _parts(words: set[str], cells: Cells) -> str:
 
 
 def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
-    """Say why text may hold names: by its content, or because no rule explains it."""
+    """Return a reason why text may be names: its content looks so, or no rule explains it; otherwise ""."""
     spelled = [text for text in texts if any(map(_SPELLED.search, _parts_of(text)))]
     if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
         return "its cells look like surnames with given names"
@@ -222,13 +222,13 @@ def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
 
 
 def _parts_of(text: str) -> list[str]:
-    """Return the known values that a released cell joins, without counts."""
+    """Return the known values joined in a released cell, without their counts."""
     parts = [re.sub(r":[\d.]+$", "", part.strip()) for part in text.replace(MISSING, "").split(JOIN)]
     return [part for part in parts if part]
 
 
 def _many_have(cells: Cells, digits: range, n: int) -> bool:
-    """Return whether most of n cells are whole numbers of so many digits, and few of them are round."""
+    """Return whether most of n cells are whole numbers with this many digits, and few of them are round."""
     numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in digits]
     return len(numbers) >= MOST * n and not round_numbers(numbers)
 
@@ -247,7 +247,7 @@ def _born_long_ago(cell: Any, year: int) -> bool:
 
 
 def _may_be_dates(words: set[str], cells: Cells, year: int) -> str:
-    """Say why a column may hold parts of dates, or ages over 89, by its cells alone."""
+    """Return a reason why a column may have parts of dates, or ages over 89, judging by its cells; else ""."""
     if not words & _WORDS["lengths"] and (part := _parts(words, cells)):
         return f"numbers as {part} of dates have"
     if words & _WORDS["measures"] or any(isinstance(cell, (bool, bytes)) for cell in cells):
@@ -266,7 +266,7 @@ def _in_years(low: float, high: float) -> bool:
 
 
 def _day_in(text: str) -> str:
-    """Return "whole" for a text that is a date finer than its year, "inside" if it contains one, else ""."""
+    """Return "whole" if the text is a date finer than a year, "inside" if it contains one, otherwise ""."""
     ends = parse_dates(text)
     if ends is None:
         return "" if not _DAY.search(text) else "whole" if _DAY.fullmatch(text) else "inside"
@@ -276,7 +276,7 @@ def _day_in(text: str) -> str:
 
 
 def _finer(day: str) -> bool:
-    """Return whether a day is finer than a year: the first and the last day of a year stand for the year."""
+    """Return whether a date is finer than a year; the first and last day of a year stand for the year."""
     return len(day) > 4 and day[4:10] not in ("-01-01", "-12-31")
 
 
@@ -333,7 +333,7 @@ def _telephone(n: int) -> bool:
 
 
 def _first_of_three(part: int) -> bool:
-    """Return whether three digits may begin a telephone number: 2 to 9 first, no service such as 911."""
+    """Return whether three digits may begin a telephone number: 2 to 9 first, and no service such as 911."""
     return 200 <= part <= 999 and part % 100 != 11
 
 
@@ -343,14 +343,14 @@ def _social_security(n: int) -> bool:
 
 
 def _card(n: int) -> bool:
-    """Check Luhn's sum of a card number: every second digit from the right is doubled."""
+    """Return whether a card number passes Luhn's check: every second digit from the right is doubled."""
     digits = [int(d) for d in reversed(str(n))]
     return sum(digits[::2] + [sum(divmod(2 * d, 10)) for d in digits[1::2]]) % 10 == 0
 
 
 @dataclass(frozen=True)
 class _Form:
-    """Numbers of one kind: their digits, and the rule that they keep."""
+    """A kind of identifying number, with its possible lengths in digits and a rule that it follows."""
 
     kind: str
     what: str
@@ -370,11 +370,11 @@ _FORMS = (
 
 
 def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield kinds of identifiers that a column of whole numbers looks like: kind, why, and whether that is sure.
+    """Yield the kind of identifier that whole numbers look like, with a reason and whether that is sure.
 
-    Sure are numbers that keep the rules of a kind (no ZIP code begins with 213, no telephone number
-    with 1) where as many others of their span would not, but for one column in a hundred. Where
-    chance would do it, or there are few, the column is in doubt; so are ZIP codes of the Northeast
+    A kind is sure if the numbers keep its rules (no ZIP code begins with 213, no telephone number
+    with 1) and random numbers of their span would do so in fewer than one column of a hundred.
+    If chance explains it, or there are few numbers, the column is in doubt; so are ZIP codes of the Northeast
     alone, which have four digits as numbers, and ranges within the first three digits of ZIP codes.
 
     Examples
@@ -411,7 +411,7 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
 
 
 def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield a finding if ranges of whole numbers may be ZIP codes that share their first three digits."""
+    """Yield a finding if ranges of whole numbers may be ZIP codes with the same first three digits."""
     ranges = [parse_range(cell) for cell in cells if isinstance(cell, str)]
     ends = [(a, b) for a, b in filter(None, ranges) if a.is_integer() and 10_000 <= a <= b < 100_000]
     if len(ends) < max(MOST * len(cells), 1) or round_numbers([int(n) for pair in ends for n in pair]):

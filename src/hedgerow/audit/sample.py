@@ -24,11 +24,11 @@ class Sample:
     Parameters
     ----------
     pair : Pair
-        Of these records alone.
+        The sampled records only.
     of : int
-        Records they were chosen from.
+        Number of records they were chosen from.
     groups : int, optional
-        Whole groups that they are; None where records were chosen one by one.
+        Number of whole groups in the sample; None if records were chosen one by one.
     random_state : int
     """
 
@@ -39,19 +39,19 @@ class Sample:
 
     @property
     def whole(self) -> bool:
-        """Return whether the sample has all records."""
+        """Return whether the sample contains all records."""
         return self.pair.n_rows == self.of
 
     @property
     def rule(self) -> str:
-        """Say by which rule the records were chosen."""
+        """Return the rule that chose the records, in words."""
         chosen = f"of those with the least keyed hash (random_state={self.random_state})"
         if self.groups is None:
             return f"records {chosen} of their measured cells, before and after"
         return f"whole groups of equal released quasi-identifiers, {chosen} of their released cells"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the sample's size and rule as a plain dict."""
         return {
             "records": self.pair.n_rows,
             "of": self.of,
@@ -60,7 +60,7 @@ class Sample:
         }
 
     def note(self) -> str:
-        """Return a note on the sample for readers of the figures."""
+        """Return a note on the sample, for readers of the audit."""
         return (
             f"attacks, learners and inference saw {self.pair.n_rows:,} of {self.of:,} records: "
             f"{self.rule}; among fewer records people are told apart more easily, so success in the "
@@ -69,10 +69,10 @@ class Sample:
 
 
 def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ()) -> Sample:
-    """Choose whole groups of a pair with about n records in all, and at least n if there are so many.
+    """Choose whole groups of a pair with about n records in all (n or more, if the table has so many).
 
-    A group is in it or not by its released cells, so what groups tell stays as it is. Where values
-    were altered and some record is alone, records are chosen one by one.
+    The released cells decide if a group is in the sample, so groups stay whole and disclose the same.
+    If values were altered and some record is alone, records are chosen one by one.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
     n : int
         Records; of groups the last is taken whole.
     random_state : int
-        Other numbers choose others.
+        Seed of the hash; other seeds choose other records.
     others : sequence of str
         Columns of the original that are needed beside the measured ones.
     """
@@ -94,7 +94,7 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
 
 
 def _by_content(pair: Pair, key: Key) -> IntArray:
-    """Sort the records by a keyed hash of their measured cells, before and after."""
+    """Sort the records by a keyed hash of their measured cells, original and released."""
     names = sorted({*pair.schema.quasi, *pair.schema.sensitive})
     sides = (pair.original, pair.rows), (pair.released, pair.released_rows)
     words = [hashes(table, names, key)[0][rows] for table, rows in sides]
@@ -102,7 +102,7 @@ def _by_content(pair: Pair, key: Key) -> IntArray:
 
 
 def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
-    """Return the records of the groups with the least hash of released cells, and the number of groups."""
+    """Choose the groups with the lowest hashes; return their records and the number of groups."""
     names = sorted(column.name for column in pair.released_quasi)
     words = hashes(pair.released, names, key)[0][pair.released_rows]
     labels, sizes = pair.classes.labels, pair.classes.sizes
@@ -117,7 +117,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
 
 
 def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
-    """Return some records of a pair as a pair in memory."""
+    """Copy some records of a pair into a new pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     names = dict.fromkeys((*schema.quasi, *schema.sensitive, *others))
     names |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)

@@ -43,7 +43,7 @@ def score(
     decimal: str = "",
     encoding: str = "",
 ) -> Scores:
-    """Judge a masked file against its original: loss, risk and score.
+    """Score a masked file against its original: information loss, disclosure risk and their mean.
 
     A `Release` or its folder knows its rows (a folder by its ``mapping.json``). Otherwise row i
     of one file must belong to row i of the other, which is tested (`Scores.paired_by`), or whole
@@ -115,7 +115,7 @@ def score(
 
 
 def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
-    """Yield cautions on what the score leaves out: unchanged columns, and ranges in place of numbers."""
+    """Yield cautions on what the score misses: unchanged columns, and ranges instead of numbers."""
     if same:
         rest = "" if len(same) < len(names) else ". Nothing else was compared"
         yield (
@@ -130,7 +130,7 @@ def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
-    """Return the original row of each masked one, and what shows that: "order", "columns" or "nothing"."""
+    """Return the original row of each masked row, and the evidence: "order", "columns" or "nothing"."""
     every = np.arange(original.n_rows)
     if order_shown_by(original, masked):
         return every, "order"
@@ -146,7 +146,7 @@ def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
 
 
 def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[list[str], list[str]]:
-    """Return the columns that are compared, and numbers of the original that the masked file recoded."""
+    """Return the columns to compare, and the original's numeric columns that the masked file recoded."""
     if first.n_rows != second.n_rows:
         raise InputError(
             f"the files have {first.n_rows} and {second.n_rows} rows",

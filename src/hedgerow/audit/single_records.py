@@ -31,19 +31,19 @@ from .table_pair import Pair, evenly
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PerPerson:
-    """The disclosure of every released record by its group, those most at risk first. Private.
+    """The disclosure of each released record by its group, highest first. Private.
 
     Parameters
     ----------
     table : pyarrow.Table
-        A line a released record. ``row``: its place in the original, from 0; the key or unit
+        One row per released record. ``row``: its place in the original, from 0; the key or unit
         column, where there is one; ``records`` and ``people`` of its group; ``prosecutor`` and, where
         it was measured, ``journalist``: its risk of being found, with ``population``, the people of the
         population that its group stands for; ``household risk``: that anybody of its household is
         found; ``suda``: its score of special
         uniques, where asked for; ``disclosure``: the largest of its
-        sensitive columns; and for each of these ``NAME disclosure`` (0 the group tells nothing, 1
-        all), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
+        sensitive columns; and for each of these ``NAME disclosure`` (0: the group reveals nothing, 1:
+        everything), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
         and ``NAME named`` (the share of the group's released values that would name the record's own:
         a number within 10%, a date within 30 days, a category exactly).
     """
@@ -58,7 +58,7 @@ class PerPerson:
 
     @takes(n=whole())
     def most_at_risk(self, n: int = 20) -> list[dict[str, Any]]:
-        """Return the records whose groups give away most, one mapping each.
+        """Return the records whose groups disclose most, one mapping per record.
 
         Parameters
         ----------
@@ -68,7 +68,7 @@ class PerPerson:
 
     @takes(path=PATH)
     def save(self, path: str | Path) -> None:
-        """Write all records to a file that its owner alone can read: CSV, Parquet, Arrow ..."""
+        """Write all records to a file that only its owner can read: CSV, Parquet, Arrow ..."""
         write_table(self.table, path)
 
 
@@ -86,7 +86,7 @@ def per_person(
     journalist : Population, optional
         The people of the population behind each class, and the journalist's risk.
     key : str, optional
-        A column of the original that tells records apart.
+        A column of the original that identifies records.
     special : SpecialUniques, optional
         Those of the release.
 
@@ -139,7 +139,7 @@ def per_person(
 
 
 def _named(original: Column, released: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
-    """Return the share of each record's group whose released value would name the record's own."""
+    """Return, for each record, the share of its group whose released values match the record's own."""
     codes, values = shown_values(original, released)
     n = len(values) + 1
     # sorted by group and value, so that two binary searches count for every row
@@ -174,7 +174,7 @@ MOST = 20_000
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shown:
-    """Example records for the steward; neither `Audit.to_dict` nor a recipient's page has them.
+    """Example records, shown only to the data steward: `Audit.to_dict` and recipients' pages omit them.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Shown:
 
     @property
     def script(self) -> str:
-        """Return `people` as JSON that may stand inside a page."""
+        """Return `people` as JSON, escaped for use in a script of a page."""
         # "</script>" inside a value would end the script of the page
         return json.dumps(self.people, separators=(",", ":"), allow_nan=False).replace(
             "<", "\\u003c"
@@ -205,7 +205,7 @@ class Shown:
 
 
 def example_records(pair: Pair) -> Shown:
-    """Choose example records of a paired release, and the data for looking people up.
+    """Choose example records of a paired release, and prepare the data for looking people up.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def _people(pair: Pair) -> dict[str, Any] | None:
 
 
 def labels(column: Column) -> list[str]:
-    """Return the values of a column as a page shows them."""
+    """Return a column's values as text for a page."""
     if not column.is_number:
         return list(map(str, column.values))
     values = column.values.tolist()
@@ -260,7 +260,7 @@ def labels(column: Column) -> list[str]:
 
 
 def _column(released: ReleasedColumn) -> dict[str, Any]:
-    """Return a quasi-identifier as plain data: its values, and those that each released cell covers."""
+    """Return a quasi-identifier as plain data: its values, and the values that each released cell covers."""
     original, m = released.whole, released.original.n_values
     return {
         "name": original.name,
@@ -274,7 +274,7 @@ def _column(released: ReleasedColumn) -> dict[str, Any]:
 
 
 def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
-    """Return first and last code of each cell, and 1 if it may be missing."""
+    """Return the first and last value code of each cell, and 1 if the cell may be missing."""
     lo, hi = _code_ranges(released)
     free = released.anything | released.stands_in
     lo, hi = np.where(free, 0, lo), np.where(free, m - 1, hi)
@@ -282,7 +282,7 @@ def _ranges(released: ReleasedColumn, m: int) -> list[list[int]]:
 
 
 def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
-    """Return the codes of the first and last original value of each cell; an empty range for none."""
+    """Return the codes of the first and last original value in each cell; an empty range if it has none."""
     values, finite = released.original.values, np.isfinite(released.lo)
     first = np.searchsorted(values, np.where(finite, released.lo, np.inf), "left")
     last = np.searchsorted(values, np.where(finite, released.hi, -np.inf), "right") - 1
@@ -290,7 +290,7 @@ def _code_ranges(released: ReleasedColumn) -> tuple[IntArray, IntArray]:
 
 
 def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
-    """Return the codes that each cell covers (m: missing); None for a cell that covers all."""
+    """Return the codes that each cell covers (m: missing); None for a cell that covers everything."""
     return [
         None if free else [*members.tolist(), *([m] if missing else [])]
         for members, free, missing in zip(
@@ -300,7 +300,7 @@ def _sets(released: ReleasedColumn, m: int) -> list[list[int] | None]:
 
 
 def _known_values(column: Column, value_groups: Groups, groups: Groups) -> list[Any]:
-    """Return per group the number, mean and variance of known numbers; or categories with their counts."""
+    """Return each group's number, mean and variance of known numbers, or its categories with counts."""
     at = value_groups.labels[groups.first].astype(np.int64)
     if not column.is_number:
         counts = Counts.from_codes(value_groups, column.codes, column.n_values + 1)
@@ -342,7 +342,7 @@ class Fits:
 
 @dataclass(frozen=True)
 class Found:
-    """The records that fit a description, before and after.
+    """The records that fit a description, in the original and in the release.
 
     Parameters
     ----------
@@ -351,9 +351,9 @@ class Found:
     after : Fits or None
         In the release; None where there is none yet.
     nobody : mapping
-        What somebody guesses who knows nobody: the same figures over the whole original.
+        The same figures for a guess without any knowledge: over the whole original.
     numbers : tuple of str
-        The sensitive columns whose figure is an error and no share.
+        The sensitive columns whose figure is an error, not a share.
     """
 
     before: Fits
@@ -362,14 +362,14 @@ class Found:
     numbers: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the result as a plain dict."""
         sides = {"before": vars(self.before), "after": self.after and vars(self.after)}
         data: dict[str, Any] = plain({**vars(self), **sides})
         return data
 
 
 def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> Found:
-    """Find the records that fit a description.
+    """Find the records that fit a description of a person.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
 
 
 def _code(column: Column, text: str) -> float:
-    """Return the code of a value; half between two codes for a number that nobody has; -1 if unknown."""
+    """Return the code of a value: -1 if unknown, or halfway between two codes for a number nobody has."""
     text = text.strip()
     if not text:
         return float(column.n_values)
@@ -435,7 +435,7 @@ def _code(column: Column, text: str) -> float:
 
 
 def _covers(column: ReleasedColumn, code: float) -> BoolArray:
-    """Return which cells may stand for a value; shape (n_cells,)."""
+    """Return which cells may stand for a value code; shape (n_cells,)."""
     m = column.original.n_values
     free = column.anything | column.stands_in
     if code == m:

@@ -31,7 +31,7 @@ COMPARED = "utility, attacks, inference and everything else that compares with t
 
 @dataclass(frozen=True, eq=False)
 class Alone:
-    """A release that is compared with no original.
+    """A release that is measured without comparing it to an original.
 
     Parameters
     ----------
@@ -51,19 +51,19 @@ class Alone:
     def of(
         cls, what: Subject, original: Table | None = None, error: InputError | None = None
     ) -> Alone:
-        """Describe a release that has no original, or one that does not explain its cells."""
+        """Build an `Alone` for a release without an original, or whose cells the original cannot explain."""
         before = None if original is None else alone(Subject(original, what.schema))
         why = "no original was given" if error is None else f"{error.message} ({error.hint})"
         return cls(alone(what), before, why)
 
     @property
     def original(self) -> Table | None:
-        """Return the original, if there is one."""
+        """Return the original, or None if there is none."""
         return None if self.before is None else self.before.original
 
 
 def alone(what: Subject) -> Pair:
-    """Pair a release with itself: its cells are categories, and its own totals are the public ones.
+    """Pair a release with itself, taking its cells as categories and its totals as public knowledge.
 
     Cells that say nothing (``*``, empty, ``NA`` ...) match anything for the wildcard k.
 
@@ -108,7 +108,7 @@ def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:
-    """Return a column as declared, or as the release has it if it holds ranges."""
+    """Read a column as declared, or as the release has it if that fails (for ranges, say)."""
     try:
         return table.declared_column(schema, name)
     except (SchemaError, InputError):
@@ -123,7 +123,7 @@ THRESHOLD = 0.2
 
 @dataclass(frozen=True, repr=False)
 class Unprotected:
-    """The disclosure of a table as it is: counts and shares, no value of a person.
+    """The disclosure of a table without protection: counts and shares, no person's value.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class Unprotected:
     influence: Sequence[dict[str, Any]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the figures as a plain dict."""
         data: dict[str, Any] = plain(vars(self))
         return data
 
@@ -167,7 +167,7 @@ def unprotected(
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> Unprotected:
-    """Measure a table as if it were released as it is.
+    """Measure a table as if it were released without protection.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def unprotected(
 
 
 def as_it_is(table: Table, schema: Schema) -> Pair:
-    """Pair a table with itself.
+    """Pair a table with itself, as if it were released without protection.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def put_there(
     plan: Plan | None,
     memory: Any = None,
 ) -> tuple[Any, Any, Plan | None, tuple[str, ...]]:
-    """Open files on the cluster; return both tables, the plan of a release folder, and notes.
+    """Open files on the cluster, and return both tables, the plan of a release folder, and notes.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def copies(
     memory: Any = None,
     keyed: bool = False,
 ) -> tuple[Any, Any, Schema | None, Plan | None]:
-    """Copy tables of a cluster to this machine; return both tables, schema and plan as far as known.
+    """Copy tables from a cluster to this machine; return them with the schema and plan, if known.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def counted(
 
 
 def _made_again(plan: Plan) -> bool:
-    """Return whether a plan alone can make the same release again."""
+    """Return whether a plan alone can repeat the release exactly."""
     return plan.recoding.applies and not plan.recoding.draws
 
 

@@ -31,11 +31,11 @@ _LARGEST = 1e150
 
 
 class Unpaired(InputError):
-    """Nothing tells which rows of an original and a released table belong together."""
+    """Raised if nothing shows which original and released rows belong together."""
 
 
 class UnreadCells(InputError):
-    """Released cells say nothing that the original column could explain.
+    """Raised for released cells that the original column cannot explain.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class UnreadCells(InputError):
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
-    """Name the most frequent of some cells by column, with their numbers of rows.
+    """List the most frequent of some cells by column, with their numbers of rows.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """A released table, and what its release or plan knows about it.
+    """A released table, with the information that its release or plan has about it.
 
     Parameters
     ----------
@@ -80,18 +80,18 @@ class Subject:
     schema : Schema
         Roles and kinds of the original columns.
     plan : Plan, optional
-        How it was made; says what cells mean that do not say it themselves.
+        The plan of the release; it explains cells that do not explain themselves.
     second : Table, optional
         The table that the released one cannot be read without (Anatomy's).
     rows : RowMap, optional
         The row of the original behind each released row, where the release knows it.
     verified : bool
-        Whether nobody need hold its cells against their originals: that was done already,
-        or its method alters them.
+        Whether its cells need no comparison with their originals: that was done already,
+        or the method alters them.
     method : Method, optional
-        What made it, where a release is in hand; releases a part of the people again.
+        The method of a given `Release`; it can release part of the people again.
     notes : tuple of str
-        What its folder says about it.
+        Notes from its folder.
     is_aligned : bool
         Whether row i of it belongs to row i of the original.
     """
@@ -107,9 +107,9 @@ class Subject:
     is_aligned: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
-        """Return the original row behind each released one, by the row map or by the plan.
+        """Return the original row behind each released row, from the row map or the plan.
 
-        None where neither knows them.
+        None if neither of them has it.
 
         Raises
         ------
@@ -146,18 +146,18 @@ class Subject:
 
     @property
     def k(self) -> int | None:
-        """Return the k that its plan promises."""
+        """Return the k that the plan promises, or None."""
         promises = self.plan.promises if self.plan else ()
         return next((p["k"] for p in promises if p["kind"] == KAnonymity.kind), None)
 
     @property
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return per column the values that released texts stand for."""
+        """Return for each column the values that released texts stand for."""
         return self.plan.recoding.meanings() if self.plan else {}
 
     @property
     def numbered(self) -> str | None:
-        """Return the sensitive column that holds group numbers, described by the second table."""
+        """Return the sensitive column that was released as group numbers (see the second table), or None."""
         if self.second is None:
             return None
         return next(n for n in self.second.names if n in self.schema.sensitive)
@@ -166,7 +166,7 @@ class Subject:
 def subject(
     released: Any, schema: Schema | None, plan: Plan | None, holds: Holder | None = None
 ) -> Subject:
-    """Read a release from whatever the user gave for it.
+    """Read a release from a `Release`, folder, file or table.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def subject(
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """Return the original row of each released one by executing the plan again; None if rows differ."""
+    """Find the original row of each released row by repeating the plan; None if the rows differ."""
     if original.n_rows != released.n_rows:
         return None
     if not original.is_loaded:
@@ -230,7 +230,7 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 
 def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """Do the same for an original that is read in chunks, by keyed hashes of the rows."""
+    """Find the rows as `by_content` does, but by keyed hashes, for an original that is read in chunks."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
     output = computing(original.engine).release(
         original, transform(plan, original).columns, drop=plan.left_out
@@ -251,7 +251,7 @@ def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
 
 
 def check_extent(table: Table, schema: Schema) -> None:
-    """Refuse numbers whose squares overflow, because they have no spread and no distance.
+    """Raise InputError for numbers so large that their squares overflow.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def check_extent(table: Table, schema: Schema) -> None:
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
-    """Load the plan at a path, or that of a release folder.
+    """Load the plan from a path, or from a release folder.
 
     Raises
     ------
@@ -288,7 +288,7 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
 
 
 def folder_of(released: Any) -> Path | None:
-    """Return the folder of a release, given the folder or its table; else None."""
+    """Return a release's folder, given the folder or its table; None for anything else."""
     if not isinstance(released, (str, Path)):
         return None
     path = Path(released)
@@ -298,7 +298,7 @@ def folder_of(released: Any) -> Path | None:
 
 
 def of_release(release: Release, schema: Schema | None = None) -> Subject:
-    """Return the subject of a `Release`, which knows its schema, plan and rows."""
+    """Build the subject for a `Release`, which has its schema, plan and rows."""
     return Subject(
         release.released,
         schema or release.schema,
@@ -311,7 +311,7 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
 
 
 def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
-    """Return the subject of a fitted method's release, before it is verified or written."""
+    """Build the subject for a fitted method's release, before it is verified or written."""
     released = table.replaced(method.release_table(table).columns)
     rows = RowMap.of(np.arange(table.n_rows), table, method.plan_)
     return Subject(released, schema, method.plan_, _second(method), rows, verified=True)
@@ -323,7 +323,7 @@ def _second(method: Any) -> Table | None:
 
 
 def roles(plan: Plan) -> Schema:
-    """Return the schema of a plan: roles, and kinds, orders and events as declared."""
+    """Return the schema in a plan: roles, and the declared kinds, orders and events."""
     measured = [c for c in plan.columns if c.role in ("quasi", "sensitive")]
     # a number whose kind nobody said tells it itself, and may hold codes
     declared_columns = [c for c in measured if c.role == "quasi" or c.kind != "numeric" or c.declared]

@@ -23,18 +23,18 @@ Named = TypeVar("Named", Column, ReleasedColumn)
 
 
 def by_name(columns: Sequence[Named]) -> list[Named]:
-    """Sort columns by name, so that no result depends on how they were declared."""
+    """Sort columns by name, so that results do not depend on the order of declaration."""
     return sorted(columns, key=lambda column: column.name)
 
 
 def evenly(rows: IntArray, most: int) -> IntArray:
-    """Pick at most `most` of some rows, evenly spaced."""
+    """Choose at most `most` of some rows, evenly spaced."""
     picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
     return rows[np.unique(picked)]
 
 
 def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
-    """Pick at most `most` people for an attack: one from each equal part of their order.
+    """Choose at most `most` people for an attack, one from each equal part of their order.
 
     Where in its part a row stands follows the golden ratio, which no period fits: every second
     row of couples that stand together would be the same partner everywhere. Another
@@ -57,7 +57,7 @@ def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """The true values of some people, in the codes of the table that they are compared with.
+    """The true values of some people, in the codes of the table they are compared with.
 
     Parameters
     ----------
@@ -70,16 +70,16 @@ class People:
 
     @property
     def n_rows(self) -> int:
-        """Number of people."""
+        """Return the number of people."""
         return len(self.quasi[0].codes)
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Return the rows in an order that depends on their values alone, in any order of columns."""
+        """Return row numbers sorted by the people's values, whatever the order of rows and columns."""
         return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
 
     def some(self, most: int, random_state: int = 0) -> IntArray:
-        """Pick at most `most` people, spread over their sorted values."""
+        """Choose at most `most` people, spread over their sorted values."""
         return spread(self.canonical, most, random_state)
 
     def values_for(
@@ -92,16 +92,16 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """People whom learners are asked about.
+    """The people whose values learners must guess.
 
     Parameters
     ----------
     quasi : Known
         Their true quasi-identifiers.
     values : sequence of arrays
-        By sensitive column their values: numbers, or codes of the members' categories.
+        Their values by sensitive column: numbers, or codes of the members' categories.
     released : int array, shape (n_people,)
-        The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in it.
+        The released row of each; `UNKNOWN`, or `OUTSIDE` for people who are not in the release.
     """
 
     quasi: Known
@@ -110,7 +110,7 @@ class Asked:
 
     @classmethod
     def joined(cls, parts: Sequence[Asked]) -> Asked:
-        """Join several groups of people, one behind the other."""
+        """Concatenate several groups of people."""
         return cls(
             Known.joined(*(part.quasi for part in parts)),
             [np.concatenate(each) for each in zip(*(part.values for part in parts), strict=True)],
@@ -120,7 +120,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a released table, as far as no row needs its partner.
+    """An original and a released table, with all that can be measured without pairing their rows.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class TablePair:
     original, released : Table
         The tables as read.
     members : People
-        Those of the original who are compared: of paired rows one each.
+        The people of the original who are compared, one for each pair if rows are paired.
     released_quasi : tuple of ReleasedColumn
         The released quasi-identifiers, one cell a released row.
     released_sensitive : tuple of Column
@@ -164,12 +164,12 @@ class TablePair:
 
     @property
     def n_rows(self) -> int:
-        """Number of released rows, or of pairs."""
+        """Return the number of released rows, or of pairs."""
         return self.released.n_rows
 
     @property
     def plain(self) -> Self:
-        """Return the tables for figures other than those of attacks."""
+        """Return the tables for all figures except those of attacks."""
         return self
 
     @property
@@ -184,22 +184,22 @@ class TablePair:
 
     @property
     def quasi(self) -> tuple[Column, ...]:
-        """The original quasi-identifiers."""
+        """Return the original quasi-identifiers."""
         return self.members.quasi
 
     @property
     def sensitive(self) -> tuple[Column, ...]:
-        """The original sensitive columns."""
+        """Return the original sensitive columns."""
         return self.members.sensitive
 
     @property
     def people(self) -> tuple[People, ...]:
-        """Return the members, and the strangers if there are some."""
+        """Return the members, and the strangers if there are any."""
         return (self.members,) if self.strangers is None else (self.members, self.strangers)
 
     @property
     def everybody(self) -> Everybody | None:
-        """Return the true quasi-identifiers behind every released row; None if rows are not paired."""
+        """Return the true quasi-identifiers behind all released rows; None if rows are not paired."""
         return None
 
     @property
@@ -208,55 +208,55 @@ class TablePair:
         return None
 
     def people_in(self, groups: Groups) -> IntArray:
-        """Count the people of each group of rows; records if every row is a person."""
+        """Count the people in each group of rows; records if every row is a person."""
         return groups.sizes if self.persons is None else self.persons.people(groups)
 
     @cached_property
     def classes(self) -> Groups:
-        """The equivalence classes of the released quasi-identifiers."""
+        """Return the equivalence classes of the released quasi-identifiers."""
         return group([c.codes for c in by_name(self.released_quasi)], self.n_rows)
 
     @property
     def value_groups(self) -> Groups:
-        """Return the groups that show sensitive values: those of the second table, or the classes."""
+        """Return the groups with published sensitive values: those of the second table, or else the classes."""
         return self.groups if self.groups is not None else self.classes
 
     @cached_property
     def targets(self) -> dict[str, AttackTarget]:
-        """Return by name how each sensitive column is attacked."""
+        """Return the attack target of each sensitive column, by name."""
         return {column.name: AttackTarget.from_column(column, self.schema) for column in self.sensitive}
 
     @cached_property
     def unchanged(self) -> Pair:
-        """Return the whole original, paired with itself."""
+        """Pair the whole original with itself."""
         raise NotImplementedError
 
     @property
     def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
-        """The released sensitive columns as cells, in the original's categories."""
+        """Return the released sensitive columns as cells, in the original's categories."""
         raise NotImplementedError
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Members in an order that depends on values alone, not on that of the columns."""
+        """Return member numbers sorted by their values, whatever the order of rows and columns."""
         return self.members.canonical
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Sort some people by their values alone."""
+        """Return the order that sorts some people by their values alone."""
         return self.canonical if people is self.members else people.canonical
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
-        """Return the released rows of some people, or `UNKNOWN` or `OUTSIDE`."""
+        """Return the released row of each person, or `UNKNOWN` or `OUTSIDE`."""
         return np.full(len(picked), UNKNOWN if people is self.members else OUTSIDE)
 
     def original_rows(self, picked: IntArray) -> IntArray:
-        """Return the rows of the original behind some members."""
+        """Return the original rows of some members."""
         return picked
 
 
 @dataclass(frozen=True, eq=False)
 class Pair(TablePair):
-    """An original and a released table whose rows belong together: `members` has one code a pair.
+    """An original and a released table with paired rows: `members` has one code for each pair.
 
     Parameters
     ----------
@@ -277,24 +277,24 @@ class Pair(TablePair):
         quasi: tuple[Column, ...],
         sensitive: tuple[Column, ...],
     ) -> Pair:
-        """Pair a table with itself, as if it were released as it is."""
+        """Pair a table with itself, as if it were released without protection."""
         every, cells = np.arange(table.n_rows), tuple(unchanged(column) for column in quasi)
         members = People(quasi, sensitive)
         return cls(schema, table, table, members, cells, sensitive, every, every)
 
     @property
     def n_rows(self) -> int:
-        """Number of paired rows."""
+        """Return the number of paired rows."""
         return len(self.rows)
 
     @property
     def suppressed(self) -> int:
-        """Original rows that the release left out."""
+        """Return the number of original rows that the release left out."""
         return self.original.n_rows - len(self.rows)
 
     @property
     def people_per_row(self) -> float:
-        """Return 1: a paired row stands for its person alone."""
+        """Return 1, because a paired row stands for exactly one person."""
         return 1.0
 
     @cached_property
@@ -304,25 +304,25 @@ class Pair(TablePair):
         return None if persons is None else persons.subset(self.rows)
 
     def counted_in(self, groups: Groups) -> IntArray:
-        """Count what k counts in each group of rows: records or people, or households if these are fewer."""
+        """Count each group's people (records if each is a person), or its households if these are fewer."""
         return groups.sizes if self.persons is None else self.persons.sizes(groups)
 
     @cached_property
     def everybody(self) -> Everybody:
-        """The true quasi-identifiers behind every released row."""
+        """Return the true quasi-identifiers behind all released rows."""
         rows = np.arange(self.n_rows)
         return Everybody(known_rows(self.released_quasi, rows), self.canonical)
 
     @cached_property
     def unchanged(self) -> Pair:
-        """Return the whole original, also the rows that were left out, paired with itself."""
+        """Pair the whole original with itself, including rows that the release left out."""
         sensitive = (self.original.declared_column(self.schema, n) for n in self.schema.sensitive)
         quasi = tuple(column.whole for column in self.released_quasi)
         return Pair.of_itself(self.schema, self.original, quasi, tuple(sensitive))
 
     @property
     def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
-        """The released sensitive columns as cells, in the original's categories."""
+        """Return the released sensitive columns as cells, in the original's categories."""
         return tuple(
             unchanged(
                 released
@@ -334,7 +334,7 @@ class Pair(TablePair):
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Rows in an order that depends on their values alone, not on that of the columns."""
+        """Return pair numbers sorted by their values, whatever the order of rows and columns."""
         parts = self.quasi, self.sensitive, self.released_sensitive
         keys = [column.codes for part in parts for column in by_name(part)]
         # released cells decide between people whose true values are equal
@@ -342,23 +342,23 @@ class Pair(TablePair):
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Sort some people by their values alone."""
+        """Return the order that sorts some people by their values alone."""
         if people is self.members:
             return self.canonical
         return np.lexsort((*values, *people.values_for(by_name(self.released_quasi)).columns))
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
-        """Return the released rows of some people; altered rows are nobody's."""
+        """Return the released row of each person; altered rows belong to nobody."""
         if people is self.members and self.risk_model != "linkage":
             return picked
         return super().rows_of(people, picked)
 
     def original_rows(self, picked: IntArray) -> IntArray:
-        """Return the rows of the original behind some members."""
+        """Return the original rows of some members."""
         return self.rows[picked]
 
     def people_of(self, table: Table) -> People:
-        """Read other people in the codes of the members; new categories have the code after missing."""
+        """Read other people in the members' codes; new categories get the code after the one for missing."""
         return People(
             tuple(in_codes_of(column, table, column.n_values) for column in self.quasi),
             tuple(in_codes_of(column, table, column.n_values + 1) for column in self.sensitive),
@@ -367,15 +367,15 @@ class Pair(TablePair):
 
 @dataclass(frozen=True, eq=False)
 class UnpairedTables(TablePair):
-    """An original and a released table whose rows are not paired; strangers share its codes.
+    """An original and a released table without paired rows; strangers use the same codes.
 
     Parameters
     ----------
     cells : tuple of ReleasedColumn
         The released sensitive columns; what they cover is in the joint codes.
     own_codes : UnpairedTables, optional
-        The same under the members' own dictionaries, where strangers share these: no figure of
-        the original or the release but the attacks' may depend on whom strangers are.
+        The same tables under the members' own dictionaries, if strangers are given: only the
+        figures of attacks may depend on who the strangers are.
     """
 
     cells: tuple[ReleasedColumn, ...]
@@ -383,23 +383,23 @@ class UnpairedTables(TablePair):
 
     @property
     def plain(self) -> UnpairedTables:
-        """Return the tables for figures other than those of attacks, which no stranger may change."""
+        """Return the tables for all figures except those of attacks, so that strangers cannot change these."""
         return self.own_codes or self
 
     @property
     def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
-        """The released sensitive columns as cells, in the original's categories."""
+        """Return the released sensitive columns as cells, in the original's categories."""
         return self.cells
 
     @cached_property
     def records(self) -> Groups:
-        """The released rows that are equal in every measured column."""
+        """Group the released rows that are equal in every measured column."""
         columns = by_name((*self.released_quasi, *self.cells))
         return group([c.codes for c in columns], self.n_rows)
 
     @cached_property
     def unchanged(self) -> Pair:
-        """Return the original paired with itself, with the same order of members."""
+        """Pair the original with itself, keeping the order of members."""
         whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
         # cached_property reads this entry
         vars(whole)["canonical"] = self.canonical

@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 
 
 def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
-    """Return notes on the people and the columns of a release."""
+    """Return notes on the people and columns of a release."""
     notes = numbers_as_text(before, schema)
     persons = Persons.from_table(before, schema.person, schema.household)
     if persons is not None:
@@ -35,13 +35,13 @@ def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
 
 
 def released_identifiers(after: Table, schema: Schema) -> list[str]:
-    """Return a note on direct identifiers that the release still has."""
+    """Return a note on direct identifiers that are still in the release."""
     named = [n for n in schema.identifiers if n in after.names]
     return ["direct identifiers are in the release: " + ", ".join(named)] if named else []
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:
-    """Return a note on sensitive text that is all numbers or dates, of no declared kind."""
+    """Return a note on sensitive text columns that contain only numbers or dates and have no declared kind."""
 
     def reads_so(name: str) -> bool:
         if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
@@ -59,7 +59,7 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 
 
 def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
-    """Return a note on sensitive categories that the release hides or joins."""
+    """Return a note on sensitive categories that the release suppresses or joins."""
     faults = []
     for original, released in zip(sensitive, released_as, strict=True):
         if original.is_number:
@@ -75,7 +75,7 @@ def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> lis
 
 
 def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Return a note on numbers beyond the original range, as those of another unit are."""
+    """Return a note on numbers mostly outside the original range, which suggest another unit."""
     faults = []
     for original, released in columns:
         there = released[np.isfinite(released)]
@@ -92,7 +92,7 @@ def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
 
 
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Return a note on released numbers that equal another original column, row by row."""
+    """Return a note on released numbers that equal those of another original column."""
     faults = []
     for original, released in columns:
         if 2 * np.count_nonzero(released == original.numbers) > len(released):

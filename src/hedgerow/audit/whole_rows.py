@@ -14,7 +14,7 @@ from ..measures import IntArray, group
 def shared(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> list[tuple[Column, Column]]:
-    """Return the columns that both tables have, each pair read as one kind."""
+    """Return the columns that both tables have, reading both of a pair as the same kind."""
     pairs = []
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):
@@ -27,7 +27,7 @@ def shared(
 
 
 def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> IntArray:
-    """Label the rows of two tables, one after the other; equal rows share a label; shape (n + m,)."""
+    """Label the rows of both tables, so that equal rows share a label; shape (n + m,)."""
     codes = [
         np.concatenate(
             [mine.codes.astype(np.int64), theirs.codes_in(mine, unknown=mine.n_values + 1)]
@@ -40,7 +40,7 @@ def row_labels(one: Table, two: Table, names: Collection[str] | None = None) -> 
 def rows_alike(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> tuple[IntArray, int]:
-    """Return an equal row of the first table for each row of the second, each used once.
+    """Return, for each row of the second table, an equal row of the first, using each row once.
 
     Equal rows are paired in their order.
 
@@ -71,7 +71,7 @@ def rows_alike(
 
 
 def _numbered(labels: IntArray) -> IntArray:
-    """Number the rows within each label, from 0."""
+    """Number the rows with the same label from 0, in their order."""
     order = np.argsort(labels, kind="stable")
     ordered = labels[order]
     starts = np.flatnonzero(np.diff(ordered, prepend=-1))
