@@ -1,1 +1,1 @@
-"""Compiled loops that several rooms share."""
+"""Compiled loops that several folders of the package share."""

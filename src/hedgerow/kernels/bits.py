@@ -12,7 +12,7 @@ from numba.np.arrayobj import make_array
 
 @intrinsic
 def trailing_zeros(context: Any, word: Any) -> Any:
-    """Index of the lowest set bit of a non-zero 64-bit word (one machine instruction)."""
+    """Return the index of the lowest set bit of a non-zero 64-bit word (one machine instruction)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
@@ -22,7 +22,7 @@ def trailing_zeros(context: Any, word: Any) -> Any:
 
 @intrinsic
 def scatter_apart(context: Any, n: Any, part: Any, square: Any, cross: Any, whole: Any) -> Any:
-    """n^2 square - 2 n part cross + part^2 whole of 64-bit integers, exact to its last rounding."""
+    """Return n^2 square - 2 n part cross + part^2 whole of 64-bit integers, exact until made a double."""
     wide, double = ir.IntType(128), ir.DoubleType()
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -41,7 +41,7 @@ def scatter_apart(context: Any, n: Any, part: Any, square: Any, cross: Any, whol
 
 
 class _Lanes(types.Type):
-    """Four 64-bit integers in one register."""
+    """The numba type of four 64-bit integers in one register."""
 
     def __init__(self) -> None:
         super().__init__("Lanes")
@@ -58,14 +58,14 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _place(context: Any, builder: Any, kind: Any, arguments: Any, of: Any) -> Any:
-    """Return a pointer to an entry of an array (the first two arguments), of type `of`."""
+    """Return a pointer of type `of` to an entry of an array; the arguments are the array and the index."""
     data = make_array(kind)(context, builder, arguments[0]).data
     return builder.bitcast(builder.gep(data, [arguments[1]]), of.as_pointer())
 
 
 @intrinsic
 def lanes_at(context: Any, numbers: Any, at: Any) -> Any:
-    """Four neighbouring 64-bit integers of a contiguous array, from `at` (unsigned) on."""
+    """Return four neighbouring 64-bit integers of a contiguous array, from `at` (unsigned) on."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.load(_place(context, builder, numbers, arguments, _FOUR), align=8)
@@ -75,7 +75,7 @@ def lanes_at(context: Any, numbers: Any, at: Any) -> Any:
 
 @intrinsic
 def one_and_three(context: Any, numbers: Any, at: Any) -> Any:
-    """1 and the three 32-bit integers that follow the entry `at` (unsigned) of a contiguous array."""
+    """Return 1 and the three 32-bit integers after the entry `at` (unsigned) of a contiguous array."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         half = ir.VectorType(ir.IntType(32), 4)
@@ -87,7 +87,7 @@ def one_and_three(context: Any, numbers: Any, at: Any) -> Any:
 
 
 def _updating(operation: str, text: str) -> Any:
-    """Return an intrinsic that loads four integers, changes them by others, and stores them."""
+    """Return an intrinsic that loads four integers, adds or subtracts four others, and stores the result."""
 
     def update(context: Any, into: Any, at: Any, lanes: Any) -> Any:
         def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""How loops are compiled: without the interpreter's lock, and cached wherever there is a folder."""
+"""Compiling loops so that they run without the interpreter's lock, and caching their machine code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _warned = False
 
 
 class _TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
-    """A private folder among the temporary files, for users without a home that can be written."""
+    """A private cache folder among the temporary files, for users without a writable home."""
 
     def __init__(self, py_func: Any, py_file: str) -> None:
         self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
@@ -53,10 +53,10 @@ class _Implementation(caching.CompileResultCacheImpl):
 
 
 class _File(caching.IndexDataCacheFile):
-    """Files that end in a digest of what is before it: a damaged one is never run.
+    """Cache files that end in a digest of their content, so that a damaged one is never run.
 
-    Each is named by what it was compiled for. Numba numbers them, and of two processes that
-    compile at once for other types, one would run what the other wrote.
+    Each is named by the types that it was compiled for. Numba numbers them instead, so if two
+    processes compile for different types at once, one would run the other's code.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -89,7 +89,7 @@ def _check(data: bytes) -> None:
 
 
 class _Cache(caching.FunctionCache):
-    """A cache whose failures cost nothing but speed."""
+    """A cache of machine code whose failures cost only time."""
 
     _impl_class = _Implementation
 
@@ -125,9 +125,9 @@ class _Cache(caching.FunctionCache):
 
 
 class _Compiling(event.Listener):
-    """Stops the collector of garbage while numba compiles, which one thread does at a time.
+    """A listener that stops garbage collection while numba compiles, which one thread does at a time.
 
-    It would look through all that the compiler holds, again and again: a fifth of the time.
+    The collector would scan the compiler's objects again and again: a fifth of the time.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ event.register("numba:compile", _Compiling())
 
 
 class _Part(codegen.JITCodeLibrary):
-    """Code that is only linked into its callers, which optimise it and make machine code of it.
+    """Code that is only linked into its callers, which optimise it and generate its machine code.
 
     Numba does both for every function by itself and again in each caller. For a loop that is
     written as sixty functions that is a third of the time.
@@ -170,7 +170,7 @@ class _Part(codegen.JITCodeLibrary):
 
 
 class _PartCompiler(compiler.Compiler):
-    """Compiles functions that only compiled ones call."""
+    """A compiler of functions that only compiled functions call."""
 
     def __init__(self, typing: Any, target: Any, library: Any, *arguments: Any) -> None:
         library = _Part(target.codegen(), "part")
@@ -179,7 +179,7 @@ class _PartCompiler(compiler.Compiler):
 
 
 def is_kept(function: Any) -> bool:
-    """Return whether machine code of a function is cached; True where nothing can be cached."""
+    """Return whether the machine code of a function is cached; True if nothing can be cached."""
     cache = getattr(function, "_cache", None)
     return not isinstance(cache, _Cache) or Path(cache._cache_file._index_path).exists()
 
@@ -190,7 +190,7 @@ def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     def compiled(function: Callable[..., Any]) -> Any:
         global _warned
         dispatcher = compile_(function)
-        if isinstance(dispatcher, Dispatcher):  # and no plain function, as where compiling is off
+        if isinstance(dispatcher, Dispatcher):  # a plain function if compiling is off
             try:
                 dispatcher._cache = _Cache(function)  # type: ignore[attr-defined]
             except (RuntimeError, OSError):
@@ -210,7 +210,7 @@ def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 # array of every tuple that is passed on, which cost more than the work on a small node and made
 # a third of the code that had to be compiled. Such functions cannot make arrays; Python holds theirs.
 kernel = _compiler(error_model="numpy")
-"""For functions that Python calls; divisions are as the processor does them."""
+"""For functions that Python calls; division follows the processor (inf or NaN, no error)."""
 loop = _compiler(error_model="numpy", _nrt=False)
 """The same for functions that make no arrays."""
 inner = _compiler(
@@ -220,4 +220,4 @@ inner = _compiler(
 checked = _compiler()
 """For functions in which a division by zero is an error."""
 inlined = _compiler(inline="always")
-"""The same, put into whoever calls it."""
+"""The same, inlined into its callers."""

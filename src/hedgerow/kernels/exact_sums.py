@@ -30,7 +30,7 @@ class Scale(NamedTuple):
 
 
 def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Scale:
-    """Scale a column given by its ascending distinct values and how often each occurs.
+    """Return the scale of a column from its ascending distinct values and how often each occurs.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Sca
 
 @checked
 def _mean(values, counts):  # type: ignore[no-untyped-def]
-    """The mean of values in [-1, 1] and what it is off by, both rounded at twice a double's digits."""
+    """Return the mean of values in [-1, 1] and its rounding error, computed with twice a double's digits."""
     split = 134217729.0  # 2^27 + 1: cuts a double into two of 26 bits (Veltkamp)
     total, lost, n = 0.0, 0.0, 0
     for i in range(values.shape[0]):
@@ -105,7 +105,7 @@ def _deviations(values, counts):  # type: ignore[no-untyped-def]
     mean, rest = _mean(y, m)
     for i in range(n):
         d = (y[i] - mean) - rest
-        # at the mean, but for the rounding of decimals to doubles
+        # equal to the mean except for the rounding of decimals to doubles
         off[used[i]] = 0.0 if not whole and abs(d) <= _EPS * abs(y[i]) else d
     return off
 
@@ -113,17 +113,17 @@ def _deviations(values, counts):  # type: ignore[no-untyped-def]
 def deviations(
     values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64]:
-    """Values less their mean, times a power of two that brings the values into [-1, 1].
+    """Return values less their mean, times the power of two that brings the values into [-1, 1].
 
-    The mean is exact to twice the digits of a double: neither giants that cancel
-    each other nor values far from 0 round the others away.
+    The mean is exact to twice the digits of a double: neither huge values that
+    cancel each other nor values far from 0 round the others away.
 
     Parameters
     ----------
     values : float64 array of shape (d,)
-        What is not finite takes no part, and becomes NaN.
+        Values that are not finite are left out and become NaN.
     counts : int64 array of shape (d,)
-        How often each occurs; values that do not become NaN.
+        How often each occurs; values that never occur become NaN.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _total(values):  # type: ignore[no-untyped-def]
 
 
 def total(values: npt.NDArray[np.float64]) -> float:
-    """Return the sum of doubles, its rounding kept apart and added at the end (Neumaier).
+    """Return the sum of doubles, with the accumulated rounding error added at the end (Neumaier).
 
     Examples
     --------

@@ -18,7 +18,7 @@ MOST = 1 << 30
 
 @checked
 def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-untyped-def]
-    """Number the keys from `start` on until `distinct` is full; return where it stopped, and n."""
+    """Number the keys from `start` on until `distinct` is full; return the next position and their number."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(start, keys.shape[0]):
         key = keys[i]
@@ -46,7 +46,7 @@ def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-un
 def _number(
     keys: NDArray[np.int64], labels: NDArray[np.uint32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number keys by first appearance; the distinct ones, and where each stands first."""
+    """Number keys by first appearance; return the distinct keys and the position where each first occurs."""
     size = 1 << 12  # grows with the groups: while they are few, all stays in the cache
     # at most a quarter full, so that chains of slots stay short
     table = np.full(4 * size, _FREE, np.uint32)
@@ -68,7 +68,7 @@ def _number(
 
 @checked
 def place(labels, at, out):  # type: ignore[no-untyped-def]
-    """Put every row where its label's next one stands; `at` is moved on."""
+    """Write every row's position at the next place of its label, `at[label]`, and advance that place."""
     for i in range(labels.shape[0]):
         label = labels[i]
         out[at[label]] = i
@@ -78,7 +78,7 @@ def place(labels, at, out):  # type: ignore[no-untyped-def]
 def number_keys(
     keys: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
-    """Number equal keys by their size.
+    """Return each key's rank among the distinct keys, the distinct keys, and where each first occurs.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def number_keys(
     distinct : int64 array of shape (m,)
         The distinct keys, ascending.
     first : int64 array of shape (m,)
-        Where each of them stands first.
+        The position at which each of them first occurs.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
 def distinct_sets(
     codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], n_codes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Return the codes that occur in each group, and which groups hold the same.
+    """Return which set of codes each group has, and the members of every distinct set.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def distinct_sets(
     starts : int64 array of shape (groups,)
         Where each group begins.
     n_codes : int
-        Every code lies below.
+        Every code is below this.
 
     Returns
     -------

@@ -16,10 +16,10 @@ def _is_before(a, b, first, second):  # type: ignore[no-untyped-def]
 
 @inner
 def sift(heap, place, i, size, first, second):  # type: ignore[no-untyped-def]
-    """Move the entry at i up or down to where it belongs.
+    """Move the entry at position i up or down until the heap is in order.
 
-    The largest `first` is on top, of equal ones the largest `second` (None: there is no second
-    key), then the lowest number. `place` says for each number where it is in the heap.
+    The largest `first` is on top; ties go to the largest `second` (None: there is no second key),
+    then to the lowest number. `place` is the position of each number in the heap.
     """
     entry = heap[i]
     # up, and if it did not move, down: a key may have changed either way

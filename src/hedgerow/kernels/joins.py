@@ -1,8 +1,8 @@
-"""Joining groups by least loss until none tells too much, worst first.
+"""Joining groups at the least loss until none discloses too much, the worst group first.
 
-Groups are rows of three matrices: their sizes and means, for Ward's loss of a join,
-and sums over their records (`sums`), of which a list of terms says what no group
-may exceed. A union's sums are those of its parts.
+Groups are rows of three matrices: their sizes and means, for Ward's loss of a join
+(J. Ward 1963), and sums over their records (`sums`), for which a list of terms gives
+the limits of every group. The sums of a union are the sums of its parts added up.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
 """Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
 # beyond, looking at all pairs would take quadratic time
 ALL = 8_192
-"""Up to so many groups, each may be joined to any other."""
+"""Up to this many groups, each may be joined to any other."""
 NEAR, FAR = 64, 1_024
-"""Beyond, to so many on either side; doubled up to the second until one repairs."""
+"""Beyond that, to the nearest 64 on either side, doubled up to 1,024 until one brings the union within
+its limits."""
 ALIKE = 1e-10
-"""Losses and excesses that differ by no more are equal."""
+"""Losses that differ by no larger share, and excesses that differ by no more, count as equal."""
 LIVE, JOINED = range(2)
-"""Entries of `Groups.state`."""
+"""Entries of `JoinGroups.state`: groups left, joins made."""
 
 
 class Limits(NamedTuple):
-    """The limits of every group's disclosure.
+    """The limits on the disclosure of every group, term by term.
 
     SQUARED: known records, sum of deviations, sum of losses. SHARES and RANKED: records of
     every cell. LARGEST and ENTROPY: records of every category.
@@ -40,33 +41,33 @@ class Limits(NamedTuple):
     limit: Any
     """Largest disclosure, largest share or least entropy, term by term."""
     public: Any
-    """For every entry of `sums` the public share of its cell; of SQUARED nothing."""
+    """For every entry of `sums` the public share of its cell; unused for SQUARED."""
     loss: Any
-    """For every entry: what a record of the cell adds to the local (Brier) loss."""
+    """For every entry of `sums`, what a record of the cell adds to the local (Brier) loss."""
     ranked: Any
     """The same for the ranked loss."""
 
 
 class JoinGroups(NamedTuple):
-    """The groups while they are joined; a union stands where its first part stood."""
+    """The groups while they are being joined; a union has the number of its first part."""
 
     n: Any
     means: Any
     sums: Any
     into: Any
-    """The group that each was joined to; itself while it is alone or first."""
+    """The group that each was joined to; itself if it is single or the first part of a union."""
     before: Any
     after: Any
     """Neighbours among the groups that are left, -1 at the ends."""
     excess: Any
-    """The largest ratio of what a group tells to its limit; above 1 it is joined."""
+    """The largest ratio of a group's disclosure to its limit; a group above 1 is joined."""
     heap: Any
     place: Any
     state: Any
 
     @classmethod
     def of(cls, n: Any, means: Any, sums: Any, limits: Limits) -> JoinGroups:
-        """Groups that nothing was joined to."""
+        """Return the groups before any of them is joined."""
         number = np.arange(len(n), dtype=np.int64)
         excess = np.zeros(len(n))
         measure(sums, limits, excess)
@@ -88,14 +89,14 @@ class JoinGroups(NamedTuple):
         return groups.heaped()
 
     def heaped(self) -> JoinGroups:
-        """Return the same with the worst group first in its heap."""
+        """Return the same groups with their heap sorted, the worst group first."""
         live = self.heap[: self.state[LIVE]]
         live[:] = live[np.lexsort((live, -self.excess[live]))]
         self.place[live] = np.arange(len(live))
         return self
 
     def first(self) -> Any:
-        """Return the group that every one has come to."""
+        """Return the number of the union that each original group is now in."""
         target = self.into.copy()
         while True:
             further = target[target]
@@ -106,9 +107,9 @@ class JoinGroups(NamedTuple):
 
 @inner
 def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
-    """Return the disclosure of a group over its limit, the largest ratio; of a union if b is not a.
+    """Return the largest ratio of a group's disclosure to its limit; if b is not a, that of their union.
 
-    Terms are looked at until one is above `enough`. `sums` is a buffer as long as a row.
+    The search stops at a ratio above `enough`. `buffer` is as long as a row of `sums`.
     """
     worst = 0.0
     for term in range(limits.terms.shape[0]):
@@ -136,13 +137,13 @@ def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
             worst = gain / (limit * public) if public > 0.0 else np.inf
             if worst > enough:
                 break
-    # what is equal but for rounding is equal: ties go by number
+    # values that differ only by rounding become equal, so that ties go by number
     return np.rint(worst / ALIKE) * ALIKE
 
 
 @kernel
 def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
-    """Write the excess of every group."""
+    """Write the excess of every group: its largest ratio of disclosure to limit."""
     buffer = np.empty(sums.shape[1])
     for g in range(sums.shape[0]):
         excess[g] = _excess(sums, g, g, limits, np.inf, buffer)
@@ -150,40 +151,43 @@ def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
 
 @inner
 def _less(value, number, least, first):  # type: ignore[no-untyped-def]
-    """Return whether a value is less than the least so far, or equal and of a lower number."""
+    """Return whether a value is less than the least so far, or equal to it and of a lower number."""
     return value < least * (1.0 - ALIKE) or (value <= least * (1.0 + ALIKE) and number < first)
 
 
 @inner
 def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
-    """The group that i is joined to: of those that repair it the one of least loss.
+    """Return the group to merge with i: the cheapest whose union with i meets its limits.
 
-    The loss is Ward's, what groups explain less once two of them are one. Where none repairs,
-    the one of least loss per lowered excess, else of least loss. Ties go to the lowest number.
+    The loss is Ward's (J. Ward 1963), n_i n_j / (n_i + n_j) |m_i - m_j|^2 for sizes n and means m:
+    what the groups explain less once these two are one. If no union meets its limits, return the
+    group with the least loss per reduction of the excess; if none reduces it, the group with the
+    least loss. Ties go to the lowest number.
     """
     n, means, sums, excess = groups.n, groups.means, groups.sums, groups.excess
     before, after = groups.before, groups.after
     repairs = lowers = nearest = np.int64(-1)
     least = least_lowering = least_loss = np.inf
     every = groups.state[LIVE] <= ALL
-    # whether a union tells too much is soon seen; how much, only where no partner repairs
+    # whether a union exceeds a limit is found fast; by how much matters only if every union does
     for weighing in range(2):
         low, high = before[i], after[i]
         reach, looked = FAR if weighing else NEAR, 0
         enough = np.inf if weighing else 1.0 + 2 * ALIKE
         while low >= 0 or high >= 0:
             while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
-                # turn by turn below and above
+                # alternate between lower and higher numbers
                 if high < 0 or (low >= 0 and looked % 2 == 0):
                     j, low = low, before[low]
                 else:
                     j, high = high, after[high]
                 looked += 1
-                unknown = repairs < 0  # then what it tells is seen sooner than how far it is
+                unknown = repairs < 0  # then its disclosure is checked first, else its distance
                 excess_then = _excess(sums, i, j, limits, enough, buffer) if unknown else 0.0
                 if excess_then > 1.0 and not weighing:
                     continue
-                # a distance that is too long is known after some columns: those that differ most come first
+                # Ward's loss of a join (J. Ward 1963): n_i n_j / (n_i + n_j) |m_i - m_j|^2. The sum stops
+                # once it is too large, which is soon: the columns that differ most come first.
                 factor = n[i] * n[j] / (n[i] + n[j])
                 most, distance = least * (1.0 + ALIKE) / factor, 0.0
                 for begin in range(0, means.shape[1], 8):
@@ -214,9 +218,9 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
 
 @kernel
 def join(groups, limits, most):  # type: ignore[no-untyped-def]
-    """Join the worst group to its partner until no excess is above 1; `most` joins at once.
+    """Join the worst group to its partner until no excess is above 1, or until `most` joins are made.
 
-    Returns whether there is more to do; a single group that is left stays as it is.
+    Return whether there may be more to do; a single remaining group stays as it is.
     """
     heap, place, excess, state = groups.heap, groups.place, groups.excess, groups.state
     means, sums, n = groups.means, groups.sums, groups.n
@@ -226,7 +230,7 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
         if excess[i] <= 1.0 or state[LIVE] < 2:
             return False
         j = _partner(groups, limits, i, buffer)
-        # a union has the number of its first part, so that ties do not depend on who joined whom
+        # a union has the number of its first part, so that ties do not depend on the order of a join
         a, b = min(i, j), max(i, j)
         both = n[a] + n[b]
         for c in range(means.shape[1]):
@@ -254,16 +258,17 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
 
 
 class Refusal(NamedTuple):
-    """A released group and the finer groups refused in it."""
+    """A released group and the finer parts that the method refused to release."""
 
     sides: Any
-    """uint8 array of shape (p, n): who is in each part."""
+    """uint8 array of shape (p, n): the members of each part."""
     sums: Any
-    """Sums that limits ask for, of a record of each value; shape (v, w)."""
+    """What a record of each value adds to the sums that the limits need; shape (v, w)."""
     gains: Any
-    """Sums whose means a split must change: half of the columns sums, half what divides them."""
+    """What it adds to the sums whose means a split must change; the second half of the columns
+    are the divisors of the first."""
     all_sums: Any
-    """The same of the whole group; shape (w,)."""
+    """`sums` of the whole group; shape (w,)."""
     all_gains: Any
     limits: Limits
     joined: bool
@@ -271,7 +276,10 @@ class Refusal(NamedTuple):
 
 @inner
 def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
-    """0 where a part makes the method refuse; else 1 and how far both sides are from it."""
+    """Return 0 if the method refuses part c, else 2 less the largest excess of its two sides.
+
+    For a joined group, only the part itself counts, not the rest of the group.
+    """
     m = gains.shape[1] // 2
     if m > 0:
         changes = False
@@ -293,7 +301,7 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
 
 @kernel  # sums and minima of arrays need numba's references
 def _distance(admitted, joined):  # type: ignore[no-untyped-def]
-    """Sum of what was admitted; of a joined group the least, for one broken cell explains it."""
+    """Return the sum over the parts; for a joined group the minimum, as one refused part explains it."""
     if not joined:
         return admitted.sum()
     # numba's own minimum does not compile without counts of references
@@ -305,7 +313,7 @@ def _distance(admitted, joined):  # type: ignore[no-untyped-def]
 
 @kernel
 def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
-    """The distance of every state, from the sums of its parts; shapes (s, p, w) and (s, p, 2 g)."""
+    """Return every state's distance from refusal, from the sums of its parts: (s, p, w) and (s, p, 2 g)."""
     distance = np.empty(sums.shape[0])
     pad = np.empty((3, sums.shape[2]))
     admitted = np.empty(sums.shape[1])
@@ -318,18 +326,18 @@ def distances(sums, gains, refusal):  # type: ignore[no-untyped-def]
 
 @kernel
 def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type: ignore[no-untyped-def]
-    """Swap the values of pairs of members in every state while its distance is at most `bar`.
+    """Swap the values of pairs of members in every state as long as its distance is at most `bar`.
 
     Parameters
     ----------
     values : int64 array of shape (s, n)
-        The value of every member, state by state; moved in place, like what follows.
+        The value of every member, state by state; changed in place, as are sums, gains and distance.
     sums, gains : float arrays
         As in `distances`.
     distance : float array of shape (s,)
     bar : float
     pairs : int64 array of shape (s, t, 2)
-        Whom to swap.
+        The members to swap.
     refusal : Refusal
     visited : float array of shape (p, w)
         The sums of all parts are added to it, once for every state.

@@ -42,7 +42,7 @@ def _mode(x: Floats, left: int, d: int, right: int, a: float, b: float) -> None:
 
 
 def modes(x: Floats, dims: tuple[int, ...], a: Floats, b: Floats) -> Floats:
-    """(M_1 x ... x M_m) x with M_i = a_i I + b_i J, over the trailing modes of `x`.
+    """Return (M_1 x ... x M_m) x with M_i = a_i I + b_i J, over the trailing modes of `x`.
 
     Parameters
     ----------

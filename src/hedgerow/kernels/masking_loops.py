@@ -16,20 +16,20 @@ Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
 SLICE = 100_000_000
-"""Numbers that may be read between two looks at the outside world."""
+"""Numbers that may be read between two checks for interrupts."""
 LEFT, FORMED, SECOND, FAR, AT = range(5)
 """Entries of a state: records left, groups formed, whether the next is the second of a round,
 the record that it is far from, and how many of the order were looked at."""
 
 
 def _in_slices(form: Any, state: Groups, n: int, most: int) -> None:
-    """Call `form(most)` until it says that all is formed; an interrupt is heard in between."""
+    """Call `form(most)` until it returns False; report progress and allow interrupts in between."""
     while form(most):
         done(1 - state[LEFT] / n)
 
 
 def mdav(points: Floats, k: int) -> Groups:
-    """Groups of k by MDAV (the last one of k to 2k - 1), Euclidean distance.
+    """Return groups of k records by MDAV with Euclidean distance; the last group has k to 2k - 1.
 
     While 3k records are left: the record r farthest from their centroid takes its
     k - 1 nearest, then the record s farthest from r does. Ties go to the record
@@ -62,14 +62,14 @@ def mdav(points: Floats, k: int) -> Groups:
 
 @checked
 def _add_up(points: Floats, total: Floats) -> None:
-    """One record after the other: the order of a sum is the order of its bits."""
+    """Add the records to `total` one after another: the order of a sum determines its last bits."""
     for i in range(points.shape[0]):
         total += points[i]
 
 
 @checked
 def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether there are more."""
+    """Form up to `most` groups; return whether more remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     for _ in range(most):
         left = state[LEFT]
@@ -98,7 +98,7 @@ def _close(
     near: NDArray[np.int64],
     gaps: Floats,
 ) -> None:
-    """Form one group of the records nearest to q and take them out."""
+    """Form one group of the records nearest to q and delete them from the tree."""
     for j in range(nearest(tree, q, near.size, near, gaps)):
         group[near[j]] = number
         total -= points[near[j]]
@@ -106,7 +106,7 @@ def _close(
 
 
 def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
-    """Groups of k to 2k - 1 by V-MDAV (Solanas & Martínez-Ballesté 2006).
+    """Return groups of k to 2k - 1 records by V-MDAV (Solanas & Martínez-Ballesté 2006).
 
     Records are taken from the outside in; each takes its k - 1 nearest, and the
     group grows by the nearest record left while that one is nearer to the group
@@ -116,7 +116,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
     ----------
     points : array, shape (n, d)
     order : array of int, shape (n,)
-        The records by falling distance from the centroid of all.
+        The records by decreasing distance from the centroid of all.
     k : int
         Smallest group.
     gain : float
@@ -141,7 +141,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
 
 @checked
 def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; whether there are more."""
+    """Form up to `most` groups; return whether more remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
     members, next_to, next_gap = (
@@ -199,7 +199,7 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
 def mdav_gower(
     numbers: Floats, codes: NDArray[np.int64], categories: NDArray[np.int64], k: int
 ) -> Groups:
-    """MDAV by Gower's distance: |x - y| over the range, and 1 for unlike categories.
+    """Return MDAV groups by Gower's distance: |x - y| over the range, and 1 for unequal categories.
 
     The centre of a set is its means and its most frequent categories. Every search
     looks at all records left, so the time grows with n**2 / k.
@@ -234,7 +234,7 @@ def mdav_gower(
 
 
 class Remaining(NamedTuple):
-    """The records in no group yet: ids in front, sums, counts per category, distances."""
+    """The records in no group yet: their ids in front, sums, counts per category, and distances."""
 
     ids: Any
     total: Any
@@ -244,7 +244,7 @@ class Remaining(NamedTuple):
 
 @checked
 def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether there are more."""
+    """Form up to `most` groups; return whether more remain to be formed."""
     ids, total, counts, distance = remaining
     q = codes.shape[1]
     near, gaps = np.empty(k, np.int64), np.empty(k)
@@ -352,7 +352,7 @@ def _swap_ranks(n: int, window: int, k0: Any, k1: Any) -> NDArray[np.int64]:
 
 
 def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64]:
-    """Return a pairing of the ranks 0..n-1: each not yet paired takes a random free one above it.
+    """Return a random pairing of the ranks 0..n-1: each unpaired rank takes a free one above it.
 
     Parameters
     ----------
@@ -365,7 +365,7 @@ def swap_ranks(n: int, window: int, first: int, second: int) -> NDArray[np.int64
     Returns
     -------
     array of int, shape (n,)
-        The partner of every rank; itself where no free one was in reach.
+        The partner of every rank; the rank itself if no free one was in reach.
     """
     return _swap_ranks(n, window, np.uint64(first), np.uint64(second))
 
@@ -375,14 +375,14 @@ Index = NDArray[np.uint32]
 
 @checked
 def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
-    """In place: (v - lo) / span for every block of k values; 0 where the span is 0."""
+    """Replace each value v by (v - lo) / span of its block of k values, in place; 0 if the span is 0."""
     for b in range(lo.size):
         for i in range(b * k, min((b + 1) * k, ordered.size)):
             ordered[i] = (ordered[i] - lo[b]) / span[b] if span[b] > 0.0 else 0.0
 
 
 def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
-    """Write the position of each value of the second order at the start, and its first block."""
+    """Write each value's original position and its block in the first order, by the second order."""
     np.take(first, second, out=place)
     np.floor_divide(second, k, out=block)
 
@@ -398,7 +398,7 @@ def place_back(
     span: Floats,
     released: Floats,
 ) -> None:
-    """Add the noise, undo the normalisation and both orders."""
+    """Add the noise, undo the normalisation, and write the values in their original order."""
     for i in range(place.size):
         y = fitted[i] + deviation[i] * normals[i]
         released[place[i]] = y * span[block[i]] + lo[block[i]]

@@ -1,4 +1,4 @@
-"""Disclosure of a group, as compiled formulas: one home for the grower, the checks and the audit.
+"""Disclosure of a group, as compiled formulas that the grower, the checks and the audit share.
 
 Each formula reads a group's counts as one stretch of an array, whether the
 stretch holds every value of a column (a node's statistics) or only those that
@@ -21,9 +21,9 @@ Ints = npt.NDArray[np.int64]
 
 @checked
 def number_terms(n, total, square):  # type: ignore[no-untyped-def]
-    """Return the disclosure of a number by a group as a fraction (gain, public).
+    """Return a group's disclosure of a number as a fraction (gain, public).
 
-    The public squared error, less that of guessing the group's mean, as a part of
+    It is the public squared error less the error of guessing the group's mean, divided by
     the public squared error: (total^2 / n) / square, the complement of a term of
     formula (10) in Li & Sarkar (2014).
 
@@ -31,18 +31,21 @@ def number_terms(n, total, square):  # type: ignore[no-untyped-def]
     ----------
     n : number
         Records with a known value.
-    total, square : float
-        Sums of the values and of their squares, about the public mean.
+    total : float
+        Sum of the values' deviations from the public mean.
+    square : float
+        Sum of the records' public losses. These are the squared deviations; callers that check a
+        cap pass losses with a floor instead (`squared_sums`), so that no record's loss is below it.
     """
     return total * total, n * square
 
 
 @checked
 def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-def]
-    """Return the disclosure of a category by a group as a fraction (gain, public).
+    """Return a group's disclosure of a category as a fraction (gain, public).
 
-    The Brier score of guessing the public shares P, less that of guessing the
-    group's shares p, as a part of the former: |p - P|^2 / (1 - 2 p.P + P.P).
+    It is the Brier score of guessing the public shares P less that of guessing the
+    group's shares p, divided by the former: |p - P|^2 / (1 - 2 p.P + P.P).
 
     Parameters
     ----------
@@ -52,7 +55,7 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
         Public share of the value at the same place; below 0 leaves it out (missing).
     begin, end : int
     rest : float
-        Sum of the squared public shares of the values that have no place.
+        Sum of the squared public shares of the values that are not in this range.
     """
     n_known = 0.0
     for c in range(begin, end):
@@ -70,17 +73,17 @@ def brier_terms(counts, public, begin, end, rest):  # type: ignore[no-untyped-de
 
 @checked
 def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def]
-    """Terms of a group's Brier score, as (known, gain, lost).
+    """Return the terms of a group's Brier score as (known, gain, lost).
 
-    gain / (known * lost) is the disclosure: gain is the sum of (c - known P)^2, lost
-    that of the records' public losses.
+    The disclosure is gain / (known * lost): gain is the sum of (c - known P)^2, lost is
+    the sum of the records' public losses.
 
     Parameters
     ----------
     counts : array
         The group's records by class, from `begin` to `end`.
     public, loss : float arrays
-        Public share of each class, and what one of its records loses.
+        Public share of each class, and the public loss of one of its records.
     """
     n_known = 0
     gain = lost = 0.0
@@ -94,7 +97,7 @@ def share_gain(counts, begin, end, public, loss):  # type: ignore[no-untyped-def
 
 @checked
 def ranked_gain(counts, begin, end, n_known, public, loss):  # type: ignore[no-untyped-def]
-    """Terms of a group's ranked score over ordered cells, as (gain, lost), like `share_gain`."""
+    """Return the terms of a group's ranked score over ordered cells as (gain, lost), like `share_gain`."""
     gain = lost = above = 0.0
     for c in range(begin, end):
         above += counts[c] - n_known * public[c]
@@ -105,7 +108,7 @@ def ranked_gain(counts, begin, end, n_known, public, loss):  # type: ignore[no-u
 
 @checked
 def largest(counts, begin, end):  # type: ignore[no-untyped-def]
-    """The largest count from `begin` to `end`; 0 where there is none."""
+    """Return the largest count from `begin` to `end`; 0 if there is none."""
     most = counts[begin] if end > begin else 0
     for c in range(begin, end):
         most = max(most, counts[c])
@@ -114,7 +117,7 @@ def largest(counts, begin, end):  # type: ignore[no-untyped-def]
 
 @checked
 def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
-    """Entropy in nats of the counts from `begin` to `end`, which sum to n."""
+    """Return the entropy in nats of the counts from `begin` to `end`, which sum to n."""
     h = 0.0
     for c in range(begin, end):
         if counts[c] > 0:
@@ -124,7 +127,7 @@ def entropy(counts, begin, end, n):  # type: ignore[no-untyped-def]
 
 @checked
 def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-def]
-    """`number_terms` of every class, divided; 0 where the public error is 0.
+    """Return every class's disclosure of a number (`number_terms`, divided); 0 if the public error is 0.
 
     Parameters
     ----------
@@ -161,7 +164,7 @@ def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-de
 
 @checked
 def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
-    """`brier_terms` of every class, divided; 0 where the public error is 0.
+    """Return every class's disclosure of a category (`brier_terms`, divided); 0 if the public error is 0.
 
     Parameters
     ----------
@@ -189,7 +192,7 @@ def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped
 
 
 def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
-    """Return the largest count of every class, 0 of an empty one."""
+    """Return the largest count of every class; 0 for an empty class."""
     most = np.zeros(len(starts) - 1, counts.dtype)
     is_filled = starts[1:] > starts[:-1]
     most[is_filled] = np.maximum.reduceat(counts, starts[:-1][is_filled])
@@ -198,7 +201,7 @@ def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
 
 @checked
 def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
-    """`entropy` of every class; `sizes` are the sums of its counts."""
+    """Return the entropy in nats of every class; `sizes` are the sums of the classes' counts."""
     h = np.zeros(sizes.shape[0])
     for g in range(h.shape[0]):
         h[g] = entropy(counts, starts[g], starts[g + 1], sizes[g])
@@ -207,7 +210,7 @@ def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
 
 @checked
 def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
-    """Per class the sums of deviations, of their sizes, and of their squares not below a floor.
+    """Return per class the sums of deviations, of their sizes, and of their squares with a floor.
 
     Parameters
     ----------
@@ -240,7 +243,7 @@ def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-u
 
 @checked
 def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyped-def]
-    """Sparse counts of the cells in which codes lie: class, cell and number, in this order.
+    """Return the non-zero counts of each class's cells, as arrays of class, cell and count.
 
     Parameters
     ----------
@@ -297,7 +300,7 @@ def best_windows(
     share: float,
     width: float = 0.0,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """For each group the guess that hits the largest weight, the lowest of equals.
+    """Return the largest weight that one guess can hit in each group, and the lowest such guess.
 
     A guess g hits y when |g - y| <= share * |y| + width. For shares below 1 both
     ends of that interval grow with y, so intervals with a common point are
@@ -317,7 +320,7 @@ def best_windows(
     Returns
     -------
     weight : int64 array, shape (n_groups,)
-        What the guess hits.
+        The weight that the guess hits.
     guess : float array, shape (n_groups,)
 
     Examples

@@ -1,4 +1,4 @@
-"""How near people and records are: nearest ones, distances, agreement patterns.
+"""Nearness of people and records: nearest records, distances, agreement patterns.
 
 Nearest and farthest records come from a tree of boxes whose points can be deleted.
 
@@ -22,9 +22,9 @@ _DEPTH = 80
 
 
 class KdTree(NamedTuple):
-    """Boxes as a heap: the children of node i are 2i + 1 and 2i + 2.
+    """A tree of boxes, stored as a heap: the children of node i are 2i + 1 and 2i + 2.
 
-    `points` and `ids` stand leaf by leaf; the points of node i that are left are
+    `points` and `ids` are stored leaf by leaf; the remaining points of node i are
     among ``start[i]:end[i]`` (exactly these in a leaf), `count[i]` of them.
     """
 
@@ -57,7 +57,7 @@ def build(points: NDArray[np.float64]) -> KdTree:
 
 @checked
 def _halve(tree: KdTree, first_leaf: int) -> None:
-    """Fill the boxes from the whole to the leaves; the points stay in their order."""
+    """Fill in the boxes from the root to the leaves; reorder the ids, not the points."""
     points, ids, start, end, lo, hi = tree.points, tree.ids, tree.start, tree.end, tree.lo, tree.hi
     n, d = points.shape
     end[0] = n
@@ -82,7 +82,7 @@ def _halve(tree: KdTree, first_leaf: int) -> None:
 def _select(
     points: NDArray[np.float64], ids: NDArray[np.int64], begin: int, end: int, middle: int, c: int
 ) -> None:
-    """Reorder ``ids[begin:end]`` so that the first ones up to `middle` are the smallest in c."""
+    """Reorder ``ids[begin:end]`` so that those before `middle` have the smallest values in column c."""
     left, right = begin, end - 1
     while left < right:
         # the median of three, so that sorted columns take no quadratic time
@@ -108,7 +108,7 @@ def _select(
 
 @checked
 def delete(tree: KdTree, record: int) -> None:
-    """Take one record out; boxes shrink where it stood on their border."""
+    """Delete one record; boxes shrink if the record was on their border."""
     node, at = tree.leaf[record], tree.position[record]
     # the record and the last one of its leaf change places
     last = tree.end[node] - 1
@@ -168,7 +168,7 @@ def _distance(points: NDArray[np.float64], i: int, q: NDArray[np.float64]) -> fl
 
 @checked
 def farthest(tree: KdTree, q: NDArray[np.float64]) -> int:
-    """Return the record farthest from q; -1 when none is left."""
+    """Return the record farthest from q, or -1 if none is left."""
     best, best_id = -1.0, -1
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
     stack[0], bounds[0], size = 0, np.inf, 1
@@ -204,7 +204,7 @@ def nearest(
     near: NDArray[np.int64],
     gaps: NDArray[np.float64],
 ) -> int:
-    """Fill `near` and `gaps` with the k records nearest to q, near ones first; return how many."""
+    """Fill `near` and `gaps` with the k records nearest to q, nearest first; return how many were found."""
     filled = 0
     stack, bounds = np.empty(_DEPTH, np.int64), np.empty(_DEPTH)
     stack[0], bounds[0], size = 0, 0.0, 1
@@ -242,7 +242,7 @@ def nearest(
 def nearest_ties(
     tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], paired: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count the records as near to each query as its own one; 0 when some are nearer.
+    """Return how many records are as near to each query as its paired one; 0 if some are nearer.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ Floats = NDArray[np.float64]
 
 @checked
 def summed(codes: NDArray[np.int32], starts: NDArray[np.int64], distances: Floats, out: Floats) -> None:
-    """The distances of a person from the cells of each row, summed over the columns.
+    """Write the distance between a person and each row, summed over the columns.
 
     Parameters
     ----------
@@ -323,7 +323,7 @@ def agreeing(
     bits: int,
     out: NDArray[np.uint32],
 ) -> None:
-    """Agreement patterns of a person with each row: the level of each column in bits of its own.
+    """Write the agreement pattern of a person with each row: every column's level in its own bits.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ Patterns = NDArray[np.uint32]
 
 @checked
 def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) -> Patterns:
-    """Patterns of people with records, by how near their numbers lie.
+    """Return the agreement patterns of people with records, by the distance of their numbers.
 
     Parameters
     ----------
@@ -382,7 +382,7 @@ def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) ->
 
 @checked
 def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
-    """Count the pairs that show each pattern.
+    """Return how many pairs have each pattern.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
 
 @checked
 def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, bits: int) -> Ints:
-    """Count the records that are linked as well as each person's own, for growing knowledge.
+    """Return how many records link as well as each person's own, by the first 1, 2, ... d columns.
 
     Parameters
     ----------
@@ -467,7 +467,7 @@ def estimate(
     steps: int,
     change: float,
 ) -> Floats:
-    """Estimate Fellegi and Sunter's m by EM on pattern counts: the share of each level.
+    """Return Fellegi and Sunter's m, each level's share in true pairs, by EM on pattern counts.
 
     Parameters
     ----------

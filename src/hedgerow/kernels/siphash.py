@@ -26,7 +26,7 @@ _FF, _EE, _DD = np.uint64(0xFF), np.uint64(0xEE), np.uint64(0xDD)
 
 @intrinsic
 def sipround(context: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
-    """One round, written as it is run: every hash is made of some, and they are compiled often."""
+    """Run one round of SipHash, written as instructions because it is compiled often."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def turned(x: Any, bits: int) -> Any:
@@ -50,7 +50,7 @@ def sipround(context: Any, v0: Any, v1: Any, v2: Any, v3: Any) -> Any:
 
 @inlined
 def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
-    """Take in one 64-bit word of the message."""
+    """Mix one 64-bit word of the message into the state."""
     v3 ^= m
     for _ in range(2):  # fewer lines to compile than two calls, and no slower
         v0, v1, v2, v3 = sipround(v0, v1, v2, v3)
@@ -59,7 +59,7 @@ def block(v0, v1, v2, v3, m):  # type: ignore[no-untyped-def]
 
 @inlined
 def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
-    """The 64-bit hash."""
+    """Return the 64-bit hash of the state."""
     v2 ^= _FF
     for _ in range(4):
         v0, v1, v2, v3 = sipround(v0, v1, v2, v3)
@@ -68,7 +68,7 @@ def finish(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
 
 @inlined
 def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
-    """Both words of the 128-bit hash, whose state began with `C1 ^ 0xEE`."""
+    """Return both words of the 128-bit hash; the state must have begun with `C1 ^ 0xEE`."""
     v2 ^= _EE
     for _ in range(4):
         v0, v1, v2, v3 = sipround(v0, v1, v2, v3)
@@ -81,7 +81,7 @@ def finish_128(v0, v1, v2, v3):  # type: ignore[no-untyped-def]
 
 @inlined
 def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
-    """The 128-bit hash of one 64-bit word."""
+    """Return the 128-bit hash of one 64-bit word."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
     v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
     v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
@@ -90,7 +90,7 @@ def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
 
 @inlined
 def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
-    """The 128-bit hash of two 64-bit words."""
+    """Return the 128-bit hash of two 64-bit words."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
     v0, v1, v2, v3 = block(v0, v1, v2, v3, m0)
     v0, v1, v2, v3 = block(v0, v1, v2, v3, m1)
@@ -100,13 +100,13 @@ def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
 
 @inlined
 def unit_interval(word):  # type: ignore[no-untyped-def]
-    """The leading 53 bits of a 64-bit word as a number in [0, 1)."""
+    """Return the leading 53 bits of a 64-bit word as a number in [0, 1)."""
     return float(word >> _11) * (1.0 / 9007199254740992.0)
 
 
 @checked
 def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
-    """SipHash-2-4 of one 64-bit word: the i-th of a keyed sequence."""
+    """Return SipHash-2-4 of one 64-bit word: the i-th number of a keyed sequence."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1, k0 ^ C2, k1 ^ C3
     v0, v1, v2, v3 = block(v0, v1, v2, v3, i)
     v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
@@ -115,7 +115,7 @@ def word_at(i, k0, k1):  # type: ignore[no-untyped-def]
 
 @checked
 def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
-    """SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
+    """Return SipHash-2-4 of every 64-bit word (8 bytes, little-endian) under the key (k0, k1)."""
     out = np.empty(words.shape[0], np.uint64)
     for i in range(words.shape[0]):
         out[i] = word_at(words[i], k0, k1)
@@ -124,11 +124,11 @@ def siphash_words(words, k0, k1):  # type: ignore[no-untyped-def]
 
 @checked
 def keep_or_move(codes, ids, k0, k1, p, d, out):  # type: ignore[no-untyped-def]
-    """Keep a code with probability p, else move to each other of the d codes alike.
+    """Keep each code with probability p, else change it to one of the other d - 1 codes at random.
 
     One draw in [0, 1) per row decides both: below p the code stays, the rest of the
     interval is shared evenly by the others. A code outside 0 .. d - 1 (a value that the
-    plan does not know) becomes any of the d codes alike.
+    plan does not know) becomes any of the d codes with equal probability.
     """
     for i in range(codes.shape[0]):
         draw = unit_interval(word_at(ids[i], k0, k1))
@@ -150,7 +150,7 @@ def draw(
     p: float,
     d: int,
 ) -> NDArray[np.unsignedinteger]:
-    """Randomized codes, of the type of `codes`.
+    """Return randomized codes, in the type of `codes`.
 
     Parameters
     ----------
@@ -174,14 +174,14 @@ def draw(
 
 @checked
 def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
-    """SipHash-2-4-128 of every 64-bit word, its halves into two arrays."""
+    """Write SipHash-2-4-128 of every 64-bit word, its two halves into two arrays."""
     for i in range(words.shape[0]):
         first[i], second[i] = word_128(words[i], k0, k1)
 
 
 @checked
 def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-def]
-    """SipHash-2-4-128 of the byte strings ``data[ends[i]:ends[i + 1]]``."""
+    """Write SipHash-2-4-128 of each byte string ``data[ends[i]:ends[i + 1]]``."""
     for i in range(ends.shape[0] - 1):
         start, end = ends[i], ends[i + 1]
         v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
@@ -202,7 +202,7 @@ def hash_texts(data, ends, k0, k1, first, second):  # type: ignore[no-untyped-de
 
 @checked
 def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no-untyped-def]
-    """Add the hashes of coded cells to their rows; the column's own sums are returned."""
+    """Add the hashes of coded cells to the sums of their rows; return the column's own two sums."""
     one, two = np.uint64(0), np.uint64(0)
     for i in range(codes.shape[0]):
         a, b = hash_first[codes[i]], hash_second[codes[i]]
@@ -215,9 +215,9 @@ def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no
 
 @checked
 def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
-    """The sum modulo 2^128 of the rows' own hashes, as its low and its high word.
+    """Return the sum modulo 2^128 of the rows' own hashes, as its low and its high word.
 
-    The hashes take the places of the words that they are made of.
+    Each row's hash overwrites the two words that it is computed from.
     """
     for i in range(first.shape[0]):
         first[i], second[i] = pair_128(first[i], second[i], k0, k1)

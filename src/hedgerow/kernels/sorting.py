@@ -14,13 +14,13 @@ from .threads import in_parts
 _BUCKETS = 2048
 # twice 12 bytes a pair, 0.8 MB in all: a second cache
 _IN_CACHE = 1 << 15
-# fewer keys are inserted sooner than 256 counters are cleared
+# sorting fewer keys by insertion is faster than clearing 256 counters
 _TINY = 24
 _TOP = np.uint64(1) << np.uint64(63)
 
 
 class Pairs(NamedTuple):
-    """Keys with where each stood, and room for as many."""
+    """Keys with their original positions, and buffers of the same size."""
 
     keys: Any
     order: Any
@@ -29,7 +29,7 @@ class Pairs(NamedTuple):
 
 
 def stable_sort(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
-    """Sorted doubles and their stable order, equal to ``np.argsort(kind="stable")``.
+    """Return sorted doubles and their stable order, equal to ``np.argsort(kind="stable")``.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def order_of_words(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def _sort(keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Sort keys in place; their stable order."""
+    """Sort keys in place and return their stable order."""
     order = np.arange(len(keys), dtype=np.uint32)
     pairs = Pairs(keys, order, np.empty_like(keys), np.empty_like(order))
     bounds = _scatter(pairs, 0, len(keys))
@@ -98,7 +98,7 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
 
 @checked
 def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
-    """Sort every bucket."""
+    """Sort every bucket in place."""
     for b in range(bounds.size - 1):
         _sort_bucket(pairs, bounds[b], bounds[b + 1])
 
@@ -120,7 +120,7 @@ def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
 
 @checked
 def _scatter(pairs: Pairs, begin: int, end: int) -> NDArray[np.int64]:
-    """Cut ``keys[begin:end]`` by its leading bits into buckets; returns their bounds."""
+    """Move ``keys[begin:end]`` into buckets by their leading bits; return the buckets' bounds."""
     keys, order, spare_keys, spare_order = pairs
     lo, hi = _extremes(keys, begin, end)
     shift = np.uint64(0)

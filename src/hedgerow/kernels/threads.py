@@ -1,4 +1,4 @@
-"""Work on rows or columns in parts, by threads: for what lets go of the interpreter."""
+"""Work on rows or columns in parts, by threads: for work that releases the interpreter's lock."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ I = TypeVar("I")
 # not the number of processors: sums by part are the same on every machine
 PARTS = 4
 WORTH = 1_000_000
-"""Threads pay from so many small steps on."""
+"""Threads are worth starting from this many small steps on."""
 
 
 def _workers() -> int:
-    """More threads than processors only push each other out of the caches."""
+    """Return the number of threads: no more than processors, as more would only evict each other's caches."""
     return min(PARTS, os.cpu_count() or 1)
 
 
 def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
-    """Map `work` over consecutive slices of the rows, in order.
+    """Return the results of `work` on consecutive slices of the rows, in order.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def in_parts(work: Callable[[slice], T], rows: int, cost: int) -> list[T]:
 
 
 def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[T]:
-    """Map `work` over items, in order; by threads when `cost` steps are worth it.
+    """Return the results of `work` on every item, in order; use threads if `cost` is high enough.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def side_by_side(work: Callable[[I], T], items: Iterable[I], cost: int) -> list[
 
 
 def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:
-    """Map `work` over an iterable in parallel, in order, with bounded look-ahead.
+    """Yield the results of `work` on every item, in order, computed a few items ahead by threads.
 
-    Items are worked on by threads; whoever stops asking stops them.
+    Closing the iterator stops the threads.
     """
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(_workers()) as threads:

@@ -1,4 +1,4 @@
-"""Rows routed down a tree of splits by their values, and cells compared with values, plainly."""
+"""Routing of rows down a tree of splits by their values, and comparison of values with their cells."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class WalkTree(NamedTuple):
 
 @checked
 def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
-    """Write the leaf that each row comes to, node by node, into `leaf_of`.
+    """Write the leaf that each row reaches into `leaf_of`, node by node.
 
     `values[column, row]` is a number (NaN where missing) or a category's code.
     """
@@ -81,7 +81,7 @@ def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
 
 @checked
 def count_outside(values, cells, low, high, missing):  # type: ignore[no-untyped-def]
-    """Count values that lie outside their cell; NaN is a missing value."""
+    """Return how many values are outside their cell; NaN is a missing value."""
     n = 0
     for i in range(values.shape[0]):
         value, cell = values[i], cells[i]

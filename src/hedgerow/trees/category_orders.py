@@ -1,4 +1,4 @@
-"""Orders in which many categories are cut: by every response's mean, and by their main axis.
+"""Orders in which many categories are split: by every response's mean, and by their main axis.
 
 Breiman et al. (1984, theorem 4.5): for one response the best subset of categories is a
 cut in the order of their means.
@@ -12,14 +12,14 @@ from ..kernels.compiled import inner
 
 AXIS_STEPS = 30
 EQUAL = 1e-9
-"""Scores and spreads on the axis that differ by no more are equal: rounding decides nothing."""
+"""Scores and spreads whose relative difference is smaller count as equal, so rounding decides nothing."""
 
 
 @inner
 def category_means(codes, t, means):  # type: ignore[no-untyped-def]
-    """Write weighted, centred means of every response (classes as indicators), one row a category.
+    """Write each category's weighted, centred mean of every response (classes as indicators).
 
-    Returns how many there are of each category.
+    The means of one category are one row of `means`; return the length of a row.
     """
     hist, total, r = codes.hist, codes.total, t.r
     n_channels = r
@@ -51,9 +51,9 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
 
 @inner
 def write_order(codes, sequence, n_channels, stride, divisor, search):  # type: ignore[no-untyped-def]
-    """Write the categories' rows in the order of one response's means, or of their main axis.
+    """Order the categories' histogram rows by the mean of one response, or by their main axis.
 
-    Returns how many rows there are.
+    Write them to `search.rows` and return their number.
     """
     key, order, m = search.key, search.order, codes.last - codes.first
     if sequence < n_channels:
@@ -70,7 +70,7 @@ def write_order(codes, sequence, n_channels, stride, divisor, search):  # type: 
 
 @inner
 def level(key, m):  # type: ignore[no-untyped-def]
-    """Make scores equal that differ by rounding alone."""
+    """Round the scores in place, so that scores that differ by rounding alone become equal."""
     most = 0.0
     for k in range(m):
         most = max(most, abs(key[k]))
@@ -81,9 +81,9 @@ def level(key, m):  # type: ignore[no-untyped-def]
 
 @inner
 def _principal_axis(codes, d, stride, divisor, means, key):  # type: ignore[no-untyped-def]
-    """Write the categories' scores on the first principal axis of their scatter (power steps).
+    """Write each category's score on the first principal axis of their scatter (power iteration).
 
-    The scatter matrix, the axis and its next step stand in `means` behind the m rows of d means.
+    The scatter matrix, the axis and its next step are stored in `means` after the m rows of d means.
     """
     m = codes.last - codes.first
     scatter = means[m * d : (m + d) * d]
@@ -116,7 +116,7 @@ def _principal_axis(codes, d, stride, divisor, means, key):  # type: ignore[no-u
 
 @inner
 def first_axis(spread, d, axis):  # type: ignore[no-untyped-def]
-    """Begin a power iteration with the axis of the widest spread, the first one of equals."""
+    """Write the start of a power iteration: the axis of the widest spread, the first in a tie."""
     widest = 0
     for a in range(d):
         axis[a] = 0.0
@@ -127,7 +127,7 @@ def first_axis(spread, d, axis):  # type: ignore[no-untyped-def]
 
 @inner
 def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
-    """The direction that the axis was moved to; False where it was moved nowhere."""
+    """Write the moved axis, scaled to length 1; return False if its length is 0."""
     norm = 0.0
     for a in range(d):
         norm += moved[a] ** 2
@@ -141,7 +141,7 @@ def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
 
 @inner
 def sort_places(key, m, order):  # type: ignore[no-untyped-def]
-    """Put the places of the m keys in ascending order, equal ones as they stand (merge sort)."""
+    """Write the ascending order of the first m keys into `order[0]`; ties keep their order (merge sort)."""
     for i in range(m):
         order[0, i] = i
     width = 1

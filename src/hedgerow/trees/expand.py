@@ -3,8 +3,8 @@
 Nodes with many rows keep the histograms of all columns (one statistics vector per code); the
 smaller child's are counted and subtracted from the parent's to give the larger child's. Nodes with
 few rows count a bundle of columns at a time, in the processor's first caches. Every open node
-lists the codes that occurred in its parent, and whoever lists, subtracts or clears looks at no
-others. Which node comes next and what becomes of its rows is the same for all policies (`nodes.py`).
+lists the codes that occurred in its parent; listing, subtracting and clearing visit only those.
+Which node comes next and what becomes of its rows is the same for all policies (`nodes.py`).
 """
 
 from __future__ import annotations
@@ -49,35 +49,36 @@ from .sparse import SparseClasses, SparseSums, list_node
 from .split import BEST, Search, choose
 
 NONE, OWN = -1, -2
-"""In `SOURCE`: a node's histograms are forgotten, or kept; else the slot that they are taken off."""
+"""Values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its
+parent's histograms, from which the node's are subtracted."""
 SLICE = 50_000_000
-"""Codes counted between two looks at the outside world (some 60 ms)."""
+"""Codes counted between two checks for interrupts (some 60 ms)."""
 
 
 class ByHistograms(NamedTuple):
-    """The policy of trees with responses, with the histograms of nodes that are open."""
+    """The policy that grows trees with responses, with the histograms of the open nodes."""
 
     counter: Counter
     places: Histograms
     terms: Terms
     search: Search
     sums: SparseSums | None
-    """For likeness."""
+    """Buffers for likeness; None without."""
     classes: SparseClasses | None
-    """Where classes are listed."""
+    """Buffers for listed classes; None if every class is counted."""
     big: int
-    """Nodes of so many rows keep histograms."""
+    """Nodes with at least this many rows keep histograms."""
     rows: Any
-    """For every open node the rows of the histograms that may hold records."""
+    """For every open node the histogram rows that may count records."""
     listed: Any
-    """For every open node where each column's of them begin, with the end of the last."""
+    """For every open node the start of each column's part of `rows`, with the end of the last."""
     cells: Any
-    """For every open node but the first the counts of its judged columns' cells."""
+    """For every open node except the root, the counts of its judged columns' cells."""
     slots: Any
     free: Any
-    """Slots that nobody uses; the first entry says how many."""
+    """Unused slots; the first entry is their number."""
     scratch: Any
-    """All zeros between two nodes, as are free slots."""
+    """A histogram that is all zeros between two nodes, like the free slots."""
 
     @classmethod
     def of(
@@ -90,7 +91,7 @@ class ByHistograms(NamedTuple):
         big: int,
         branch: Branch,
     ) -> ByHistograms:
-        """Return the policy for the root of a branch and all that is below it."""
+        """Return the policy for growing a branch from its root down."""
         n, depth = int(branch.nodes[0, END] - branch.nodes[0, START]), len(branch.stack)
         n_slots, rest = (2, n) if n >= big else (0, 0)
         # the larger child takes its parent's slot, so every slot more stands for half of the rows
@@ -120,7 +121,7 @@ class ByHistograms(NamedTuple):
 
 @inner
 def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-untyped-def]
-    """Write the split of a node, and its children's statistics."""
+    """Write a node's split into the node table, and the statistics of its two children."""
     nodes, stats, state, split = branch.nodes, branch.stats, branch.state, search.split
     column, columns = split[0], search.columns
     if columns[column, 1]:
@@ -144,7 +145,7 @@ def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-u
 
 @inner
 def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignore[no-untyped-def]
-    """Give both children, on the stack from `top` on, the lists of their parent and their cells."""
+    """Copy a node's row lists and its sides' cell counts to its children at `top` and `top + 1`."""
     p = listed.shape[1] - 1
     for c in range(p + 1):
         listed[top + 1, c] = listed[top, c]
@@ -158,9 +159,9 @@ def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignor
 
 @loop
 def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
-    """Grow a branch; nodes of at most `keep` rows are left open.
+    """Grow a branch; leave nodes of at most `keep` rows open.
 
-    Returns when it is done, when the branch needs more room, or when it has counted `budget` codes.
+    Return when it is done, when the branch needs more space, or when `budget` codes were counted.
     """
     counter, t, search, scratch = policy.counter, policy.terms, policy.search, policy.scratch
     bundles, bounds = policy.places.bundles, search.bounds

@@ -37,15 +37,15 @@ from .nodes import (
 )
 
 SCANNED = 16
-"""Codes are sorted where fewer than one of so many occurs, and else looked for one by one."""
+"""If fewer than one in this many codes occurs, the codes are sorted; otherwise all are scanned."""
 MEDIAN, LOSS = 0, 1
 AT, CODES_OF, BEST_COLUMN = range(3)
-"""Entries of `ByExtents.cut`: the best cut so far comes after how many codes less one, of how
-many, of which column."""
+"""Entries of `ByExtents.cut`, the best cut so far: position of the last code on the left, number of
+codes, column."""
 
 
 class ByExtents(NamedTuple):
-    """The columns, what the codes of one of them hold in one node, and the best cut so far."""
+    """The policy that grows trees by extents: columns, one column's codes in a node, best cut so far."""
 
     words: Any
     """The records."""
@@ -53,9 +53,9 @@ class ByExtents(NamedTuple):
     min_leaf: int
     """In the units of `person`."""
     share: Any
-    """Where a record's share of a person stands, as in `Format.codes`."""
+    """Position of a record's share of a person, as in `Format.codes`."""
     person: int
-    """What one record counts where no shares of people are given."""
+    """Units in one person: 1 if every record is a person."""
     fields: Any
     n_codes: Any
     ordered: Any
@@ -74,7 +74,7 @@ class ByExtents(NamedTuple):
     rows: Any
     """The records, code after code."""
     met: Any
-    """By category of any column: when it was last met, in ticks of `now`."""
+    """For every category of every column, the tick of `now` at which it last occurred."""
     now: Any
     run: Any
     """Of a column: lowest and highest code, and categories, of the first codes of a sequence."""
@@ -85,7 +85,7 @@ class ByExtents(NamedTuple):
     order: Any
     key: Any
     lost: Any
-    """What the first codes lose together, and the last ones."""
+    """The loss of the first codes of a sequence together, and of the last ones."""
     extents: Any
     best: Any
     cut: Any
@@ -100,7 +100,7 @@ class ByExtents(NamedTuple):
         objective: int,
         persons: bool,
     ) -> ByExtents:
-        """Return the policy for a tree; parameters as in `grow.grow_by_extents`."""
+        """Return the policy for one tree; the parameters are those of `grow.grow_by_extents`."""
         share, person = np.zeros((1, 5), np.int64), 1  # without a mask every record counts 1
         if persons:
             byte, person = 4 * int(rows.format.quantities[0]), 1 << UNIT_BITS
@@ -143,7 +143,7 @@ class ByExtents(NamedTuple):
 
 @inner
 def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
-    """Sort the first m codes."""
+    """Sort the first m codes in place, ascending."""
     key, order = policy.key, policy.order
     for k in range(m):
         key[k] = codes[k]
@@ -154,7 +154,7 @@ def _sort(codes, m, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
-    """Count the records a..b by code; returns how many codes occur, ascending in `present`."""
+    """Count the records a..b by code of column c, list the codes in `present`, return their number."""
     words, present, count = policy.words, policy.present, policy.count
     n_codes = policy.n_codes[c]
     m = 0
@@ -178,7 +178,7 @@ def _count_codes(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _begin(policy):  # type: ignore[no-untyped-def]
-    """Forget what was met; returns the tick that is now."""
+    """Clear the running extents and return a new tick."""
     for j in range(policy.fields.shape[0]):
         policy.run[j, 0], policy.run[j, 1], policy.run[j, 2] = policy.n_codes[j] + 1, -1, 0
     policy.now[0] += 1
@@ -187,7 +187,7 @@ def _begin(policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _extent(j, policy):  # type: ignore[no-untyped-def]
-    """Return the normalised extent of column j in what was met, 0 to 1."""
+    """Return the running normalised extent of column j, 0 to 1."""
     if policy.ordered[j]:
         if policy.run[j, 1] < 0:
             return 0.0
@@ -198,7 +198,7 @@ def _extent(j, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
-    """Write the normalised extents of the records a..b."""
+    """Write every column's normalised extent over the records a..b."""
     words, extents = policy.words, policy.extents
     now, run = _begin(policy), policy.run
     p = policy.fields.shape[0]
@@ -218,7 +218,7 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
-    """Sum up the records a..b by code of column c; returns how many categories were listed."""
+    """Write every column's extent or categories for each code of column c; return how many are listed."""
     words, present = policy.words, policy.present
     begins, rows, met = policy.begins, policy.rows, policy.met
     p = policy.fields.shape[0]
@@ -263,7 +263,7 @@ def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
-    """Write records times summed extents of the first 1, 2, ... m codes of a sequence."""
+    """Write the loss of the first 1, 2, ... m codes of a sequence: records times summed extents."""
     now, run = _begin(policy), policy.run
     n = 0
     for k in range(m):
@@ -285,7 +285,7 @@ def _sweep(sequence, m, policy, out):  # type: ignore[no-untyped-def]
 
 @inner
 def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
-    """Write a key for every code: the middle of its extent, or its categories, in another column."""
+    """Write a sort key for every code: the middle of its extent, or of its categories, in column j."""
     present, key = policy.present, policy.key
     for k in range(m):
         code = present[k]
@@ -301,9 +301,9 @@ def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
-    """Cut the widest column that was not tried, ties by column order; returns whether to stop.
+    """Cut the widest column not yet tried at its median, the first in a tie; return whether to stop.
 
-    A column can be cut where both sides have enough people.
+    A column can be cut only if both sides get enough people.
     """
     present, count, extents, cut = policy.present, policy.count, policy.extents, policy.cut
     p, c = policy.fields.shape[0], 0
@@ -337,7 +337,7 @@ def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
-    """Look for a better cut of column c by what its sides lose; returns the steps that it took."""
+    """Look for a cut of column c with less loss than the best so far; return the steps taken."""
     present, count, best, cut = policy.present, policy.count, policy.best, policy.cut
     key, order, sequence, lost = policy.key, policy.order, policy.sequence, policy.lost
     p, work = policy.fields.shape[0], 0
@@ -386,7 +386,7 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
-    """Write the cut of a node, and how many records its children have."""
+    """Write the cut of a node, and the record counts of its children."""
     nodes, state, best, cut = branch.nodes, branch.state, policy.sequence[2], policy.cut
     at, n_left = state[CODES], cut[AT] + 1
     if policy.ordered[cut[BEST_COLUMN]]:
@@ -404,7 +404,7 @@ def _write_cut(node, left, branch, policy):  # type: ignore[no-untyped-def]
 
 @loop
 def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-def]
-    """Grow a branch as `expand.expand` does, by extents."""
+    """Grow a branch by extents; parameters and behaviour are those of `expand.expand`."""
     nodes, state, cut, p = branch.nodes, branch.state, policy.cut, policy.fields.shape[0]
     while is_open(branch, budget):
         node = branch.stack[state[OPEN_NODES] - 1, NODE]

@@ -40,20 +40,20 @@ from .statistics import StatisticsLayout, root_statistics
 Ints = npt.NDArray[np.int64]
 
 SHARED = 100_000
-"""From so many rows on, the branches of a tree are grown by several threads."""
+"""The branches of a tree over at least this many rows are grown by several threads."""
 HEARTBEAT = 0.5
 """Seconds between two looks at threads that grow."""
 WORTH = 64
 PER_CODE = 0.25
-"""Nodes of so many rows, and so many for every code, keep the histograms of all columns."""
+"""Nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns."""
 
 
 class DistributedRows(Protocol):
-    """Rows on a cluster, which are counted where they are."""
+    """Rows that stay on a cluster and are counted there."""
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         ...
 
     def grow(
@@ -63,13 +63,13 @@ class DistributedRows(Protocol):
         rules: Rules,
         max_depth: int | None = None,
     ) -> Grown:
-        """Return the tree that `grow` would grow over them."""
+        """Return the tree that `grow` builds from these rows."""
         ...
 
 
 @dataclass(frozen=True)
 class _Grower:
-    """Grows the branches of one tree with responses; shared by its threads."""
+    """A grower of the branches of one tree with responses, shared by its threads."""
 
     rows: NodeRows
     layout: StatisticsLayout
@@ -83,7 +83,7 @@ class _Grower:
     def of(
         cls, rows: NodeRows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
     ) -> _Grower:
-        """Return what grows a tree of n rows, of which these are all or some."""
+        """Return the grower of a tree over n rows; `rows` are all of them or some."""
         return cls(
             rows,
             layout,
@@ -96,13 +96,13 @@ class _Grower:
 
     @property
     def big(self) -> int:
-        """Rows from which nodes keep histograms: subtracting them must be cheaper than counting."""
+        """Return the fewest rows of a node that keeps histograms: subtracting must cost less than counting."""
         layout = self.layout
         lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
         return max(WORTH, int(self.places.n_rows * layout.stride / lanes * PER_CODE))
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
-        """Grow the branch over the rows start..end; nodes of at most `keep` rows stay open."""
+        """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         search, sums, classes = Search.of(self.places, self.layout), None, None
         widest = len(search.subset)
         if self.layout.alone:
@@ -125,7 +125,7 @@ def _expanded(
     max_depth: int,
     stop: threading.Event | None = None,
 ) -> Nodes:
-    """Grow a branch by slices, between which interrupts arrive and progress is reported."""
+    """Grow a branch slice by slice, report progress in between, and return its nodes."""
     while branch.state[OPEN_NODES] and not (stop and stop.is_set()):
         work = expand if isinstance(policy, ByHistograms) else expand_by_extents
         work(branch, policy, keep, max_depth, SLICE)
@@ -144,7 +144,7 @@ def grow_by_extents(
     objective: int,
     persons: bool = False,
 ) -> Grown:
-    """Grow a tree without responses, by how far groups spread over the quasi-identifiers.
+    """Grow a tree without responses, splitting so that groups spread little over the quasi-identifiers.
 
     Parameters
     ----------
@@ -156,10 +156,10 @@ def grow_by_extents(
     domain : float array of shape (p,)
         The extent of a group with every category: the categories that occur, less one.
     k : int
-        Fewest records of a group, or people.
+        Fewest records of a group, or fewest people if `persons` is true.
     objective : {extents.MEDIAN, extents.LOSS}
     persons : bool
-        Whether the rows have shares of people: these are counted then, not records.
+        Whether the rows have shares of people, which are then counted instead of records.
     """
     policy = ByExtents.of(rows, positions, domain, k, objective, persons)
     goes_left = np.zeros(len(policy.count), np.uint8)
@@ -202,7 +202,7 @@ def grow(
     max_depth: int | None = None,
     threads: int | None = None,
 ) -> Grown:
-    """Grow a tree by the best admissible split until none is left.
+    """Grow a tree by splitting every node at its best admissible split until none has one.
 
     Parameters
     ----------

@@ -19,13 +19,13 @@ BLOCK = 64
 CACHED = 512
 """Records that stay in the first cache while column after column is counted."""
 ALIGN = 8
-"""A column's histogram begins at a multiple of so many codes."""
+"""A column's histogram begins at a multiple of this many codes."""
 BUNDLE = 1 << 15
 """Bytes of histograms that are counted together for a node of few rows."""
 
 
 class Histograms(NamedTuple):
-    """Positions of the histograms of all columns, one behind the other; the same for all nodes."""
+    """The positions of all columns' histograms, stored one after another; the same for all nodes."""
 
     columns: Any
     """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""
@@ -36,7 +36,7 @@ class Histograms(NamedTuple):
 
     @classmethod
     def of(cls, predictors: Predictors, layout: StatisticsLayout) -> Histograms:
-        """Place every column's histogram."""
+        """Return the positions of every column's histogram."""
         width = -(-(predictors.n_codes + 1) // ALIGN) * ALIGN
         ends = np.cumsum(width)
         columns = np.stack([predictors.n_codes, predictors.ordered, ends - width], axis=1)
@@ -51,7 +51,7 @@ class Histograms(NamedTuple):
         return cls(columns.astype(np.int64), bundles, int(ends[-1]) if len(ends) else 0)
 
     def rows(self) -> tuple[Any, Any]:
-        """Return the rows of all codes, column after column, and where each column's begin.
+        """Return the histogram rows of all codes, column by column, and where each column's rows begin.
 
         The second array ends with the end of the last column.
         """
@@ -64,7 +64,7 @@ class Histograms(NamedTuple):
 
 
 class CodeSums(NamedTuple):
-    """The statistics of the codes of one column in one node."""
+    """The statistics of every code of one column in one node."""
 
     hist: Any
     """One vector per row of the histogram, `Terms.stride` entries each."""
@@ -72,7 +72,7 @@ class CodeSums(NamedTuple):
     """Rows of the codes that occur."""
     first: Any
     last: Any
-    """Where this column's rows stand among them."""
+    """Where this column's part of `rows` begins and ends."""
     base: Any
     """The row of the column's code 0."""
     column: Any
@@ -82,20 +82,20 @@ class CodeSums(NamedTuple):
 
 
 class CountedNow(NamedTuple):
-    """The columns whose codes are counted now, narrow ones first."""
+    """The columns being counted now, those with narrow codes first."""
 
     place: Any
     """Positions of the codes."""
     base: Any
     """Where their histograms begin."""
     bounds: Any
-    """Where the codes of each width begin among them, with the end of the last; 0 at first."""
+    """Where the columns of each code width begin, with the end of the last; 0 at first."""
 
 
 class Counter(NamedTuple):
-    """Counts the records of a table: where their fields stand, where they are added, and buffers.
+    """A counter of a table's records: where their fields are, where they are added, and buffers.
 
-    One for each thread.
+    Each thread has its own.
     """
 
     views: Any
@@ -134,7 +134,7 @@ class Counter(NamedTuple):
 
     @classmethod
     def of(cls, rows: NodeRows, layout: StatisticsLayout, places: Histograms) -> Counter:
-        """Return what one thread counts these rows with."""
+        """Return a counter of these rows for one thread."""
         form, p = rows.format, len(rows.format.codes)
         r = layout.r if layout.squares >= 0 else 0
         begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
@@ -165,7 +165,7 @@ class Counter(NamedTuple):
 
 
 def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return zeros that begin at a cache line, so that four lanes never lie across two."""
+    """Return n zeros that begin at a cache line, so that no four lanes lie across two lines."""
     buffer = np.zeros(n + 8, np.int64)
     skip = (-buffer.ctypes.data // 8) % 8
     return buffer[skip : skip + n]
@@ -173,7 +173,7 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 @inner
 def _add_one(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
-    """Add up to four plain sums."""
+    """Add up to four plain sums of every record to the histograms."""
     place, base = now.place, now.base
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four = np.uint64(4)
@@ -187,7 +187,7 @@ def _add_one(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-de
 
 @inner
 def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-untyped-def]
-    """Add up to four plain sums that stand in the records as they are counted."""
+    """Add up to four plain sums of every record, read from its own fields, to the histograms."""
     place, base = now.place, now.base
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four, step = np.uint64(4), np.uint64(longs.shape[1])
@@ -202,7 +202,7 @@ def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-
 
 @inner
 def _add_two(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
-    """Add up to eight plain sums."""
+    """Add up to eight plain sums of every record to the histograms."""
     place, base = now.place, now.base
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four, eight = np.uint64(4), np.uint64(8)
@@ -218,7 +218,7 @@ def _add_two(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-de
 
 @inner
 def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
-    """Add any number of plain sums and class columns, codes of any width."""
+    """Add any number of plain sums and class counts to the histograms, for codes of any width."""
     words, lanes, entries = counter.views.words, counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
     stride, four, zero = np.uint64(counter.stride), np.uint64(4), np.uint64(0)
@@ -243,7 +243,7 @@ def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-de
 
 @inner
 def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
-    """Write out what the records a..b add to the plain sums, and which counts they raise."""
+    """Write what each of the records a..b adds to the plain sums, and which class counts it raises."""
     longs, shorts = counter.views.longs, counter.views.shorts
     lanes, entries = counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
@@ -321,7 +321,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
 
 @inner
 def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-def]
-    """Count the judged columns' cells over the records a..b."""
+    """Count the records a..b by the cell of each judged column."""
     for i in range(counts.shape[0]):
         counts[i] = 0
     for j in range(fields.shape[0]):
@@ -332,7 +332,7 @@ def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-
 
 @inner
 def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
-    """Add the records a..b to the cell counts of every code of those columns that vary."""
+    """Add the records a..b to the cell counts of every code, for the columns that vary."""
     views, n_judged = counter.views, counter.cells.shape[0]
     width = np.uint64(counter.cell_starts[n_judged])
     # a few records at a time, which stay in the cache for all columns
@@ -353,9 +353,9 @@ def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no
 
 @inner
 def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  # type: ignore[no-untyped-def]
-    """Keep those of the listed rows of a histogram that hold records, column by column.
+    """Drop listed histogram rows that count no records; write where each column's list now begins.
 
-    A column that lists but one row does not vary: it is not counted any more, and keeps its row.
+    A column that lists only one row does not vary: it is no longer counted, and keeps its row.
     """
     m = bounds[first_column]
     for c in range(first_column, last_column):
@@ -369,7 +369,7 @@ def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  #
 
 @inner
 def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
-    """Make the listed rows of a histogram zero."""
+    """Set the listed rows of a histogram to zero."""
     for i in range(first, last):
         at = np.uint64(rows[i]) * np.uint64(stride)
         for j in range(at, at + np.uint64(stride), np.uint64(4)):
@@ -378,7 +378,7 @@ def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
 
 @inner
 def subtract(hist, part, stride, rows, first, last):  # type: ignore[no-untyped-def]
-    """Take the listed rows of a part's histogram off a histogram."""
+    """Subtract the listed rows of a part's histogram from the histogram of the whole."""
     for i in range(first, last):
         at = np.uint64(rows[i]) * np.uint64(stride)
         for j in range(at, at + np.uint64(stride), np.uint64(4)):

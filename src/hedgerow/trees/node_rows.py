@@ -1,6 +1,6 @@
 """The rows that move while a tree grows: one record of 64-bit words each.
 
-A record holds what the grower asks of a row, in the smallest types: its codes
+A record holds what the grower needs of a row, in the smallest types: its codes
 in the quasi-identifiers, its classes and whole numbers in the sensitive columns,
 and its number. All views (bytes, 16-bit, 32-bit, 64-bit) look at the same
 memory, so that a record moves as a whole; it may be mapped from a file.
@@ -23,17 +23,17 @@ Codes = npt.NDArray[np.unsignedinteger]
 Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 
 WORD_AT, SHIFT, MASK = 2, 3, 4
-"""Columns of `Format.codes`: where the bits of a code stand."""
+"""Columns of `Format.codes`: the position of a code's bits."""
 BYTE, SHORT, LONG, WORD = range(4)
 """How wide a field is: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
 BATCH = 1 << 16
 """Rows written at once, so that a batch stays in the processor's cache."""
 _REST = 1 << 23
-"""Rows after which what was read and written may be let go of."""
+"""Rows after which memory that was read or written may be released."""
 
 
 class Views(NamedTuple):
-    """The same records as bytes, 16-bit, 32-bit and 64-bit numbers; each of shape (n, fields)."""
+    """The same records viewed as bytes, 16-bit, 32-bit and 64-bit numbers, each of shape (n, fields)."""
 
     bytes: npt.NDArray[np.uint8]
     shorts: npt.NDArray[np.uint16]
@@ -43,7 +43,7 @@ class Views(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictors:
-    """The quasi-identifiers as the grower sees them.
+    """The quasi-identifiers as the grower takes them: number of codes, and whether ordered.
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ class Predictors:
 
 @dataclass(frozen=True)
 class Format:
-    """Positions of the fields of a record.
+    """The positions of a record's fields.
 
     Parameters
     ----------
     codes : int array of shape (p, 5)
-        Width (BYTE, SHORT, LONG) and position of every quasi-identifier's code, and where
-        its bits stand (see `code_at`): word, shift and mask.
+        Width (BYTE, SHORT, LONG) and position of every quasi-identifier's code, and the
+        position of its bits (see `code_at`): word, shift and mask.
     quantities : int array
         Positions of the whole numbers, among the 32-bit fields.
     classes : int array
@@ -89,7 +89,7 @@ class Format:
     def of(
         cls, n_codes: Ints, n_quantities: int, n_classes: int, n_rows: int, n_cells: int = 0
     ) -> Format:
-        """The smallest record, widest fields first; something stands before the quantities."""
+        """Return the smallest format, widest fields first; the row number always precedes the quantities."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
         end = 0  # in bytes
 
@@ -117,7 +117,7 @@ class Format:
 
 @dataclass(frozen=True)
 class NodeRows:
-    """Records of a table, ready to be grown over; growing moves them in place.
+    """The records of a table, which growing a tree reorders in place.
 
     Parameters
     ----------
@@ -154,13 +154,13 @@ class NodeRows:
         sensitive : sequence of unsigned integer arrays of shape (n,)
             Every sensitive column's value codes.
         lookups : sequence of arrays or None, optional
-            What becomes of each quasi-identifier's codes (see `Bins.lookup`); None: nothing.
+            Each quasi-identifier's new codes by old code (see `Bins.lookup`); None keeps the codes.
         persons : int32 array of shape (n,), optional
             Each row's share of a person, in units of 2^-30; by default a row is a person.
         allocate : callable, optional
             Takes shape and type, gives the array to fill; `numpy.empty`, or memory of a file.
         rest : callable, optional
-            Called now and then, to let go of what was read and written.
+            Called now and then to release memory that was read or written.
         """
         records = cls.empty(predictors, responses, persons is not None, allocate)
         n = responses.n_rows
@@ -186,7 +186,7 @@ class NodeRows:
         persons: bool = False,
         allocate: Allocate = np.empty,
     ) -> NodeRows:
-        """Room for the records of a table; `write` fills it, batch by batch."""
+        """Return unfilled records for a table, which `write` fills batch by batch."""
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
         n_classes, n_cells = len(responses.classes), len(responses.judged)
@@ -203,7 +203,7 @@ class NodeRows:
         lookups: Sequence[Codes | None] | None = None,
         persons: npt.NDArray[np.int32] | None = None,
     ) -> None:
-        """Write the records of consecutive rows, from row `start` on."""
+        """Write the records of a batch of consecutive rows, from row `start` on."""
         end = start + len((*codes, *sensitive)[0])
         there = NodeRows(self.predictors, self.format, self.words[start:end]).views
         for (width, at), column, lookup in zip(
@@ -227,21 +227,21 @@ class NodeRows:
 
     @property
     def n(self) -> int:
-        """Number of rows."""
+        """Return the number of rows."""
         return len(self.words)
 
     @property
     def views(self) -> Views:
-        """The records as numbers of each width."""
+        """Return the records as numbers of each width."""
         words = self.words
         return Views(words.view(np.uint8), words.view(np.uint16), words.view(np.int32), words)
 
     def persons(self) -> int:
-        """Return the sum of the rows' shares of persons, the first of their whole numbers."""
+        """Return the sum of the rows' shares of people, which are their first quantity."""
         return int(self.views.longs[:, self.format.quantities[0]].sum(dtype=np.int64))
 
     def numbers(self) -> npt.NDArray[np.unsignedinteger]:
-        """Return the rows' numbers in the order in which they stand now."""
+        """Return the row numbers in the records' current order."""
         width, at = self.format.number
         stored = self.views[width][:, at]
         return np.ascontiguousarray(stored if width == WORD else stored.view(np.uint32))
@@ -249,6 +249,6 @@ class NodeRows:
 
 @inner
 def code_at(words, i, fields, c):  # type: ignore[no-untyped-def]
-    """The code of record i in column c; `fields` are `Format.codes`."""
+    """Return the code of record i in column c; `fields` is `Format.codes`."""
     bits = words[i, fields[c, WORD_AT]] >> np.uint64(fields[c, SHIFT])
     return np.int64(bits & np.uint64(fields[c, MASK]))

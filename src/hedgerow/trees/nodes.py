@@ -37,7 +37,7 @@ NODE, SLOT, SOURCE = range(3)
 
 @dataclass(frozen=True)
 class Products:
-    """Exact sums of products of every pair of numeric responses, by group; groups add up.
+    """Exact sums of the products of every pair of numeric responses, one row per group.
 
     Parameters
     ----------
@@ -49,14 +49,14 @@ class Products:
     low: Ints
 
     def between(self, first: Ints, last: Ints) -> Floats:
-        """Sums over the groups first..last, in the scaled numbers' own unit (2^60 is 1)."""
+        """Return the sums over the groups first..last as floats, in which 2^60 becomes 1."""
         unit = float(1 << UNIT_BITS)
         limbs = [_running(part) for part in (self.high, self.low)]  # exact: integers
         high, low = (part[last] - part[first] for part in limbs)
         return np.asarray(high / unit + low / unit**2, np.float64)
 
     def merged(self, first: Ints, last: Ints) -> Products:
-        """Return the groups first..last made one, for each pair of bounds."""
+        """Return the products after merging each range of groups first..last into one."""
         high, low = (_running(part) for part in (self.high, self.low))
         return Products(high[last] - high[first], low[last] - low[first])
 
@@ -66,7 +66,7 @@ def _running(part: Ints) -> Ints:
 
 
 def products(rows: NodeRows, r: int, start: Ints, end: Ints) -> Products:
-    """Return the products of the last r whole numbers of the records start..end of every group."""
+    """Return the products of the last r quantities, summed over the records start..end of every group."""
     high = np.zeros((len(start), r * (r + 1) // 2), np.int64)
     low = np.zeros_like(high)
     at = rows.format.quantities[len(rows.format.quantities) - r :]
@@ -92,7 +92,7 @@ def _products(longs, at, start, end, high, low):  # type: ignore[no-untyped-def]
 
 
 class Branch(NamedTuple):
-    """A branch that is being grown: its nodes in order of creation, and which are open."""
+    """A branch that is being grown: its nodes in order of creation, and those still open."""
 
     nodes: Any
     stats: Any
@@ -107,7 +107,7 @@ class Branch(NamedTuple):
 
     @classmethod
     def of(cls, start: int, end: int, depth: int, stats: Ints, goes_left: Any) -> Branch:
-        """Return a branch of one open node over the rows start..end."""
+        """Return a branch with one open node over the rows start..end."""
         nodes, all_stats = np.zeros((64, N_COLUMNS), np.int64), np.zeros((64, len(stats)), np.int64)
         nodes[0, [START, END, PARENT, DEPTH]] = start, end, -1, depth
         all_stats[0] = stats
@@ -132,13 +132,13 @@ class Branch(NamedTuple):
 
     @property
     def finished(self) -> Nodes:
-        """The nodes so far."""
+        """Return the nodes created so far."""
         n, codes = int(self.state[NODES]), int(self.state[CODES])
         return Nodes(self.nodes[:n], self.stats[:n], self.codes[:codes])
 
 
 class Nodes(NamedTuple):
-    """Nodes in order of creation, their statistics, and the codes of subsets."""
+    """Nodes in order of creation, their statistics, and the codes that go left at categorical nodes."""
 
     nodes: Ints
     stats: Ints
@@ -147,7 +147,7 @@ class Nodes(NamedTuple):
 
 @inner
 def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
-    """Bring the records whose code goes left to the front; returns where the right ones begin."""
+    """Move the records whose code goes left to the front; return where the others begin."""
     word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
     mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
     middle = np.uint64(a)
@@ -162,7 +162,7 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
 
 @inner
 def is_open(branch, budget):  # type: ignore[no-untyped-def]
-    """Return whether a node is open, there is room for its children, and work is left to spend."""
+    """Return whether the branch has an open node, space for its children, and budget left."""
     state, most_codes = branch.state, branch.codes.shape[0] - branch.goes_left.shape[0]
     has_room = state[NODES] + 2 <= branch.nodes.shape[0] and state[CODES] <= most_codes
     return state[OPEN_NODES] > 0 and has_room and state[SPENT] <= budget
@@ -170,10 +170,10 @@ def is_open(branch, budget):  # type: ignore[no-untyped-def]
 
 @inner
 def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
-    """Write what became of the node on top, whose right rows begin at `middle`.
+    """Write the outcome of the node on top of the stack, whose right rows begin at `middle`.
 
-    A node that is split gives its place on the stack to the larger child, below the smaller
-    one. Returns the left child, or -1 for a leaf or a node that stays open.
+    On the stack a split node is replaced by its larger child, with the smaller one on top.
+    Return the left child, or -1 for a leaf or a node that stays open.
     """
     nodes, state, stack = branch.nodes, branch.state, branch.stack
     top = state[OPEN_NODES] - 1
@@ -222,14 +222,14 @@ class Grown:
     subset_at: Ints
     subset_codes: Ints
     rows: Any
-    """The rows, leaf by leaf; or what stands for those of a cluster."""
+    """The rows, leaf by leaf; or a placeholder for rows on a cluster."""
     products: Products
     listed: npt.NDArray[np.uint16]
     """The listed classes of `rows`, one column each; no rows where they are on a cluster."""
 
     @property
     def n_nodes(self) -> int:
-        """Number of nodes."""
+        """Return the number of nodes."""
         return len(self.column)
 
     def subset(self, node: int) -> Ints:
@@ -239,7 +239,7 @@ class Grown:
 
 
 def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
-    """Return one branch in which the branches stand for the open nodes of `top`."""
+    """Return `top` with its open nodes replaced by the branches grown from them."""
     nodes, stats, codes = [top.nodes], [top.stats], [top.codes]
     placed, n_codes = len(top.nodes), len(top.codes)
     for node, branch in branches.items():
@@ -259,7 +259,7 @@ def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
 
 
 def in_preorder(grown: Nodes, rows: NodeRows, r: int, n_listed: int = 0) -> Grown:
-    """Return the tree of nodes in any order, renumbered in pre-order.
+    """Return the grown tree from its nodes in any order, renumbered in pre-order.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def in_preorder(grown: Nodes, rows: NodeRows, r: int, n_listed: int = 0) -> Grow
 
 
 def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
-    """Return the nodes of a tree in pre-order, as fields of `Grown`, and the old number of each."""
+    """Return the nodes of a tree in pre-order, as fields of `Grown`, and each node's old number."""
     nodes = np.asfortranarray(grown.nodes)
     order = visit_order(nodes[:, COLUMN], nodes[:, LEFT], nodes[:, RIGHT])
     new = np.empty(len(order), np.int64)
@@ -308,7 +308,7 @@ def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
 
 @kernel
 def visit_order(column, left, right):  # type: ignore[no-untyped-def]
-    """Node numbers in pre-order."""
+    """Return the node numbers in pre-order."""
     n = column.shape[0]
     order = np.empty(n, np.int64)
     stack = np.empty(n + 1, np.int64)

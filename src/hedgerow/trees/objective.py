@@ -1,7 +1,7 @@
-"""What is asked of a node's statistics: whether its group is admitted, what a split gains.
+"""Checks and scores from a node's statistics: whether its group is admitted, and a split's gain.
 
 `Rules` say how splits are scored and which groups are admitted; bundled with the layout they are
-`Terms`, which compiled loops take. The questions are asked of the vector alone (`statistics.py`).
+`Terms`, which compiled loops take. All read the statistics vector alone (`statistics.py`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from ..kernels.measures import entropy, largest, number_terms, ranked_gain, shar
 from .statistics import ENTROPY, SSE, Floats, StatisticsLayout
 
 NOWHERE = -1
-"""The place of what is not there."""
+"""The position of a row or column that does not exist."""
 TIE = 1e-9
 """The part by which a gain must exceed another to be larger."""
 # 8 MB
 TABULATED = 1 << 20
-"""Counts below this have their n log n in a table."""
+"""For counts below this, n log n is looked up in a table."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """The score of splits, and the promises that admit groups.
+    """The score of splits, and the limits that every group must keep.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Rules:
 
 
 class Plain(NamedTuple):
-    """The terms once more where one or two numeric responses are all: numbers alone."""
+    """The terms as plain numbers, for trees with one or two numeric responses and nothing else."""
 
     min_leaf: int
     second: int
@@ -66,7 +66,7 @@ class Plain(NamedTuple):
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout) -> Plain:
-        """Return the plain terms; `second` is 0 where they do not apply."""
+        """Return the terms as plain numbers; `second` is 0 if the responses need more."""
         r = layout.r
         classes = layout.q + layout.n_listed
         if classes or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
@@ -85,7 +85,7 @@ class Plain(NamedTuple):
 
 
 class JudgedTerms(NamedTuple):
-    """The caps on judged columns, and what their cells say."""
+    """The caps on the judged columns, and the public shares and losses of their cells."""
 
     cap: Any
     cells: Any
@@ -129,7 +129,7 @@ class Terms(NamedTuple):
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
-        """Bundle rules and layout for a table of n rows."""
+        """Return the rules and the layout bundled for a table of n rows."""
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
         by_cell = (
@@ -166,7 +166,7 @@ class Terms(NamedTuple):
 
 @inner
 def admissible(s, t):  # type: ignore[no-untyped-def]
-    """Return whether a group with statistics `s` keeps every promise of the terms `t`."""
+    """Return whether a group with statistics `s` keeps every limit of the terms `t`."""
     # the cheapest question first
     if s[t.persons] < t.min_leaf:
         return False
@@ -195,7 +195,7 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
 
 @inner
 def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
-    """Return whether a group keeps the caps on its judged columns, by the counts of their cells."""
+    """Return whether a group, given by its cell counts, keeps the caps on the judged columns."""
     for j in range(judged.cap.shape[0]):
         cap = judged.cap[j]
         if cap < 1.0:
@@ -211,7 +211,7 @@ def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
 
 @inner
 def xlogx(count, table):  # type: ignore[no-untyped-def]
-    """count * log(count), 0 for 0; small counts have it in a table."""
+    """Return count * log(count), 0 for a count of 0; small counts are looked up in the table."""
     if count < table.shape[0]:
         return table[count]
     return float(count) * np.log(float(count))
@@ -233,15 +233,15 @@ def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
 
 @inner
 def above_rounding(value, n, table):  # type: ignore[no-untyped-def]
-    """A gain in entropy, or 0 where rounding may have made it: sums of n log n cancel in it."""
+    """Return a gain in entropy, or 0 if rounding alone may have caused it: sums of n log n cancel."""
     return value if value > 1e-12 * xlogx(n, table) else 0.0
 
 
 @inner
 def gain_of(left, total, t):  # type: ignore[no-untyped-def]
-    """Return the gain of a split: reduction of the weighted error (SSE) or of the entropy.
+    """Return the gain of a split: the reduction of the weighted error (SSE) or of the entropy.
 
-    For squared errors (sL nR - sR nL)^2 / (n nL nR), which loses nothing to cancellation.
+    For squared errors it is (sL nR - sR nL)^2 / (n nL nR), which loses no digits to cancellation.
     """
     if t.gain == ENTROPY:
         return _entropy_gain(left, total, t)

@@ -22,12 +22,12 @@ from ..measures.proper_scores import BrierScore, Public, RankedScore
 Ints = npt.NDArray[np.int64]
 
 MOST_ROWS = (1 << (63 - UNIT_BITS)) - 1
-"""More rows could take a sum of 30-bit units past 64 bits."""
+"""With more rows, a sum of 30-bit units could overflow 64 bits."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """One sensitive column."""
+    """A sensitive column as a response of the tree: name, kind, classes and scale."""
 
     name: str
     kind: str
@@ -42,12 +42,12 @@ class Response:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A whole number that every row carries and that is summed up over rows.
+    """A whole number of every row, which is summed over rows.
 
     Parameters
     ----------
     source : int
-        The sensitive column whose value codes tell it.
+        The sensitive column whose value codes determine it.
     units : int32 array of shape (n_values + 1,)
         By value code, the missing one last.
     counts : int64 array of shape (n_values + 1,)
@@ -59,18 +59,18 @@ class Quantity:
     counts: Ints
 
     def total(self, of: Callable[[Ints], Ints] = lambda units: units) -> int:
-        """Return the exact sum over the table, of the units or of what is made of them."""
+        """Return the exact sum over the table of the units, or of the function `of` of them."""
         return int(of(self.units.astype(np.int64)) @ self.counts)
 
 
 @dataclass(frozen=True)
 class ClassColumn:
-    """A class that every row carries and whose occurrences are counted.
+    """A class of every row, whose occurrences are counted.
 
     Parameters
     ----------
     source : int
-        The sensitive column whose value codes tell it.
+        The sensitive column whose value codes determine it.
     lookup : uint16 array of shape (n_values + 1,)
         Class by value code, the missing one last.
     counts : int64 array of shape (n_classes,)
@@ -84,14 +84,14 @@ class ClassColumn:
 
 @dataclass(frozen=True)
 class ScoredColumn:
-    """A class that every row carries and that only a cap on disclosure asks for.
+    """A cell of every row, which is counted only to check a cap on disclosure.
 
-    The cells of a number between its cuts, or a flag.
+    The cells are the intervals of a number between its cuts, or the two values of a flag.
 
     Parameters
     ----------
     source : int
-        The sensitive column whose value codes tell it.
+        The sensitive column whose value codes determine it.
     lookup : uint8 array of shape (n_values + 1,)
         Cell by value code, the missing one last; `n_cells` for records that take no part.
     counts : int64 array of shape (n_cells + 1,)
@@ -99,7 +99,7 @@ class ScoredColumn:
     share : float64 array of shape (n_cells,)
         Public share of each cell.
     local, ranked : float64 arrays of shape (n_cells,)
-        What a record of each cell adds to the losses of the two scores.
+        The loss that a record of each cell adds to the Brier score and to the ranked score.
     """
 
     source: int
@@ -111,7 +111,7 @@ class ScoredColumn:
 
     @classmethod
     def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
-        """Return the column whose value codes lie in these cells; `n_cells` takes no part."""
+        """Return the judged column with each value code in the given cell; `n_cells` takes no part."""
         in_cell = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
         local, ranked = BrierScore("local", in_cell[:-1]), RankedScore(in_cell[:-1])
@@ -120,7 +120,7 @@ class ScoredColumn:
 
     @classmethod
     def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
-        """Return the cells that the scores of a column need beyond its sums and classes."""
+        """Return the judged columns that the scores of a sensitive column need beyond sums and classes."""
         scored = []
         public = Public.from_counts(column)
         counts = np.append(column.counts, column.missing)
@@ -136,7 +136,7 @@ class ScoredColumn:
 
 @dataclass(frozen=True)
 class Responses:
-    """All sensitive columns of a table, ready for the grower.
+    """All sensitive columns of a table in the form that the grower takes.
 
     Parameters
     ----------
@@ -151,9 +151,9 @@ class Responses:
     missing_of : tuple of int
         For every numeric response its indicator among `classes`, or -1.
     center : int array
-        What was taken off the scaled values of each numeric response, in units.
+        The middle subtracted from the scaled values of each numeric response, in units.
     judged : tuple of ScoredColumn
-        What only the scores of a cap on disclosure ask for; none without a cap.
+        The columns that only a cap on disclosure needs; none without a cap.
     """
 
     responses: tuple[Response, ...]
@@ -166,19 +166,19 @@ class Responses:
 
     @property
     def numeric(self) -> list[Response]:
-        """The numeric responses, in order."""
+        """Return the numeric responses, in order."""
         return [r for r in self.responses if r.kind == "numeric"]
 
     @property
     def categorical(self) -> list[Response]:
-        """The categorical responses, in order."""
+        """Return the categorical responses, in order."""
         return [r for r in self.responses if r.kind == "categorical"]
 
     @classmethod
     def of(
         cls, columns: Sequence[ValueCounts], n_rows: int | None = None, *, scored: bool = False
     ) -> Responses:
-        """Scale and classify sensitive columns by their value counts.
+        """Return the responses of a table: sensitive columns, scaled or classified by value counts.
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class Responses:
         n_rows : int, optional
             Rows of the table; needed where there are no columns.
         scored : bool
-            Whether proper scores cap what a group tells.
+            Whether proper scores cap the disclosure of a group.
 
         Raises
         ------
@@ -249,7 +249,7 @@ class Responses:
 
 
 def check_sensitive(columns: Sequence[ValueCounts]) -> None:
-    """Raise one ParameterError for all columns that tell nothing or cannot be summed."""
+    """Raise one ParameterError for all columns that are wholly missing, infinite or constant."""
     faults = [f for f in map(_fault, columns) if f]
     if faults:
         raise ParameterError(
@@ -258,7 +258,7 @@ def check_sensitive(columns: Sequence[ValueCounts]) -> None:
 
 
 def check_rows(n: int) -> None:
-    """Raise ParameterError where exact sums of 30-bit units could pass 64 bits."""
+    """Raise ParameterError if exact sums of 30-bit units could overflow 64 bits."""
     if n > MOST_ROWS:
         raise ParameterError(
             f"the table has {n:,} rows; exact sums of a number hold up to {MOST_ROWS:,}",

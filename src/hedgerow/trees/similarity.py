@@ -1,17 +1,17 @@
-"""People who are alike: quasi-identifiers and sensitive columns as the responses of one tree.
+"""Groups of similar people: quasi-identifiers and sensitive columns as the responses of one tree.
 
     By(S) = |sum of Z over S|^2 / (n_S R)      Bx(S) = |sum of X over S|^2 / (n_S Q)
 
 Z are the sensitive columns, X the quasi-identifiers: numbers centred, categories one-hot, each
-column scaled to a total sum of squares of 1. Both sums are what groups explain; a tree that
-grows by the gain in By + LG * Bx keeps people together who are alike in what an intruder
-knows. A missing number counts as the mean, and a flag tells it apart; categories beyond the
-64 most frequent count as one.
+column scaled to a total sum of squares of 1. Both are shares that the groups explain; a
+tree that grows by the gain in By + LG * Bx groups people who are similar in what an intruder
+knows. A missing number counts as the mean and is marked by a flag; categories beyond the 64
+most frequent count as one.
 
-How many people a cell has is for the data to say. Of n people in L cells that have nothing to do
-with Z the cells explain about (L - 1)/n all the same, and learners take it for a rule about the
-members. Of cells of k, 2k, 4k and 8k people those are taken that explain most of Z beyond twice
-that: by Mallows's Cp the means of these forecast people who are not in the table best.
+The data decide how many people a cell has. If n people are in L cells that are unrelated to Z, the
+cells still explain about (L - 1)/n of Z by chance, and learners mistake this for a rule about the
+members. Of cells of k, 2k, 4k and 8k people, those are chosen that explain the most of Z beyond
+twice that: by Mallows's Cp, their means best predict people who are not in the table.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from .responses import ClassColumn, Quantity, Responses, check_rows
 from .statistics import SSE, StatisticsLayout, scatter
 
 LG = 100.0
-"""How much the quasi-identifiers count while cells grow."""
+"""The weight of the quasi-identifiers while cells grow."""
 LJ = 10.0
-"""How much they count while cells are joined."""
+"""Their weight while cells are joined."""
 FREQUENT = 64
 LARGER = (1, 2, 4, 8)
-"""Cells of so many times k people are tried. No larger ones: groups are to show what people are like
-also where that tells nothing of the sensitive columns."""
+"""Cells of this many times k people are tried. No larger ones: groups should show what people are like
+even if that explains nothing of the sensitive columns."""
 BEYOND = 2.0
-"""What one more cell has to explain, in units of what it explains by chance: Mallows's Cp."""
+"""The least that one more cell must explain, in units of what it explains by chance (Mallows's Cp)."""
 EVEN = 1e-10
-"""What smaller cells explain less and yet stay."""
+"""Smaller cells are kept unless larger ones explain more by at least this."""
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Likeness:
-    """Both kinds of columns as the grower takes them.
+    """The quasi-identifiers and the sensitive columns as responses of one tree, with their weights.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class Likeness:
         Numbers of Z, numbers of X; categories of Z, categories of X, flags of X.
     layout : StatisticsLayout
     joining : float64 array of shape (layout.size,)
-        What the square of each entry of a group's means counts in Ward's loss of a join:
+        The weight of the square of each entry of a group's means in Ward's loss of a join:
         By + LJ * Bx.
     explaining : float64 array of shape (layout.size,)
-        What the square of each entry of a group's sums counts in By.
+        The weight of the square of each entry of a group's sums in By.
     """
 
     responses: Responses
@@ -72,7 +72,7 @@ class Likeness:
     def of(
         cls, sensitive: Sequence[ValueCounts], quasi: Sequence[ValueCounts], *, persons: bool
     ) -> Likeness:
-        """The columns of a table by their value counts, the sensitive ones first.
+        """Return a table's columns as responses of one tree, from their value counts.
 
         Parameters
         ----------
@@ -141,7 +141,7 @@ class Likeness:
         return cls(responses, layout, by_entry(joining), by_entry(explaining))
 
     def cells(self, rows: NodeRows | DistributedRows, k: int) -> Grown:
-        """Return the tree under k alone.
+        """Return the tree whose only limit is that each cell has at least k people.
 
         Parameters
         ----------
@@ -155,10 +155,10 @@ class Likeness:
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
     def telling_cells(self, rows: NodeRows | DistributedRows, k: int, people: int) -> tuple[Grown, int]:
-        """The tree of the cells of k, 2k, 4k or 8k people that tell most beyond chance; which k.
+        """Return the tree of k, 2k, 4k or 8k people a cell that explains most beyond chance, and that number.
 
-        With E the share of the sensitive columns that L cells explain, and e the share that a
-        cell of k people explains by chance, E - 2 e (L - 1) is largest.
+        The tree has the largest E - 2 e (L - 1): E is the share of the sensitive columns that its L
+        cells explain, and e the share that one cell of k people explains by chance.
 
         Parameters
         ----------
@@ -167,7 +167,7 @@ class Likeness:
         k : int
             Fewest people of a cell.
         people : int
-            How many the rows are of: those of one person are no further evidence.
+            Number of people in the table: more rows of one person are no further evidence.
         """
         chosen, size = self.cells(rows, k), k
         # the chance is that of the smallest cells for all sizes: one scale for one choice
@@ -185,7 +185,7 @@ class Likeness:
         return chosen, size
 
     def _explained(self, grown: Grown) -> tuple[float, int]:
-        """The share of the sensitive columns that cells explain, and how many cells there are."""
+        """Return the share of the sensitive columns that the cells explain, and the number of cells."""
         cells = grown.stats[grown.column == LEAF].astype(np.float64)
         used = np.flatnonzero(self.explaining)
         by = (cells[:, used] ** 2 * self.explaining[used]).sum(axis=1) / cells[:, 0]
@@ -193,9 +193,9 @@ class Likeness:
         return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 
     def means(self, stats: npt.NDArray[np.int64]) -> Floats:
-        """Return every group's means, scaled so that squared distances are what `joining` says.
+        """Return every group's means, scaled so that squared distances have the weights in `joining`.
 
-        Those that differ most stand first, so that a distance is soon known to be too long.
+        The means that vary most come first, so that a distance soon exceeds a bound.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Likeness:
 
 
 def _frequent(source: int, column: ValueCounts) -> ClassColumn:
-    """Return a column of categories, the rare ones as one; a missing one is a category."""
+    """Return the class column of a categorical column: rare categories as one class, missing as one."""
     counts = np.append(column.counts, column.missing)
     lookup = column.frequent(FREQUENT).astype(np.uint16)
     counted = np.bincount(lookup, counts).astype(np.int64)

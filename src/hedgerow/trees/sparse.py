@@ -1,15 +1,15 @@
-"""Split searches over many responses of which a code holds few: only what it holds is listed.
+"""Split searches over many responses of which every code has few: only those are listed.
 
-For likeness the entries of a code that are not 0 (`Alike`); for categories of many classes the
-classes that it has (`Listed`). A node of m records holds at most m pairs of a code and a class.
-With L the left side's sums, T the node's, n their number and w the weights, a split gains
+For likeness these are the entries of a code that are not 0 (`SparseSums`); for categories of many
+classes, the classes that occur in it (`SparseClasses`). A node of m records has at most m pairs of
+a code and a class. With L the left side's sums, T the node's, n their number and w the weights, a split gains
 
     sum w (L n - T n_L)^2 / (n n_L n_R) = (n^2 A - 2 n n_L B + n_L^2 C) / (n n_L n_R)
 
     A = sum w L^2      B = sum w L T      C = sum w T^2
 
-and a code that comes to the left changes A and B by what it holds. For classes the numerator is
-taken exactly, in 128 bits: the same split comes out as where all classes are counted.
+and a code that moves to the left changes A and B only by its own entries. For classes the numerator
+is computed exactly, in 128 bits: the split is the same as when all classes are counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .statistics import ENTROPY, StatisticsLayout
 
 
 class SparseSums(NamedTuple):
-    """Sums of likeness: the entries of one column's codes that are not 0, and sums of a walk."""
+    """Buffers for likeness: the non-zero entries of one column's codes, and the sums of a walk."""
 
     begins: Any
     """Where the entries of each code begin, with the end of the last."""
@@ -53,7 +53,7 @@ class SparseSums(NamedTuple):
 
     @classmethod
     def of(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
-        """Return memory for the widest column."""
+        """Return buffers for the widest column."""
         size = layout.size - layout.sums
         weight = np.zeros(size)
         weight[: layout.r] = layout.weight[: layout.r]
@@ -71,7 +71,7 @@ class SparseSums(NamedTuple):
 
 @inner
 def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
-    """List the entries that the codes of a column hold."""
+    """List the non-zero entries of every code of a column."""
     at = codes.first - codes.first
     size = sums.weight.shape[0]
     whole = 0.0
@@ -90,15 +90,15 @@ def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
                 sums.at[at] = i
                 sums.value[at] = float(value)
                 at += 1
-        # codes between two that are present hold nothing
+        # codes between two that are present have no entries
         sums.begins[row - codes.base + 1] = at
 
 
 @inner
 def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped-def]
-    """Return the best of the left sides that rows of a histogram make, in turn or each alone.
+    """Return the gain and step of the best split, adding codes to the left in turn or each alone.
 
-    As `split._walk`; returns (gain, step), step 0 where nothing beats `best`.
+    Like `split._walk`; the step is 0 if no split beats `best`.
     """
     hist, total, base = codes.hist, codes.total, codes.base
     left, weight, weighted = sums.left, sums.weight, sums.weighted
@@ -149,11 +149,11 @@ CLASSES, PAIRS, BRIEF, WORK = range(4)
 """Entries of `SparseClasses.state`: classes of the node, pairs of the column,
 whether the orders of its classes are brief, steps since it was read."""
 SLACK = 1e-11
-"""What is nearer to a cap is computed anew from the counts, which rounding has not touched."""
+"""Disclosure nearer to a cap than this is computed again from the counts, which have no rounding."""
 
 
 class SparseClasses(NamedTuple):
-    """Classes of many: the pairs of one column in one node, and the sums of a walk."""
+    """Buffers for categories of many classes: one column's pairs in a node, and the sums of a walk."""
 
     words: Any
     codes: Any
@@ -172,7 +172,7 @@ class SparseClasses(NamedTuple):
     cap: Any
     largest: Any
     entropy: Any
-    """Per column what `Rules` ask."""
+    """Per column the limits of `Rules`."""
     records: Any
     """The node's records by class, for every class column, and a buffer to sort them."""
     digits: Any
@@ -185,7 +185,7 @@ class SparseClasses(NamedTuple):
     """Their counts by place, 0 at the others."""
     begins: Any
     ends: Any
-    """Where the pairs of every code stand."""
+    """The range of every code's pairs."""
     place: Any
     value: Any
     """The pairs: place and count."""
@@ -207,13 +207,13 @@ class SparseClasses(NamedTuple):
     scores: Any
     """Per column: sums of public shares and losses over the left side and over the node."""
     mixed: Any
-    """Per column what the left side's entropy differs by from the node's."""
+    """Per column the difference between the sides' n log n terms and the node's."""
     axis: Any
     state: Any
 
     @classmethod
     def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
-        """Return memory for nodes of up to n records and columns of up to `widest` codes."""
+        """Return buffers for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
         starts, weight, public, loss = layout.listed
         w, r, size = len(weight), layout.r, int(starts[-1])
@@ -262,7 +262,7 @@ class SparseClasses(NamedTuple):
 
 @inner
 def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[no-untyped-def]
-    """Write the records a .. a + m by class, by eight bits after eight."""
+    """Write the records a .. a + m sorted by class (radix sort, eight bits at a time)."""
     high = 0
     for i in range(m):
         spare[i] = a + i
@@ -287,7 +287,7 @@ def _sorted_by_class(shorts, at, a, m, records, spare, counts):  # type: ignore[
 
 @inner
 def list_node(a, b, classes):  # type: ignore[no-untyped-def]
-    """List the classes that the records a..b hold; without listed classes nothing."""
+    """List the classes that occur in the records a..b; do nothing if no classes are listed."""
     if classes is None:
         return
     state, present, total, records = classes.state, classes.present, classes.total, classes.records
@@ -320,7 +320,7 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
-    """List the pairs of a column's codes."""
+    """List the pairs (class and count) of every code of a column."""
     at = m = 0
     base, field = codes.base, classes.codes[codes.column]
     for k in range(codes.first, codes.last):
@@ -349,7 +349,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
-    """Bring what a code holds to the left side, or back."""
+    """Move a code's records to the left side (`sign` 1), or back to the right (-1)."""
     left, j = classes.left, 0
     for e in range(classes.begins[code], classes.ends[code]):
         place, value = classes.place[e], sign * np.int64(classes.value[e])
@@ -370,7 +370,7 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
-    """Leave nothing of the codes before `last` on the left side, nor of the row `extra`."""
+    """Remove the codes before `last` and the row `extra` from the left side, and clear its sums."""
     first = codes.first
     for k in range(first - (extra != NOWHERE), last):
         code = (codes.rows[k] if k >= first else extra) - codes.base
@@ -383,7 +383,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
-    """Return the gain of a split by the listed classes."""
+    """Return the part of a split's gain that comes from the listed classes."""
     value = 0.0
     classes.state[WORK] += 1
     if t.gain == ENTROPY:
@@ -398,13 +398,13 @@ def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
-    """Return whether both sides keep the promises about the listed classes."""
+    """Return whether both sides of a split keep the limits on the listed classes."""
     for j in range(classes.weight.shape[0]):
         if classes.cap[j] < 1.0 and not (
             _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
             return False
-        # no sum of the walk tells these: the counts are gathered, for better candidates alone
+        # the walk's sums do not contain these: the counts are gathered, only for better candidates
         if classes.largest[j] < 1.0 or classes.entropy[j] > 0.0:
             for is_right in range(2):
                 size, m = (n - nl if is_right else nl), 0
@@ -427,7 +427,7 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
 
 @inner
 def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
-    """Return whether a side keeps the cap on a column."""
+    """Return whether one side of a split keeps the cap on class column j."""
     square, lost = np.float64(classes.square[j]), classes.scores[j, 1]
     shares, missing = classes.scores[j, 0], classes.missing[j]
     n_missing = classes.left[missing] if missing >= 0 else 0
@@ -470,16 +470,16 @@ def left_is_larger(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped
 
 
 STEPS, MOST_STEPS = 1 << 8, 1 << 25
-"""Steps that the orders of all classes may take for every record, and for a node. Beyond, the
-codes without a class stand together in its order, all of them on one side."""
+"""The most steps that the orders of all classes may take per record, and per node. Beyond this, the
+codes without a class stay together in its order, all of them on one side."""
 
 
 @inner
 def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[no-untyped-def]
-    """List which codes hold each class; returns how many orders they give beyond those of means.
+    """List the codes that have each class; return the number of orders beyond those by means.
 
-    One for every class that occurs, one for all others, which leave the codes as they are, and the
-    main axis where there are two responses or classes.
+    There is one for every class that occurs, one for all other classes (the codes stay in place),
+    and the main axis if there are two responses or classes.
     """
     base, begin, m = codes.base, codes.first, codes.last - codes.first
     first, holder, share, state = classes.first, classes.holder, classes.share, classes.state
@@ -514,7 +514,7 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
 
 @inner
 def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
-    """Write the codes in the order of one response or class, or of their main axis."""
+    """Write the codes in the order of one response or class, or of their main axis; return their number."""
     if sequence < n_channels:
         return write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
     key, order, present = search.key, search.order, classes.present
@@ -570,7 +570,7 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
 
 @inner
 def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
-    """Write the scores that `category_orders` gives on the main axis, from the pairs alone."""
+    """Write each code's score on the main axis, as `category_orders` does, from the pairs alone."""
     key, means, present, weight = search.key, search.means, classes.present, classes.weight
     m, total = codes.last - codes.first, codes.total
     axis, moved = classes.axis[0], classes.axis[1]
@@ -595,7 +595,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
         moved[r + h] = weight[j] * (moved[r + h] + rest * in_node * in_node)
     first_axis(moved, d, axis)
     for steps in range(AXIS_STEPS + 1):
-        # what every code scores on the axis; classes that it does not hold are in `common`
+        # every code's score on the axis; classes that do not occur in it are in `common`
         common = 0.0
         for h in range(n_present):
             j = classes.column[h]

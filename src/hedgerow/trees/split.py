@@ -2,7 +2,7 @@
 
 A column's histogram has one statistics vector per code. Who counted it does not
 matter: the loop that moves rows, a database or a cluster. Candidates are scored
-first and asked for admission only when they beat the best so far. Ties, to a
+first and checked against the limits only if they beat the best so far. Ties, to a
 relative 1e-9, keep the earlier column and the smaller threshold.
 """
 
@@ -50,13 +50,13 @@ from .statistics import StatisticsLayout
 Ints = npt.NDArray[np.int64]
 
 EXHAUSTIVE = 10
-"""Up to so many present categories, all binary subsets are tried."""
+"""Up to this many present categories, all binary subsets are tried."""
 LEFT, RIGHT, BEST = range(3)
 """Rows of `Search.stats` and `Search.sides`."""
 
 
 class Search(NamedTuple):
-    """Memory of a search and its result; one for each thread."""
+    """The buffers and the result of a search for a split; each thread has its own."""
 
     columns: Any
     """See `Histograms.columns`."""
@@ -69,9 +69,9 @@ class Search(NamedTuple):
     subset: Any
     """By code, whether it goes left."""
     stats: Any
-    """Statistics vectors: of a candidate's sides, and of the best split's left one."""
+    """Statistics vectors: those of a candidate's two sides, and of the best split's left side."""
     goes_left: Any
-    """By place among the codes that occur, whether it goes left."""
+    """For every code that occurs, whether it goes left."""
     means: Any
     key: Any
     rows: Any
@@ -81,11 +81,11 @@ class Search(NamedTuple):
     cells: Any
     """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
-    """The same of a candidate's left and right side, and of the node."""
+    """The same counts for a candidate's left and right side, and for the node."""
 
     @classmethod
     def of(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:
-        """Return memory to search columns of these histograms."""
+        """Return buffers for searching the columns of these histograms."""
         n_codes, ordered = histograms.columns[:, 0], histograms.columns[:, 1]
         widest = int(n_codes.max(initial=0)) + 1
         many = int(n_codes[ordered == 0].max(initial=0)) + 1
@@ -118,18 +118,18 @@ class Search(NamedTuple):
 
 @inner
 def choose(hist, present, span, total, t, search, sums, classes):  # type: ignore[no-untyped-def]
-    """Improve the best split by those of some columns, whose rows that occur are listed.
+    """Update the best split of a node with the best splits of some columns, whose rows are listed.
 
-    `search.best` and `search.split` hold what earlier columns gave, or 0 and LEAF. `span` are the
+    `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `span` is the
     first column and the end of the last. `sums` (likeness) and `classes` (listed ones) are None
-    where there are none: then numba compiles nothing of what stands behind the question.
+    if there are none: then numba leaves out the code that needs them.
 
     Every column offers one sequence of its codes or a few: ordered columns their own,
     with missing values on either side; categories all subsets in Gray code, or, when they
-    are many, orders by every response's mean and by their main axis. Where the layout says
-    so (`alone`), these orders without the axis, and each category against the rest.
+    are many, orders by every response's mean and by their main axis. If the layout
+    is `alone`, they offer these orders without the axis, and each category against the rest.
 
-    Returns the steps that listed classes took.
+    Return the number of steps taken for listed classes.
     """
     best, split, bounds, columns = search.best, search.split, search.bounds, search.columns
     pending = at = span[0] - span[0] + NOWHERE  # no constant: one type is compiled
@@ -183,7 +183,7 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
             best[0] = gain
             split[0], split[1], split[2], split[3] = c, 0, 0, extra != NOWHERE
             pending, at = c, step
-            # the next sequence, or column, will write over what this one is read by
+            # the next sequence, or column, overwrites the buffers that this one is read from
             is_written_at_once = in_order
             if classes is not None:
                 is_written_at_once = not ordered
@@ -218,7 +218,7 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
 
 @inner
 def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
-    """Make the codes that `goes_left` names the left side of the best split so far."""
+    """Make the codes marked in `goes_left` the left side of the best split so far."""
     goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
     size, m = total.shape[0], codes.last - codes.first
     for i in range(size):
@@ -228,7 +228,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
             for i in range(size):
                 chosen[i] += codes.hist[codes.rows[codes.first + k] * t.stride + i]
     # a subset and the rest are one split: which side is called left must not depend on the search
-    flip = not codes.ordered and _left_is_larger(chosen, total, t.divisor, t.r, t.sums, t.starts)
+    flip = not codes.ordered and _should_swap_sides(chosen, total, t.divisor, t.r, t.sums, t.starts)
     if classes is not None:
         flip = flip or (
             not codes.ordered and left_is_larger(codes, goes_left, chosen[t.divisor], t, classes)
@@ -241,8 +241,8 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _left_is_larger(left, total, divisor, r, sums, starts):  # type: ignore[no-untyped-def]
-    """Return whether a subset split should change sides: the smaller summed mean goes left."""
+def _should_swap_sides(left, total, divisor, r, sums, starts):  # type: ignore[no-untyped-def]
+    """Return whether a subset split should swap its sides, so that the smaller summed mean goes left."""
     nl, nr = float(left[divisor]), float(total[divisor] - left[divisor])
     difference = 0.0
     if r > 0:
@@ -258,11 +258,11 @@ def _left_is_larger(left, total, divisor, r, sums, starts):  # type: ignore[no-u
 
 @inner
 def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-untyped-def]
-    """Return the best of the left sides that a sequence of rows of a histogram goes through.
+    """Return the gain and step of the best split, moving histogram rows to the left one by one.
 
-    Step k brings row k to the left, or, in Gray code, moves one row to the other side, so
-    that all binary subsets come by. Row `extra` is on the left all the time unless it is
-    NOWHERE. Returns (gain, step); step 0 when nothing beats `best`.
+    Step k moves row k to the left, or, in Gray code, moves one row to the other side, so
+    that all binary subsets occur. Row `extra` is always on the left unless it is NOWHERE.
+    The step is 0 if no split beats `best`.
     """
     hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
     left, right = search.stats[LEFT], search.stats[RIGHT]
@@ -301,7 +301,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
         gain = gain_of(left, total, t)
         if classes is not None:
             gain += gain_of_listed(n, left[t.divisor], t, classes)
-        # promises cost more to check than the gain: only a candidate that is better is checked
+        # limits cost more to check than the gain: only a candidate that is better is checked
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
                 right[i] = total[i] - left[i]
@@ -325,7 +325,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
 
 @inner
 def _plain_walk(codes, extra, is_gray, best, stride, q):  # type: ignore[no-untyped-def]
-    """Return what `_walk` does for one or two numeric responses: sums stay in registers."""
+    """Return the result of `_walk` for one or two numeric responses, keeping all sums in registers."""
     hist, rows, first, total = codes.hist, codes.rows, codes.first, codes.total
     one, second, square = np.uint64(1), np.uint64(q.second), np.uint64(q.square)
     width = np.uint64(stride)
@@ -393,7 +393,7 @@ def _exceeds(n, total, square, cap):  # type: ignore[no-untyped-def]
 
 @dataclass(frozen=True)
 class Split:
-    """The split of a node.
+    """A node's split: its column, the codes that go left, its gain and the left side's statistics.
 
     Parameters
     ----------
@@ -420,7 +420,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The histograms of some nodes; those of parts of their rows add up.
+    """The histograms of some nodes; those of separate parts of the rows can be added.
 
     Parameters
     ----------
@@ -436,7 +436,7 @@ class Counted:
 
     @classmethod
     def of(cls, rows: NodeRows, bounds: Ints, layout: StatisticsLayout) -> Counted:
-        """Count rows that lie node by node.
+        """Return the histograms of rows that are stored node by node.
 
         Parameters
         ----------
@@ -475,9 +475,9 @@ def best_split(
     layout: StatisticsLayout,
     terms: Terms,
 ) -> Split | None:
-    """Return the split that the grower makes of a node; None where it makes none.
+    """Return the split that the grower makes of a node, or None if it makes none.
 
-    The judged columns' cells count only where the best split without them breaks a cap.
+    The judged columns' cells matter only if the best split without them breaks a cap.
 
     Parameters
     ----------
@@ -516,7 +516,7 @@ def choose_split(
     terms: Terms,
     cells: Sequence[Ints] | None = None,
 ) -> Split | None:
-    """Return the split of a node whose histograms are counted; None where there is none.
+    """Return the best split of a node whose histograms are counted, or None if there is none.
 
     Parameters
     ----------
@@ -530,7 +530,7 @@ def choose_split(
     terms : Terms
     cells : sequence of int64 arrays, optional
         Every column's counts of the judged columns' cells by code. Without them the
-        split is the best as far as the histograms tell: where a side of it breaks a cap
+        split is the best by the histograms alone: if a side of it breaks a cap
         on a judged column (`is_within_caps`), count the cells and call again.
     """
     places = Histograms.of(predictors, layout)
@@ -566,7 +566,7 @@ def choose_split(
 
 @kernel
 def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[no-untyped-def]
-    """`choose` among all columns of a node whose histograms are counted."""
+    """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
     keep_counted(hist, t.stride, rows, listed, 0, p, search.bounds)
     choose(hist, rows, (0, p), total, t, search, sums, None)

@@ -1,19 +1,18 @@
-"""Node statistics: one vector per node, and where things stand in it.
+"""Node statistics: one vector per node, and the positions of its entries.
 
 Every entry of the vector is a sum over the node's rows. First come plain sums:
-the records, the persons that k is asked of, the divisor of means (each its own
-entry only where it differs from the records), then sum z and, where a cap on
-disclosure asks for it, sum z^2 of each numeric response, no record's below a floor.
+the records, the persons that k counts, the divisor of means (each its own
+entry only where it differs from the records), then sum z and, if a cap on
+disclosure needs it, sum z^2 of each numeric response, with no record's z^2 below a floor.
 Then the counts of each class of each class column. Everything is a 64-bit integer,
-so sums are exact and do not depend on the order of the rows. Who reads the vector
-asks the layout. Categories of more than `COUNTED` classes stand apart from the vector:
-a node has at most as many of them as it has records, so they are listed (`listed.py`).
+so sums are exact and do not depend on the order of the rows. Whoever reads the vector
+looks the position up in the layout. Categories of more than `COUNTED` classes are not in the vector:
+a node has at most as many of them as it has records, so they are listed (`sparse.py`).
 
-ScoredColumn columns' cells are counted apart: no gain reads them, and few candidates need them.
+The cells of judged columns are counted separately: no gain reads them, and few candidates need them.
 
-A further score finds its place here: one more plain sum (`Responses.numbers`), class
-column (`Responses.classes`) or judged column (`Responses.judged`), and its question
-in `terms.py`, which holds what is asked of the vector.
+To add a score, add a plain sum (`Responses.numbers`), a class column (`Responses.classes`) or
+a judged column (`Responses.judged`) here, and its check to `objective.py`, which reads the vector.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ COUNTED = 32
 
 
 class ClassBlocks(NamedTuple):
-    """Class columns side by side: where each stands, what it weighs, what the public knows."""
+    """Several class columns side by side: their positions, weights, public shares and public losses."""
 
     starts: Ints
     """Offsets of the columns' classes, with the end of the last."""
@@ -53,7 +52,7 @@ class ClassBlocks(NamedTuple):
     def of(
         cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool
     ) -> ClassBlocks:
-        """Some of the class columns, from the entry `first` on."""
+        """Return the blocks of some of the class columns, beginning at entry `first`."""
         n = responses.n_rows
         numbers = range(len(responses.classes))[columns]
         sizes = [len(responses.classes[j].counts) for j in numbers]
@@ -83,16 +82,16 @@ class ClassBlocks(NamedTuple):
 class StatisticsLayout:
     """Positions in the statistics vector, and the weights of the responses.
 
-    The records are entry 0.
+    Entry 0 is the number of records.
     """
 
     r: int
     q: int
     """Class columns that are counted in the vector."""
     persons: int
-    """Entry that k is asked of; the records' own unless rows are shares of persons."""
+    """Entry that k limits; the number of records unless rows are shares of persons."""
     divisor: int
-    """Entry that means and shares are divided by; the records' own unless rows have weights."""
+    """Entry that means and shares are divided by; the number of records unless rows have weights."""
     sums: int
     """First of the r entries sum z."""
     squares: int
@@ -113,7 +112,7 @@ class StatisticsLayout:
     """What a record of every class adds to the public Brier loss, at the class's offset."""
     judged: tuple[ScoredColumn, ...] = ()
     alone: bool = False
-    """Whether a category is tried alone against the rest, in place of all subsets and the axis."""
+    """Whether each category is tried against the rest, instead of all subsets and the axis."""
     orders: int = -1
     """How many class columns order the categories of a split by their means; -1: all with a weight."""
     listed: ClassBlocks | None = None
@@ -121,12 +120,12 @@ class StatisticsLayout:
 
     @property
     def n_listed(self) -> int:
-        """Number of class columns that are listed."""
+        """Return the number of class columns that are listed."""
         return 0 if self.listed is None else len(self.listed.weight)
 
     @property
     def all_counted(self) -> StatisticsLayout:
-        """The same with every class in the vector, for whoever cannot list any."""
+        """Return the same layout with every class in the vector, for callers that cannot list any."""
         if self.listed is None:
             return self
         first, listed, r = int(self.starts[0]), self.listed, self.r
@@ -144,23 +143,23 @@ class StatisticsLayout:
 
     @property
     def size(self) -> int:
-        """Length of the vector."""
+        """Return the length of the vector."""
         return int(self.starts[-1])
 
     @property
     def stride(self) -> int:
-        """Entries from one vector of a histogram to the next: sums are added four at a time."""
+        """Return the length of a histogram's vector, a multiple of 4: sums are added four at a time."""
         return -(-self.size // 4) * 4
 
     @property
     def cells(self) -> Ints:
-        """Offsets of the judged columns' cells among their counts, with the end of the last."""
+        """Return the offset of each judged column's cells among their counts, with the end of the last."""
         sizes = [len(j.counts) for j in self.judged]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     @property
     def person(self) -> int:
-        """The count of one person in the entry `persons`."""
+        """Return what one person counts in the entry `persons`."""
         return 1 << UNIT_BITS if self.persons else 1
 
     @classmethod
@@ -176,8 +175,8 @@ class StatisticsLayout:
         """Return the layout of a table's responses.
 
         With numeric responses only, every response weighs the same on its
-        scale [0, 1] (the papers' equation 2). As soon as a categorical one is
-        there, each impurity is divided by its value at the root.
+        scale [0, 1] (Li & Sarkar 2014, equation 2). If any response is
+        categorical, each impurity is divided by its value at the root.
 
         Parameters
         ----------
@@ -186,7 +185,7 @@ class StatisticsLayout:
         squares : bool
             Whether sum z^2 is kept.
         separate : sequence of {"persons", "divisor"}
-            What differs from the number of records and has an entry of its own.
+            Names of those that differ from the number of records and so have their own entry.
         floored : bool
             Whether a record's public loss counts for no less than a quarter of the average one.
         counted : int, optional
@@ -235,7 +234,7 @@ class StatisticsLayout:
 
 
 def scatter(number: Quantity, n_known: int) -> float:
-    """Sum of squared deviations of a scaled number, in units."""
+    """Return the sum of squared deviations of a scaled number from its mean, in squared units."""
     # two limbs keep the sum of squares exact
     square = (
         (number.total(lambda z: (z >> 15) * (z >> 15)) << 30)
@@ -246,14 +245,14 @@ def scatter(number: Quantity, n_known: int) -> float:
 
 
 def _squares(shift: int, floor: int, z: Ints) -> Ints:
-    """Return the terms of the sum of squares of records of these units."""
+    """Return each record's term of the sum of squares, z^2 >> shift but at least the floor."""
     return np.maximum((z * z) >> shift, floor)
 
 
 def root_statistics(responses: Responses, layout: StatisticsLayout) -> Ints:
-    """The statistics vector of the whole table, from the value counts of its columns.
+    """Return the statistics vector of the whole table, from the value counts of its columns.
 
-    Entries of their own (`StatisticsLayout.persons`) stay 0: only their owner knows them.
+    Entries that value counts do not give (`StatisticsLayout.persons`, `divisor`) stay 0: the caller fills them.
     """
     stats = np.zeros(layout.size, np.int64)
     stats[0] = responses.n_rows

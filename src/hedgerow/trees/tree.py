@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NodeMeasures:
-    """Measures that the papers define for every node; arrays over the nodes in pre-order.
+    """The measures of every node that Li & Sarkar (2014) define, as arrays over the nodes in pre-order.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class NodeMeasures:
         Of the likelihood ratio test that the node's covariance matrix is the
         table's, equation (9) with n_t - 1; the G-test for classes; they add up.
     explained : float array of shape (nodes, responses)
-        Share of the public squared error that a node takes off; 1 less the terms of formula 10.
+        Share by which a node reduces the public squared error: 1 less the terms of formula (10).
     """
 
     error: Floats
@@ -57,7 +57,7 @@ class NodeMeasures:
 
 
 def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
-    """Scatter matrix of the scaled numeric responses in every node, shape (nodes, r, r)."""
+    """Return the scatter matrix of the scaled numeric responses in every node, shape (nodes, r, r)."""
     r = layout.r
     between = tree.products.between(*_leaves_below(tree))
     sums = tree.stats[:, layout.sums : layout.sums + r] / float(1 << UNIT_BITS)
@@ -70,13 +70,13 @@ def scatters(tree: Grown, layout: StatisticsLayout) -> Floats:
 
 
 def _leaves_below(tree: Grown) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the leaves first..last (0-based, in pre-order) below every node."""
+    """Return the range first..last of the leaves (0-based, in pre-order) below every node."""
     starts = tree.start[tree.column == LEAF]
     return np.searchsorted(starts, tree.start), np.searchsorted(starts, tree.end)
 
 
 class ClassSums(NamedTuple):
-    """Sums over the classes of a column, by node: of its counts c and of the root's C."""
+    """Sums over the classes of one column for every node, of its counts c and the root's counts C."""
 
     n: Floats
     square: Floats
@@ -113,7 +113,7 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = 
 def _listed_counts(
     tree: Grown, j: int, n_classes: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """Node, class and count of all that is not 0, node after node.
+    """Return the node, class and count of every class that occurs in a node, depth by depth.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _listed_counts(
 
 
 def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> NodeMeasures:
-    """Return all node measures of a tree."""
+    """Return all measures of every node of a tree."""
     n = tree.stats[:, layout.divisor].astype(float)
     r, q_classes = layout.r, len(responses.categorical)
     unit = float(1 << UNIT_BITS)
@@ -174,7 +174,10 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
 def ratio(
     error: Floats, digression: Floats, branch_error: Floats, branch_digression: Floats
 ) -> Floats:
-    """Equation (8); infinite where the digression does not grow."""
+    """Return the error-digression ratio (Li & Sarkar 2014, equation 8).
+
+    It is infinite if the digression does not grow.
+    """
     top, bottom = error - branch_error, branch_digression - digression
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
@@ -183,7 +186,7 @@ def ratio(
 def explained(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
-    """1 - RSD of every node and response, numeric ones first: squared errors alone, no floor."""
+    """Return 1 - RSD of every node and response, numeric ones first: from squared errors, with no floor."""
     scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []
@@ -215,7 +218,10 @@ def explained(
 def _p_values(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
 ) -> Floats:
-    """Equation (9): n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared."""
+    """Return every node's p-value by a likelihood ratio test (Li & Sarkar 2014, equation 9).
+
+    The statistic is n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared.
+    """
     from scipy.special import chdtrc  # scipy.stats takes longer to load than a small table
 
     n = (tree.end - tree.start).astype(float)
@@ -251,7 +257,7 @@ def _p_values(
 
 @checked
 def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
-    """Sums over the leaves below each node, children before parents."""
+    """Return the errors and the digressions summed over the leaves below each node."""
     a, b = error.copy(), digression.copy()
     for i in range(column.shape[0] - 1, -1, -1):
         if column[i] >= 0:
@@ -264,7 +270,7 @@ def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-d
 def _prune(  # type: ignore[no-untyped-def]
     column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
 ):
-    """Prune the violating node of smallest q until none violates; nodes and q in that order.
+    """Prune the violating node of smallest q until none violates; return those nodes and their q, in order.
 
     `violates` marks nodes that violate by their own records; a child leaf with
     fewer than k records makes its parent violate as well.
@@ -336,7 +342,7 @@ def _prune(  # type: ignore[no-untyped-def]
 def prune_order(
     tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the nodes that error-digression pruning turns into leaves, in order, and their q then.
+    """Return the nodes that error-digression pruning turns into leaves, in order, and each one's q then.
 
     Parameters
     ----------
@@ -379,7 +385,7 @@ def lifetimes(
 
 @checked
 def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
-    """Return the least step of any ancestor of each node, the largest number for the root."""
+    """Return the smallest step among each node's ancestors; the largest integer for the root."""
     least = np.empty_like(step)
     for t in range(parent.shape[0]):
         above = parent[t]
@@ -388,7 +394,7 @@ def _first_ancestor(parent, step):  # type: ignore[no-untyped-def]
 
 
 def cut(tree: Grown, leaves: npt.NDArray[np.bool_]) -> tuple[Grown, npt.NDArray[np.int64]]:
-    """The tree with the marked nodes turned into leaves, and its nodes' numbers in the old one."""
+    """Return the tree with the marked nodes turned into leaves, and each node's number in the old tree."""
     # nodes below a marked one go: their first marked ancestor has step 0
     stays = np.flatnonzero(_first_ancestor(tree.parent, np.where(leaves, 0, 1)) > 0)
     new = np.full(tree.n_nodes, -1, np.int64)
@@ -421,7 +427,7 @@ class Tree:
     responses : Responses
     layout : StatisticsLayout
     words : callable
-        Gives what each node asks, as `splits` has it; asked when somebody reads it.
+        Returns the value of `splits`; called when `splits` is first read.
     numbers : int array
         1-based pre-order numbers in the tree as it was grown, which pruning keeps.
     """
@@ -434,17 +440,17 @@ class Tree:
 
     @cached_property
     def splits(self) -> tuple[str, ...]:
-        """The categories or range that go left at each node, in words; empty for leaves."""
+        """Return the categories or range that go left at each node, in words; empty for leaves."""
         return self.words()
 
     @cached_property
     def measures(self) -> NodeMeasures:
-        """Errors, digressions, ratios and p-values of all nodes."""
+        """Return the errors, digressions, ratios and p-values of all nodes."""
         return measure(self.grown, self.responses, self.layout)
 
     @property
     def n_leaves(self) -> int:
-        """Number of groups."""
+        """Return the number of leaves, which are the groups."""
         return int(np.count_nonzero(self.grown.column == LEAF))
 
     def __repr__(self) -> str:
@@ -459,7 +465,7 @@ class Tree:
         return leaf_of
 
     def to_table(self) -> pa.Table:
-        """Return the nodes as a table, one row a node in pre-order.
+        """Return the nodes as a table in pre-order, one row per node.
 
         Returns
         -------
@@ -500,7 +506,7 @@ class Tree:
         return Tree(grown, self.responses, self.layout, words, self.numbers[stays])
 
     def error_digression_pruned(self, k: int, alpha: float | None) -> Tree:
-        """Return the subtree that error-digression pruning leaves (Li & Sarkar 2014, Figure 4).
+        """Return the subtree that error-digression pruning leads to (Li & Sarkar 2014, Figure 4).
 
         Parameters
         ----------
@@ -514,12 +520,12 @@ class Tree:
         return self.pruned(prune_order(self.grown, m, k, violates)[0])
 
     def path(self) -> Path:
-        """Return the nested sequence of subtrees by smallest q, down to the root."""
+        """Return the nested subtrees made by always pruning the node of smallest q, down to the root."""
         return Path(self, *prune_order(self.grown, self.measures, 0, self.grown.column != LEAF))
 
 
 def _splits_of(tree: Tree, grown: Grown, stays: npt.NDArray[np.int64]) -> tuple[str, ...]:
-    """The words of a subtree's splits, from those of the tree it was cut from."""
+    """Return the splits of a subtree in words, copied from the tree that it was cut from."""
     return tuple("" if grown.column[i] == LEAF else tree.splits[old] for i, old in enumerate(stays))
 
 
@@ -545,13 +551,13 @@ class Path:
         return len(self.order) + 1
 
     def __getitem__(self, step: int) -> Tree:
-        """Return the subtree after `step` prunings."""
+        """Return the subtree after the first `step` prunings."""
         if not 0 <= step < len(self):
             raise IndexError(f"the path has the steps 0 to {len(self) - 1}")
         return self.tree.pruned(self.order[:step])
 
     def to_table(self) -> pa.Table:
-        """Return one row a step: what each subtree offers.
+        """Return the groups, error and explained shares of every subtree, one row per step.
 
         Returns
         -------
@@ -560,7 +566,7 @@ class Path:
             smallest (records of the smallest group), error (of the tree), r2
             (share of the root's error that the groups explain),
             explained_mean_over_groups, explained_mean_over_records and
-            explained_worst (1 - RSD: 0 tells nothing, 1 all): the mean over responses of
+            explained_worst (1 - RSD: 0 explains nothing, 1 everything): the mean over responses of
             each group, and the worst group and response.
         """
         g, m = self.tree.grown, self.tree.measures
@@ -596,7 +602,7 @@ class Path:
         )
 
     def _over_time(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
-        """Return the sum of a node value over the leaves at every step."""
+        """Return the sum of a node value over the leaves, at every step."""
         is_born, change = born < len(self), np.zeros(len(self) + 1)
         np.add.at(change, born[is_born], value[is_born])
         is_over = is_born & (end < len(self))
@@ -604,7 +610,7 @@ class Path:
         return np.cumsum(change)[: len(self)]
 
     def _least(self, value: Any, born: Any, end: Any) -> npt.NDArray[np.float64]:
-        """Smallest node value over the leaves at every step."""
+        """Return the smallest node value among the leaves, at every step."""
         arrivals: list[list[int]] = [[] for _ in range(len(self))]
         for node in np.flatnonzero(born < len(self)):
             arrivals[born[node]].append(int(node))
