@@ -42,10 +42,10 @@ from ..table_pair import Pair, TablePair
 def released_risk(
     sides: TablePair, journalist: Population | None, threshold: float, size: int | None = None
 ) -> dict[str, Any]:
-    """Measure the released classes, and what their groups give away.
+    """Return the risk figures of the released classes: sizes, reidentification, uniqueness and disclosure.
 
-    Suppressed cells match anything for the wildcard k. `size` is how many people the population
-    has, where no weights and no table tell it.
+    Suppressed cells match anything for the wildcard k. `size` is the number of people in the
+    population; by default the total of `journalist`.
     """
     groups, persons, columns = sides.classes, sides.persons, sides.released_sensitive
     counted, hierarchies = Classes.from_groups(sides.value_groups, columns), sides.schema.hierarchies
@@ -95,7 +95,7 @@ def released_risk(
 
 
 def _sizes(groups: Groups) -> dict[str, Any]:
-    """Return k, the number of classes and how their sizes are distributed."""
+    """Return k, the number of classes and summary figures of their sizes."""
     summary = sizes.summary(groups.sizes)
     return {
         "k": summary.smallest,
@@ -110,7 +110,7 @@ def _sizes(groups: Groups) -> dict[str, Any]:
 
 
 def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
-    """Test the covariances of all numeric responses together."""
+    """Summarise `covariance_test` over the rows with all numeric columns known; None if there is no test."""
     if not columns:
         return None
     y = np.stack(columns, axis=1)
@@ -129,7 +129,7 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
 
 
 CATEGORIES = 20
-"""Values up to which those of a number are counted as categories."""
+"""A number with at most this many distinct values is counted like categories."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -150,7 +150,7 @@ def sensitive_summary(
     hierarchy : Hierarchy, optional
         For t-closeness with hierarchical distances.
     smallest_cell : int, optional
-        What `smallest_cell` counted.
+        The result of `smallest_cell`.
     """
     disclosed, sizes = column.scores.worst, column.counts.sizes
     is_ordered = column.kind == "ordinal" or target.is_number
@@ -175,11 +175,11 @@ def sensitive_summary(
 
 
 def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
-    """Count the records, or people, of the smallest group by value that has any.
+    """Return the smallest nonzero count of one sensitive value in one group, in records or people.
 
-    A missing value is one. Counts of several groups, of several values, and a total less any of
-    them, are sums of such cells, so none of those is smaller. None for a number or a date of more
-    than 20 values, which are no categories.
+    Missing counts as a value. Counts over several groups or several values, and a total less any
+    of them, are sums of such cells, so none of those is smaller. None for a number or a date with
+    more than 20 values, which are not categories.
     """
     if column.is_number and column.n_values > CATEGORIES:
         return None
@@ -192,7 +192,7 @@ def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> in
 def diversity_summary(
     column: SensitiveCounts, hierarchy: Hierarchy | None = None
 ) -> dict[str, Any]:
-    """Return l-diversity, t-closeness and beta-likeness, each of the class that does worst."""
+    """Return l-diversity, t-closeness, beta-likeness and delta-disclosure, each for the worst class."""
     counts = column.counts
     l = int(class_measures.distinct(counts).min())
     enhanced, holds = class_measures.enhanced_beta(counts)
@@ -220,7 +220,7 @@ def diversity_summary(
 
 
 def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
-    """Return a histogram: the share of records whose group's figure lies in each twentieth of [0, 1]."""
+    """Return a histogram of a figure in [0, 1]: the share of records whose group is in each of 20 equal bins."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
     shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
     return shares
@@ -229,12 +229,12 @@ def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
 def disclosure_summary(
     disclosed: FloatArray, sizes: IntArray, by_score: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
-    """Summarise disclosure over the classes, never by one number alone.
+    """Return the means, median, worst case and distribution of the disclosure over the classes.
 
-    ``mean_over_groups`` counts every class once, ``mean_over_records`` weighs them by size,
-    ``worst`` is what the most exposed class gives away, ``scores`` the same by every
-    score that the column is judged by. ``shares`` are those of the records by what their class
-    gives away, in twentieths.
+    ``mean_over_groups`` counts every class once, ``mean_over_records`` weights them by size,
+    ``worst`` is the disclosure of the most exposed class, and ``scores`` the same for each
+    score that the column is judged by. ``shares`` is a histogram of the records by the
+    disclosure of their class, in twentieths.
     """
     quantiles = zip(QUANTILES, np.quantile(disclosed, QUANTILES), strict=True)
     order = np.argsort(disclosed, kind="stable")
@@ -250,7 +250,7 @@ def disclosure_summary(
 
 
 def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
-    """Return for each class the p-value that its covariances are those of the table (formula 9).
+    """Return each class's p-value for the hypothesis that its covariances equal the table's (formula 9).
 
     L = (n - 1) (log det C - log det C_t + trace(C_t C^-1) - r), compared with
     chi-squared on r(r+1)/2 degrees of freedom; covariances with divisor n - 1.
@@ -265,7 +265,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     Returns
     -------
     float array, shape (n_groups,), or None
-        0 where the class's covariance matrix is singular; None when the whole
+        0 if the class's covariance matrix is singular; None if the whole
         table's is.
     """
     n, r = responses.shape
@@ -312,7 +312,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
 
 
 def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntArray:
-    """Count in each group the records whose number the best single guess hits; shape (n_groups,).
+    """Count the records in each group whose number the best single guess hits; shape (n_groups,).
 
     Parameters
     ----------
@@ -328,14 +328,14 @@ def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntAr
 
 
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
-    """Return the share of people whose value the best guess per class hits, and the best public guess.
+    """Return the share of records hit by the best guess for each class, and by the best public guess.
 
-    Of every class the intruder names the one number that lies within the
-    tolerance of most of its values; in public only the table's own
-    distribution is known, so one number is named for everybody. Within a share of
-    the value a zero is hit by zero alone, negative values by their size. Both are what the best
-    possible guess reaches, so a small class scores high even where an intruder would have to be
-    lucky.
+    For each class the intruder names the one number that lies within the
+    tolerance of most of its values. In public only the table's own
+    distribution is known, so one number is named for everybody. If the tolerance is a share of
+    the value, only zero hits a zero, and negative values count by their size. Both figures are
+    for the best possible guess, so a small class scores high even if an intruder would have to
+    be lucky.
 
     Returns
     -------
@@ -359,18 +359,18 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
 
 
 def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-    """Return the risk of each household, and of the household behind each record, from those of records.
+    """Return the risk of each household, and for each record the risk of its household.
 
-    A household's risk is 1 - prod(1 - risk of its members). None where nobody says who lives together.
+    A household's risk is 1 - prod(1 - risk of its members). None if the households are not known.
 
-    Members are taken to be found independently of each other; a person of several records is
-    found by the record that risks most.
+    Members are assumed to be found independently of each other; a person with several records
+    is found by the one with the highest risk.
 
     Parameters
     ----------
     sides : TablePair
     risk : float array, shape (n_rows,)
-        The risk of each record of being found.
+        Each record's risk of being found.
 
     References
     ----------
@@ -397,7 +397,7 @@ def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, float]:
-    """Return `household_risks` in a few numbers."""
+    """Return the number of households, their highest and average risk, and the numbers expected to be found."""
     return {
         "households": len(risk),
         "highest": float(risk.max()),
@@ -408,7 +408,7 @@ def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, fl
 
 
 def population_sizes(pair: TablePair, population: Table) -> FloatArray:
-    """Count the people of a population table who fit each class, at least the class itself.
+    """Count the people in a population table who fit each class; at least the class's own size.
 
     Each released cell becomes a bit mask over the population (who fits it); a
     class is the intersection of its cells' masks.
@@ -439,7 +439,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
     @cache
     def mask(j: int, cell: int) -> npt.NDArray[np.uint8]:
-        """Return one bit a person: whether the cell may stand for them."""
+        """Return a bit mask over the population: who fits the cell."""
         column = pair.released_quasi[j]
         covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
         return np.packbits(covers(people.columns[j], np.full(n, cell)))
@@ -455,17 +455,17 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """The people of the population whom each released class could be.
+    """The number of people in the population who fit each released class, and each class's risk.
 
     Parameters
     ----------
     sizes : float array, shape (n_groups,)
-        F: counted in a population table, or the summed sampling weights; at least the class itself.
+        F: counted in a population table, or the summed sampling weights; at least the class's own size.
     risk : float array, shape (n_groups,)
-        What each record of a class risks with somebody who does not know who is in the release: 1/F
-        where F was counted, its expectation (`sizes.expected_risk`) where weights estimate it.
+        Each record's risk against somebody who does not know who is in the release: 1/F if F was
+        counted, its expectation (`sizes.expected_risk`) if weights estimate it.
     total : float
-        People of the whole population.
+        Number of people in the whole population.
     """
 
     sizes: FloatArray
@@ -476,7 +476,7 @@ class Population:
 def journalist(
     pair: TablePair, population: Table | None = None, weights: str | None = None
 ) -> Population | None:
-    """Return the population behind the released classes; None without a population table or weights."""
+    """Return the `Population` of the released classes, from a table or from weights; None without either."""
     people = pair.people_in(pair.classes)
     if population is not None:
         counted = np.maximum(population_sizes(pair, population), people)
@@ -492,9 +492,9 @@ def journalist(
 
 
 def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
-    """Sum the sampling weights of each class: the people whom it stands for.
+    """Return the sum of the sampling weights in each class: the number of people it represents.
 
-    A person of several records in a class counts once, by the mean of their weights.
+    A person with several records in a class counts once, with the mean of their weights.
 
     Raises
     ------
@@ -510,7 +510,7 @@ def weighted_sizes(pair: Pair, weights: str) -> FloatArray:
 
 
 def weights_of(pair: Pair, name: str) -> FloatArray:
-    """Return the sampling weights of the rows; the original's where they are recoded like other columns.
+    """Return each row's sampling weight; from the original if the release recodes or lacks that column.
 
     Raises
     ------
@@ -534,7 +534,7 @@ def weights_of(pair: Pair, name: str) -> FloatArray:
 
 
 def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
-    """Return the shares of released records that columns without a role single out.
+    """Return the share of released records that are unique by the columns without a role.
 
     Parameters
     ----------
@@ -544,9 +544,9 @@ def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``columns``, and shares of the released records: ``unique`` are alone by these columns,
-        ``by_quasi`` by the released quasi-identifiers, ``together`` by both. None where no such
-        column is released.
+        ``columns``: their names. Shares of released records that are unique: ``unique`` by these
+        columns, ``by_quasi`` by the released quasi-identifiers, ``together`` by both. None if no
+        such column is released.
     """
     names = sorted(n for n in released.names if schema.role(n) in ("other", "undeclared"))
     if not names or not released.n_rows:

@@ -25,15 +25,15 @@ from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
 
 MOST_ASKED = 5_000
-"""People who are asked about; of more as many, spread evenly over their sorted values."""
+"""Most people who are attacked; if there are more, they are picked evenly from the sorted values."""
 MOST_CELLS = 20_000_000
-"""Values of their groups that are looked at in all: fewer people are asked about large groups."""
+"""Most values of people's groups examined in total; with large groups fewer people are attacked."""
 _BLOCK = 2_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class ReleaseGroups:
-    """The groups of one release, and in which released row each person of the original stands.
+    """The groups of one release, and the released row of each person in the original.
 
     Parameters
     ----------
@@ -54,24 +54,24 @@ class ReleaseGroups:
 
     @classmethod
     def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> ReleaseGroups:
-        """Build from a pair; `rows` are the rows of the original behind its pairs."""
+        """Build from a pair; `rows` gives the original's row behind each released row."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
         return cls(name, pair.value_groups, at, {c.name: c for c in pair.released_sensitive})
 
 
 def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[ReleaseGroups]:
-    """Read further releases of the original's people, or of some of them.
+    """Read other releases of all or some of the original's people, for `composition`.
 
     Parameters
     ----------
     pair : Pair
         The release that is audited.
     others : sequence of Release, release folders, paths, frames
-        A release and a folder know their roles; for a plain file those of `pair` hold, as far
-        as it has the columns.
+        A release or a release folder has its own roles; a plain file takes those of `pair` for
+        the columns that it has.
     key : str, optional
-        A column that numbers the rows, where a file has it.
+        A column that numbers the rows; used for the files that have it.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
 
 
 def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
-    """Return the row of a table behind each row of a part of it."""
+    """Return the row of `whole` that equals each row of `part`; raise InputError if there is none."""
     if part is whole:
         return np.arange(whole.n_rows)
     rows, lost = rows_alike(whole, part)
@@ -132,7 +132,7 @@ def _rows_in(part: Table, whole: Table, name: str) -> IntArray:
 def composition(
     pair: Pair, others: Sequence[ReleaseGroups], *, k: int | None = None
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Intersect the groups of known people over several releases.
+    """Measure what an intruder learns by intersecting each person's groups over several releases.
 
     The intruder knows the quasi-identifiers of a person who is in the releases, finds the
     person's group in each, and keeps the sensitive values that all of them have, each as often
@@ -145,16 +145,16 @@ def composition(
     others : sequence of ReleaseGroups
         The other ones.
     k : int, optional
-        Fewest records that a group should leave; by default those of the smallest group.
+        The fewest records that should be left for a person; by default the smallest group's size.
 
     Returns
     -------
     dict
-        Per sensitive column what is left and told by the releases together, and by each alone.
+        By sensitive column, what the releases leave and disclose together, and each alone.
     list of dict
-        The same as attacks. ``success`` is the share of people of whom one value is left, and it
-        is theirs; ``public_best`` the same by the release alone that tells most; ``control``
-        keeps the person's own record back from every group; ``original`` asks the groups of the
+        One attack per sensitive column. ``success`` is the share of people with one value left,
+        which is theirs; ``public_best`` the highest such share for one release alone; ``control``
+        leaves the person's own record out of every group; ``original`` uses the groups of the
         original.
     """
     audited = ReleaseGroups.of("this release", pair, pair.rows, pair.original.n_rows)
@@ -172,7 +172,7 @@ def composition(
 def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return one column's figures and attack; None where no two releases have a person in common."""
+    """Return one column's figures and attack; None if no two releases have a person in common."""
     groups = [_Groups.of(t, column, pair.rows) for t in releases]
     shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
@@ -215,14 +215,14 @@ def _column(
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """The values of a column in the groups of a release, in the original's codes.
+    """The counts of a sensitive column's values in each group of a release, in the original's codes.
 
     Parameters
     ----------
     counts : sparse int array, shape (n_groups + 1, n_values)
         Records of each group by value; the last group is empty.
     groups, codes : int arrays, shape (n_people,)
-        The group of each person, the empty one for who is not in the release; their released value.
+        The group of each person (the empty one for people not in the release) and their released value.
     """
 
     counts: csr_array
@@ -242,11 +242,11 @@ class _Groups:
 
     @property
     def is_member(self) -> BoolArray:
-        """Flags of the people who are in the release."""
+        """Return whether each person is in the release; shape (n_people,)."""
         return self.groups < self.counts.shape[0] - 1
 
     def remaining(self, people: IntArray) -> _Remaining:
-        """Return what the release leaves of some people."""
+        """Return the sensitive values that the release leaves possible for some people."""
         counts, is_member = self.counts[self.groups[people]], self.is_member[people]
         rows = np.flatnonzero(is_member)
         cells = rows, self.codes[people[rows]]
@@ -256,12 +256,12 @@ class _Groups:
 
 @dataclass(frozen=True, eq=False)
 class _Remaining:
-    """The values that are left of each person, and how often.
+    """The sensitive values still possible for each person, with the number of records of each value.
 
     Parameters
     ----------
     counts, withheld : sparse int arrays, shape (n_people, n_values)
-        Records that are left by value, and without the person's own.
+        Records still possible by value, and the same without the person's own record.
     is_member : bool array, shape (n_people,)
         Who is in the release; the counts of the others are empty.
     """
@@ -271,7 +271,7 @@ class _Remaining:
     is_member: BoolArray
 
     def and_by(self, other: _Remaining) -> _Remaining:
-        """Return what two releases leave."""
+        """Return the values that two releases leave possible: the smaller of both counts."""
 
         def of_both(mine: csr_array, theirs: csr_array) -> csr_array:
             # who is in one release alone keeps what that one leaves: the minimum would leave nothing
@@ -286,7 +286,7 @@ class _Remaining:
 
 
 def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[str, npt.NDArray[Any]]:
-    """Measure what is left of some people with their true codes.
+    """Compare the values still possible for some people with their true values.
 
     Parameters
     ----------
@@ -299,9 +299,9 @@ def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[s
     -------
     dict of arrays, each of shape (n_people,)
         ``is_member``: who is in the release. ``records``, ``values``: how many are left. ``named``:
-        the chance that the most frequent of them is the person's; ties share. ``certain``,
-        ``withheld``: whether one is left and is the person's; without the person's own record.
-        ``disclosure``: what is left, scored as a group; NaN where nothing of the column is.
+        the chance that the most frequent value left is the person's; ties share. ``certain``: only
+        one value is left and it is the person's; ``withheld``: the same without the person's own
+        record. ``disclosure``: of the values left, scored like a group; NaN if none is left.
     """
     n, cells = len(truth), remaining.counts.tocoo()
     who, values, counts = cells.row.astype(np.int64), cells.col.astype(np.int64), cells.data
@@ -330,7 +330,7 @@ def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[s
 
 
 def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
-    """Summarise figures by person over the people who are in the release."""
+    """Summarise the figures of `_by_person` over the people who are in the release."""
     members = {name: figure[people["is_member"]] for name, figure in people.items()}
     disclosure = people["disclosure"][np.isfinite(people["disclosure"])]
     return {
@@ -345,14 +345,14 @@ def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
 
 
 def _mean(values: Any) -> float:
-    """Return the mean, summed exactly, so that the order of people does not change its last bit."""
+    """Return the mean, summed exactly so that the order of people does not change its last bit."""
     return fsum(values.tolist()) / max(len(values), 1)
 
 
 def _disclosure(
     who: IntArray, values: IntArray, counts: IntArray, public: Column, n_people: int
 ) -> FloatArray:
-    """Return the disclosure of what is left of each person, taken as a group of its own; NaN for nothing."""
+    """Return the disclosure of each person's remaining values, scored like a group; NaN if none is left."""
     out = np.full(n_people, np.nan)
     n_values = public.n_values + public.has_missing
     used = values < n_values

@@ -23,29 +23,29 @@ from .learners import quiet
 LEARNT_FROM = 20_000
 """Released classes that dependence is learnt from, spread evenly over their sorted cells."""
 ODDS = 1e-9
-"""What is left of the weight of a finer value that the rule excludes."""
+"""The factor on the weight of a finer value that the rule excludes."""
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How far the other columns may be believed, together; the release itself decides."""
+"""Candidate weights for the evidence of the other columns; the release itself decides."""
 TRIED = 2_000
-"""Released rows by which that is decided."""
+"""Released rows on which that weight is chosen."""
 _BLOCK = 64
 
 
 def downcoding(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
-    """Name the finer value behind every coarsened cell of some people, knowing the release alone.
+    """Guess the finer value behind every coarsened cell of some people, from the release alone.
 
-    The intruder knows the values that a column may have, from a hierarchy or elsewhere, and not
-    how often. Two intruders try:
+    The intruder knows the values that a column may have, from a hierarchy or elsewhere, but not
+    how frequent they are. Two intruders try:
 
     - ``rule``: asks why a cell was coarsened. Where cells lie in one another as in a hierarchy, a
-      record is not in a finer released class, or it would stand there. Where ranges and sets
-      overlap, they are the extents of their groups, and somebody has each end. Weights that a
-      cell shows are taken as they are.
-    - ``dependence``: goes by the other columns, as far as the release tells how they go
-      together, and by ends and weights. What half of the records tell of the cells of the
-      other half decides how far. It does not ask why: where cells were hidden by chance, only
+      record is not in a finer released class, or it would have been released there. Where ranges
+      and sets overlap, they are the extents of their groups, and somebody has each end. Weights
+      that a cell shows are taken as they are.
+    - ``dependence``: uses the other columns, by the dependence that the release shows, and ends
+      and weights. Half of the records are predicted from the other half to decide how much
+      weight the other columns get. It does not ask why: if cells were hidden by chance, only
       this intruder is right.
 
     Numbers beyond 128 different values share 128 steps, and categories beyond as many the last
@@ -56,18 +56,18 @@ def downcoding(
     pair : Pair
         The original and the release.
     people : int
-        How many people are tried, spread evenly over the sorted table.
+        Number of people attacked, spread evenly over the sorted table.
     random_state : int
-        Whom.
+        Decides who is attacked.
 
     Returns
     -------
     list of dict
         ``success`` is the share of coarsened cells whose finer value is named. ``public_guess``
-        names the most frequent one that the cell allows, as far as the release tells frequencies;
-        ``public_best`` as the original has them. ``control`` is what the same names would reach if
-        values were drawn within their cells from the original's totals, whatever the rest of the
-        row. Intervals count a person's cells as one attempt. Nothing where no cell is coarse.
+        names the most frequent value that the cell allows, by frequencies estimated from the
+        release; ``public_best`` by those of the original. ``control`` is what the same names would
+        reach if values were drawn within their cells from the original's totals, whatever the rest
+        of the row. Intervals count a person's cells as one attempt. Empty if no cell is coarse.
 
     References
     ----------
@@ -99,7 +99,7 @@ def downcoding(
 
 
 class _Intruder:
-    """An intruder who names finer values from the release alone.
+    """An intruder who guesses finer values from the release alone.
 
     By its rule (`cell_weights`, `excluding`): why was a cell coarsened? By dependence (`named`): how
     do columns go together?
@@ -125,14 +125,14 @@ class _Intruder:
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
-        """Return for each target column the weights of its steps in some classes, from their cells alone."""
+        """Return each target column's step weights in some classes, from the classes' own cells alone."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
     def excluding(
         self, labels: IntArray, weights_shown: Mapping[int, FloatArray]
     ) -> Mapping[int, FloatArray]:
-        """Return the weights without what stands in finer classes, where all columns form hierarchies."""
+        """Multiply step weights by the chance that a person is in no finer class, if all columns are nested."""
         if not all(self.nested):
             return weights_shown
         out = {j: weights.copy() for j, weights in weights_shown.items()}
@@ -144,7 +144,7 @@ class _Intruder:
         return out
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
-        """Weigh the steps of each cell by the weights that it shows, or by the release's own shares."""
+        """Return the step weights of each cell: those that the cell shows, or the release's own shares."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.released[j]
         for i, cell in enumerate(cells):
@@ -155,7 +155,7 @@ class _Intruder:
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
-        """Return expected records by step: one for each end or member that was attained, the rest by shares."""
+        """Return the expected records of each step: one for each end or member of the cell, the rest by `shares`."""
         column, source, out = self.columns[j], self.released[j], shares.copy()
         for i, label in enumerate(labels):
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
@@ -172,7 +172,7 @@ class _Intruder:
         return out
 
     def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
-        """Return the released classes that lie in each of some classes."""
+        """Return the finer released classes inside each of some classes, as pairs of a position and labels."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         # a class is no finer class of its own
         inside[np.arange(len(labels)), labels] = False
@@ -183,7 +183,7 @@ class _Intruder:
         return [(int(i), np.flatnonzero(inside[i])) for i in np.flatnonzero(inside.any(axis=1))]
 
     def _remaining(self, j: int, label: int, finer: IntArray) -> FloatArray:
-        """Return the chance of each step of a class that its people are in none of the finer classes."""
+        """Return for each step the chance that a person of the class is in none of the finer classes."""
         share = np.ones(len(finer))
         # the other columns are taken as independent within the class
         for i, mass in enumerate(self._mass):
@@ -193,7 +193,7 @@ class _Intruder:
         return np.maximum(1.0 - excluded, ODDS)
 
     def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
-        """Return each person's likeliest step; `weights` are those that the person's own cell leaves."""
+        """Return each person's likeliest step, from the own cell's `weights` and the other columns' evidence."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
         # learnt on one half, tried on the other: dependence that is noise gets no weight
@@ -221,7 +221,7 @@ class _Intruder:
         people: IntArray,
         shares: FloatArray,
     ) -> FloatArray:
-        """Return the log-likelihood ratio of the other columns' cells at each step; shape (n, n_steps)."""
+        """Return the log-likelihood ratio that the other columns' cells give each step; shape (n, n_steps)."""
         target, out = self.columns[j], np.zeros((len(people), self.columns[j].n_steps))
         for i in others:
             other = self.evidence[i]
@@ -271,7 +271,7 @@ class _Intruder:
         ) | {"cells": total, "columns": by_column}
 
     def _compared(self, j: int, people: IntArray, named: IntArray) -> FloatArray:
-        """Count how often the names, the control, both public guesses and a random draw are right."""
+        """Count the cells that the attack, control, both public guesses and a random draw get right; shape (5,)."""
         column, source = self.columns[j], self.released[j]
         cells, true_steps = column.codes[people], column.step[source.original.codes[people]]
         totals = np.bincount(column.step, source.whole.counts(), column.n_steps)
@@ -286,7 +286,7 @@ class _Intruder:
 
 
 def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
-    """Return for some cells which of all cells lie inside each; shape (n, n_cells)."""
+    """Return which cells of a column lie inside each of some cells; bool, shape (n, n_cells)."""
     anything, missing = column.anything, column.missing
     if column.is_number:
         empty = np.isnan(column.lo) & ~anything
@@ -305,23 +305,23 @@ def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.boo
 
 
 def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> float:
-    """Return the mean log-likelihood of released cells under shares that are weighed by evidence."""
+    """Return the mean log-likelihood of released cells, given step shares weighted by the evidence."""
     weight = shares * np.exp(log - log.max(axis=1, keepdims=True))
     inside = (covered * weight).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
     return float(np.log(np.maximum(inside, 1e-300)).mean())
 
 
 STEPS = 128
-"""Values that are told apart in a column: more numbers share steps, rarer categories one step."""
+"""Most steps of a column: numbers beyond that share steps, rarer categories share one."""
 FEW = 32
-"""The same where a column is evidence on another one."""
+"""The same for a column that is used as evidence on another one."""
 ROUNDS = 60
-"""Rounds of estimation of one column; of two at a time a quarter of them."""
+"""EM rounds for one column; two columns together take a quarter of them."""
 
 
 @dataclass(frozen=True, eq=False)
 class FinerSteps:
-    """The steps that the cells of one column may stand for.
+    """The steps (finer values) of one column, and those that each of its cells may stand for.
 
     Parameters
     ----------
@@ -331,7 +331,7 @@ class FinerSteps:
     step : int array, shape (n_values + 1,)
         The step of each original value, the last one missing.
     size : float array, shape (n_steps,)
-        How many values a step holds.
+        Number of values in each step.
     cover : sparse float array, shape (n_cells, n_steps)
         The share of a step's values that a cell may stand for.
     """
@@ -352,27 +352,27 @@ class FinerSteps:
 
     @classmethod
     def from_column(cls, column: Column, most: int = FEW) -> FinerSteps:
-        """Build from a column whose values are released as they are."""
+        """Build from a column whose values are released unchanged."""
         step = _steps(column, most)
         size = np.bincount(step).astype(np.float64)
         return cls(column.name, step[column.codes], step, size, csr_array(np.eye(len(size))))
 
     @property
     def n_steps(self) -> int:
-        """Number of steps, missing among them."""
+        """Return the number of steps, including the one for missing values."""
         return len(self.size)
 
     @cached_property
     def coarse(self) -> npt.NDArray[np.bool_]:
-        """The cells that may stand for more than one step, as flags."""
+        """Return whether each cell may stand for more than one step; shape (n_cells,)."""
         return np.diff(self.cover.indptr) > 1
 
     def shares(self, rows: IntArray) -> FloatArray:
-        """Estimate how often each step occurs among some rows, from their cells.
+        """Estimate the share of each step among some rows from their cells, by EM; shape (n_steps,).
 
-        The shares under which what was released is likeliest, found by giving every cell to
-        its steps in proportion to the shares so far. One record more, spread over all values,
-        keeps what no cell shows alone from having none.
+        The shares make the released cells likeliest; each round divides every cell among its
+        steps in proportion to the shares so far. One extra record, spread over all values,
+        keeps a step that no cell shows alone from a share of 0.
         """
         counts = np.bincount(self.codes[rows], minlength=self.cover.shape[0]).astype(np.float64)
         present = np.flatnonzero(counts)
@@ -388,14 +388,14 @@ class FinerSteps:
 def together(
     one: FinerSteps, other: FinerSteps, rows: IntArray, alone: FloatArray, other_alone: FloatArray
 ) -> FloatArray:
-    """Estimate how often each pair of steps of two columns occurs, from the cells of some rows.
+    """Estimate the joint distribution of two columns' steps from the cells of some rows.
 
     Parameters
     ----------
     one, other : FinerSteps
     rows : int array
     alone, other_alone : float arrays
-        What `shares` tells of each; pairs start from, and lean towards, their product.
+        The result of `shares` for each; the estimate starts from, and is shrunk towards, their product.
 
     Returns
     -------
@@ -423,7 +423,7 @@ def together(
 
 
 def nested(column: ReleasedColumn) -> bool:
-    """Return whether cells form a hierarchy: any two are disjoint, or one lies in the other."""
+    """Return whether a column's cells form a hierarchy: any two are disjoint, or one contains the other."""
     if column.is_number:
         wide = np.isfinite(column.lo) & ~column.anything
         lo, hi = column.lo[wide], column.hi[wide]
@@ -448,7 +448,7 @@ def nested(column: ReleasedColumn) -> bool:
 
 
 def _steps(column: Column, most: int) -> IntArray:
-    """Return the step of each code, as many as `most` and one for missing."""
+    """Return the step of each code: at most `most` steps, and one more for missing values."""
     m = column.n_values
     step = np.arange(m)
     if m > most:
@@ -462,7 +462,7 @@ def _steps(column: Column, most: int) -> IntArray:
 
 
 def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
-    """Return how many values of each step every cell may stand for: sparse, shape (n_cells, n_steps)."""
+    """Count the values of each step that each cell may stand for; sparse, shape (n_cells, n_steps)."""
     original, m = column.original, column.original.n_values
     missing = np.flatnonzero((column.missing | column.anything) & original.has_missing)
     if column.is_number:

@@ -17,33 +17,33 @@ from ..design_matrix import OUTSIDE, UNKNOWN, Known
 from ..released_values import ReleasedColumn
 
 BINS = 16
-"""Quantile bins of a number where group counts are learnt."""
+"""Quantile bins of a number, for learning from group counts."""
 ITERATIONS, BALANCED, SETTLED = 40, 5, 1e-4
-"""Most steps of EM, rounds of balancing in each, and the change of a chance that ends them."""
+"""Most EM steps, balancing rounds in each, and the largest change of a chance at which EM stops."""
 MOST_ROWS = 50_000
-"""Rows that group counts are learnt from: whole groups, those of the people asked about first."""
+"""Most rows that group counts are learnt from: whole groups, those of the people attacked first."""
 AT_ONCE = 1 << 22
-"""Numbers that are computed at once where rows are many."""
+"""Most numbers that are computed in one block of rows."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupRows:
-    """Released rows by cell: by class of equal cells, and the group that publishes their values.
+    """Released rows by cell: rows of one class of equal cells and one group that publishes their values.
 
     Parameters
     ----------
     classes, groups : Groups
         The classes, and the groups.
     rows : int array
-        Rows that are learnt from, those without a known value as well.
+        Rows that are learnt from, including those without a known value.
     codes : int array, shape (n_rows,)
-        A value of each row, so that those of every group are its published ones.
+        A value for each row; the values of a group's rows are together those it publishes.
     is_known : bool array, shape (n_values,)
         Which codes are known values.
     members : int array
-        Rows of the people who will be asked about.
+        Rows of the people who will be attacked.
     separate : bool
-        Whether values are published by group, apart from the rows (Anatomy).
+        Whether values are published by group and not by row (Anatomy).
     """
 
     classes: Groups
@@ -56,20 +56,20 @@ class GroupRows:
 
     @cached_property
     def known_counts(self) -> Counts:
-        """The counts of known values in each group."""
+        """Return the counts of known values in each group."""
         some = self.is_known[self.codes]
         groups = Groups(self.groups.labels[some], self.groups.first)
         return Counts.from_codes(groups, self.codes[some], len(self.is_known))
 
     @property
     def totals(self) -> Counts:
-        """The counts of known values in all rows, as those of one group."""
+        """Return the counts of known values in all rows learnt from, as a single group."""
         totals = np.bincount(self.codes[self.rows], minlength=len(self.is_known))
         return Counts.dense(np.where(self.is_known, totals, 0)[None, :])
 
     @cached_property
     def usable(self) -> IntArray:
-        """The rows with a known value, or in a group that has one."""
+        """Return the rows with a known value or, if values are published by group, in a group with one."""
         if self.separate:
             return self.rows[self.known_counts.sizes[self.groups.labels[self.rows]] > 0]
         return self.rows[self.is_known[self.codes[self.rows]]]
@@ -80,33 +80,33 @@ class GroupRows:
 
     @cached_property
     def of_row(self) -> IntArray:
-        """The cell of each released row; -1 where nothing is learnt from it."""
+        """Return the cell of each released row; -1 if nothing is learnt from the row."""
         cells = np.full(self.classes.n_rows, -1)
         cells[self.usable] = self._cells.labels
         return cells
 
     @property
     def sizes(self) -> IntArray:
-        """The rows of each cell."""
+        """Return the number of rows in each cell."""
         return self._cells.sizes
 
     @property
     def row(self) -> IntArray:
-        """An example row of each cell."""
+        """Return one row of each cell."""
         return self.usable[self._cells.first]
 
     @cached_property
     def class_of(self) -> IntArray:
-        """The class of each cell, among those learnt from."""
+        """Return the class of each cell, numbered among the classes learnt from."""
         return group([self.classes.labels[self.row]]).labels.astype(np.int64)
 
     @cached_property
     def group_of(self) -> IntArray:
-        """The group of each cell."""
+        """Return the group of each cell."""
         return self.groups.labels[self.row].astype(np.int64)
 
     def expected(self) -> Counts:
-        """Return expected counts by class: each record counts for all values of its group, by their shares.
+        """Return expected counts of values by class: each record counts for its group's values by their shares.
 
         That is the join of two tables whose values are published by group.
         """
@@ -118,14 +118,14 @@ class GroupRows:
         return Counts(classes, values, cells.data, *cells.shape)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
-        """Return the cells that each person may stand in, with their chances; none for a stranger to Anatomy.
+        """Return each person's chances of cells, sparse (n_people, n_cells); none for strangers under Anatomy.
 
         Parameters
         ----------
         rows : int array, shape (n_people,)
             The released row of each person, `UNKNOWN` or `OUTSIDE`.
         near : callable
-            Gives for some people the chances of the classes nearest to them, a sparse matrix.
+            Returns the chances of the classes nearest to some people, as a sparse matrix.
         """
         n, at = len(self.sizes), np.where(rows >= 0, self.of_row[rows], -1)
         ask = np.flatnonzero((rows == UNKNOWN) | ((rows == OUTSIDE) & (not self.separate)))
@@ -140,29 +140,29 @@ class GroupRows:
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
     def shares(self, groups: IntArray) -> Any:
-        """Return the shares of the known values in some groups: sparse, shape (n_groups, n_values)."""
+        """Return the shares of the known values in some groups; sparse, shape (n_groups, n_values)."""
         return matrix_of(self.known_counts, self.known_counts.shares)[groups]
 
 
 def matrix_of(counts: Counts, amounts: npt.NDArray[Any]) -> Any:
-    """Return an amount for each group and value as a sparse matrix, shape (n_groups, n_values)."""
+    """Return one amount per group and value as a sparse matrix, shape (n_groups, n_values)."""
     return csr_array((amounts, counts.values, counts.starts), (counts.n_groups, counts.n_values))
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """List the entries of some groups, one group after the other: the place of its group, and the entry."""
+    """Return the entries of `counts` for some groups: each entry's position in `groups`, and its index."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
     which = np.repeat(np.arange(len(groups)), sizes)
     return which, np.arange(len(which)) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
 
 
 class GroupCounts:
-    """Learn from published groups alone how values go with quasi-identifiers (deFinetti's attack).
+    """Naive Bayes model of values given quasi-identifiers, from published groups (deFinetti's attack).
 
-    Naive Bayes by EM: every record's value is one of its group's, as likely as the group's counts
-    and the chances of its quasi-identifiers given the value make it, and balanced so that the
-    records of a group together have its counts; chances are counted anew from these, smoothed by
-    one record of the whole table.
+    Fitted by EM. The E step gives every record each value of its group with a chance in proportion
+    to the group's counts and to the chance of the record's quasi-identifiers given the value,
+    balanced so that the records of a group together have the group's counts. The M step counts the
+    chances of quasi-identifiers anew from these, smoothed by one record of the whole table.
     D. Kifer, "Attacks on privacy and deFinetti's theorem" (SIGMOD 2009).
 
     Parameters
@@ -201,7 +201,7 @@ class GroupCounts:
         self.chances = csr_array((chance, (cell, value)), shape=shape)
 
     def _count(self, cells: GroupRows, cell: IntArray, value: IntArray, chance: FloatArray) -> None:
-        """Count the chances of quasi-identifiers given a value (M step)."""
+        """Estimate the chances of quasi-identifiers given each value (M step)."""
         kind, weight = self.kinds[value], cells.sizes[cell] * chance
         totals = np.bincount(kind, weight, self._n_kinds)
         self.prior, self._tables = totals / totals.sum(), []
@@ -211,7 +211,7 @@ class GroupCounts:
             self._tables.append(np.log((table + column.shares[:, None]) / (totals + 1.0)))
 
     def _balanced(self, cells: GroupRows, some: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the chance of each value of its group for some cells of whole groups (E step)."""
+        """Return cells, values and chances: how likely each cell has each value of its group (E step)."""
         counts, at = cells.known_counts, cells.group_of[some]
         which, entry = entries_of(counts, at)
         cell, value = some[which], counts.values[entry]
@@ -233,7 +233,7 @@ class GroupCounts:
         return cell, value, chance / np.bincount(which, chance, len(some))[which]
 
     def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
-        """Return the chance of each kind of value for people who stand in no group."""
+        """Return the chance of each kind of value for people in no group; shape (n_people, n_kinds)."""
         # a value that nobody has left is as good as excluded, but its logarithm stays finite
         log = np.tile(np.log(np.maximum(self.prior, 1e-300)), (len(people), 1))
         values = {column.name: each for column, each in zip(released, people.columns, strict=True)}
@@ -244,7 +244,7 @@ class GroupCounts:
 
 
 def kinds_of(counts: Counts, number: bool) -> IntArray:
-    """Return the class that each value is learnt as: a quantile bin of numbers of many values, else itself."""
+    """Return the kind that each value is learnt as: a quantile bin of a number of many values, else itself."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)
     totals = counts.totals
@@ -253,7 +253,7 @@ def kinds_of(counts: Counts, number: bool) -> IntArray:
 
 
 class _Bins:
-    """The bins of a released quasi-identifier: of numbers by quantiles, of categories one each."""
+    """The bins of a released quasi-identifier: quantile bins of numbers, or one bin per category."""
 
     def __init__(self, column: ReleasedColumn, cells: GroupRows) -> None:
         self.name, self._number = column.name, column.is_number
@@ -277,7 +277,7 @@ class _Bins:
         self.shares = counts / counts.sum()
 
     def of_values(self, values: npt.NDArray[Any]) -> IntArray:
-        """Return the bin of each number, or of each category's code; the last of missing ones."""
+        """Return the bin of each number or category code; missing values are in the last bin."""
         if not self._number:
             return np.minimum(values, self.n - 1).astype(np.int64)
         at = np.searchsorted(self._cuts, values, "left").astype(np.int64)
@@ -285,7 +285,7 @@ class _Bins:
 
 
 def _whole_groups(cells: GroupRows) -> IntArray:
-    """Return the cells of whole groups: those of the people asked about, and others up to `MOST_ROWS`."""
+    """Return the cells of whole groups to learn from: those of the people attacked, then up to `MOST_ROWS` rows."""
     sizes = cells.groups.sizes
     chosen = np.zeros(len(sizes), np.bool_)
     chosen[cells.groups.labels[cells.members]] = True
@@ -297,7 +297,7 @@ def _whole_groups(cells: GroupRows) -> IntArray:
 
 
 def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatArray:
-    """Add a learner's correction to the groups' forecast; shares of categories stay shares."""
+    """Add a learner's correction to the group forecast; category shares stay nonnegative and sum to 1."""
     changed = forecast + change
     if number:
         return changed
@@ -308,7 +308,7 @@ def corrected(forecast: FloatArray, change: FloatArray, number: bool) -> FloatAr
 def rows_by_group(
     cells: GroupRows, groups: IntArray, order: IntArray, width: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield the rows of some groups, whole groups at a time: the place of each in `groups`, and the row.
+    """Yield blocks of rows, whole groups at a time: each row's position in `groups`, and the row.
 
     Parameters
     ----------
@@ -317,7 +317,7 @@ def rows_by_group(
     order : int array
         All rows; those of a group stay in this order.
     width : int
-        Numbers that are computed of a row.
+        Numbers computed per row, which limits the size of a block.
     """
     rows = order[cells.of_row[order] >= 0]
     at = cells.group_of[cells.of_row[rows]]

@@ -57,7 +57,7 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
 
 
 def _responses(pair: Pair, rows: IntArray) -> FloatArray:
-    """Return the sensitive columns as one matrix, each scaled to a squared error of 1 a row."""
+    """Return the sensitive columns as one matrix, each scaled to a mean squared error of 1 per row."""
     parts = []
     for column in pair.sensitive:
         if column.is_number:
@@ -86,7 +86,7 @@ def _shares(
 
 
 def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
-    """Grow a tree on every other row; return it, and the share of the rest's error that it explains."""
+    """Fit a tree on every other row; return it and the share of squared error it explains on the others."""
     from sklearn.tree import DecisionTreeRegressor
 
     # large leaves keep columns of many values from winning by noise

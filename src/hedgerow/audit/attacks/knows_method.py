@@ -1,4 +1,4 @@
-"""The attack of who knows the method: which values agree with the finer groups that it refused.
+"""Attack by an intruder who knows the method: find the values that agree with its refused groups.
 
 A cap bounds what a released group says. Methods that keep one refuse finer groups because some part
 would break it, and somebody who knows the method, its parameters and everybody's quasi-identifiers
@@ -62,32 +62,32 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 TABLES = 4_096
-"""Up to so many tables of values by kind of member are enumerated."""
+"""Most tables of values by kind of member that are enumerated."""
 RUNS, STATES, SWEEPS, LEVELS = 8, 16, 6, 40
-"""Independent runs, their states, moves that are looked at in the end, and bars until they give up."""
+"""Independent runs, states in each, final sweeps that are averaged, and levels before a run gives up."""
 GROUPS = 20
-"""Up to so many groups are sampled."""
+"""Most groups that are sampled."""
 ROUNDING = 1e-9
 MOVES = 48
-"""Swaps of a sweep at most; fewer in smaller groups, one for every member."""
+"""Most swaps in a sweep; smaller groups have fewer, one per member."""
 STUDENT = 2.3646
 """97.5% quantile of Student's t with RUNS - 1 degrees of freedom."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """The distinct rows of sensitive values in a table, and the sums that promises ask of each.
+    """The distinct rows of sensitive values in a table, and what each adds to the sums that promises limit.
 
     Parameters
     ----------
     of_row : int64 array of shape (n,)
-        The number of each record's values.
+        The distinct row that each record's values are.
     sums : float64 array of shape (v, w)
-        Sums of one such record.
+        What one record with these values adds to each sum.
     gains : float64 array of shape (v, 2 g)
-        What a split must change the means of, and what divides it.
+        Sums whose means a split must change, and the counts that divide them.
     limits, cap : Limits
-        Of all promises, and of the cap on disclosure as if it were 1.
+        The limits of all promises, and those of a cap of 1 on disclosure.
     """
 
     of_row: Ints
@@ -98,7 +98,7 @@ class Values:
 
     @classmethod
     def of(cls, columns: list[Column], promises: list[Any], entropy: bool) -> Values:
-        """Read the sensitive columns; `entropy`: only categories add to the gain."""
+        """Build from the sensitive columns; with `entropy`, only categories add to the gain of a split."""
         rows = group([column.codes for column in columns])
         classes = Classes.from_groups(rows, columns)
         sizes = rows.sizes[:, None].astype(np.float64)
@@ -120,7 +120,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The intruder's belief about the refused parts of one group.
+    """The disclosure of one group's refused parts, by the intruder's belief after seeing the refusals.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Posterior:
     of_group : float
         The group's own disclosure.
     disclosure, low, high : float64 arrays of shape (p,)
-        Of each part, with a 95% interval for the sampling; the same number where enumerated.
+        Disclosure of each part, with a 95% interval for the sampling; of no width if enumerated.
     exact : bool
     """
 
@@ -144,7 +144,7 @@ class Posterior:
 
 
 class Agreeing(NamedTuple):
-    """The expected sums of a group's parts over the assignments that agree with its refusals.
+    """Expected sums of a group's refused parts over the value assignments that agree with its refusals.
 
     Fields
     ------
@@ -153,9 +153,9 @@ class Agreeing(NamedTuple):
     sides : bool array of shape (p, n)
         Who is in each part.
     runs : float64 array of shape (r, p, w)
-        What each independent run, or the enumeration, expects.
+        Expected sums by each independent run, or by the enumeration.
     weights : float64 array of shape (r,)
-        The share of the assignments that agree, by each run; of an enumeration in a unit of its own.
+        Each run's share of assignments that agree; for an enumeration a number in another unit.
     whole : float64 array of shape (w,)
         The sums of the group.
     exact : bool
@@ -172,16 +172,16 @@ class Agreeing(NamedTuple):
 def agreeing(
     refused: Refused, values: Values, seed: Sequence[int] = (), exact: int = TABLES
 ) -> Agreeing | None:
-    """Return the expected sums of a group's parts over agreeing assignments; None where none was met.
+    """Return the expected sums of a group's parts over agreeing assignments; None if too few were found.
 
     Parameters
     ----------
     refused : Refused
     values : Values
     seed : sequence of int
-        Decides the sampling; empty: groups of more tables than `exact` are left out.
+        Seeds the sampling; if empty, the result is None for a group with more than `exact` tables.
     exact : int
-        Up to so many tables of values by kind of member are enumerated.
+        Most tables of values by kind of member that are enumerated.
     """
     # members are ordered by what they are, never by where they stand
     kinds, place = np.unique(refused.parts.T, axis=0, return_inverse=True)
@@ -217,7 +217,7 @@ def agreeing(
 
 
 def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
-    """Return the disclosure of every part over all runs, with an interval from the spread between them."""
+    """Return the disclosure of every refused part, with a 95% interval from the spread between runs."""
     weights = agreed.weights / agreed.weights.sum()
     each = np.stack([_disclosures(run, cap) for run in agreed.runs])
     mean = _disclosures(np.tensordot(weights, agreed.runs, 1), cap)
@@ -229,14 +229,14 @@ def posterior(agreed: Agreeing, cap: Limits) -> Posterior:
 
 
 def _disclosures(sums: Floats, cap: Limits) -> Floats:
-    """Return the largest disclosure of each row of sums by any column and score."""
+    """Return each row's largest disclosure over all columns and scores; shape (n_rows,)."""
     excess = np.zeros(len(sums))
     measure(np.ascontiguousarray(sums), cap, excess)
     return np.minimum(excess, 1.0)
 
 
 def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]] | None:
-    """List the ways to deal values to kinds of members, each with its number of assignments.
+    """List the ways to distribute values over kinds of members, each with its number of assignments.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
     Returns
     -------
     list of (int array of shape (a, v), float)
-        The number as a part of the largest.
+        The members of each kind with each value, and the number of assignments over the largest one.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]
 
 
 def _takes(remaining: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
-    """Yield the ways to take so many values from those that are left."""
+    """Yield every way to take `size` values from the remaining counts."""
     if len(remaining) == 1:
         if size <= remaining[0]:
             yield (size,)
@@ -290,7 +290,7 @@ def _takes(remaining: tuple[int, ...], size: int) -> Iterator[tuple[int, ...]]:
 def _enumerated(
     tables: list[tuple[Ints, float]], kinds: Floats, refusal: Refusal
 ) -> tuple[Floats, Floats]:
-    """Return the expected sums of every part over all agreeing tables, (1, p, w), and their weight."""
+    """Return the expected sums of every part over all agreeing tables, shape (1, p, w), and their weight, (1,)."""
     summed, ways = np.zeros((len(kinds), refusal.sums.shape[1])), 0.0
     # a few at a time, which bounds the memory of their sums
     for begin in range(0, len(tables), 256):
@@ -304,10 +304,10 @@ def _enumerated(
 
 
 def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats, Floats]:
-    """Return the mean sums of every part over agreeing assignments, run by run, and their weights.
+    """Sample agreeing assignments; return each run's mean sums of every part, (r, p, w), and weight, (r,).
 
-    A run weighs as much as the share of assignments that agree by its own levels: so the
-    weighted mean has the right expectation however few its states are. 0: it met none.
+    A run's weight is its own estimate of the share of assignments that agree, so the weighted
+    mean has the right expectation however few its states are. It is 0 if the run found none.
     """
     n = len(code)
     runs, weights = np.zeros((RUNS, len(refusal.sides), refusal.sums.shape[1])), np.zeros(RUNS)
@@ -353,7 +353,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
 def knows_method(
     pair: Pair, method: Any, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
 ) -> dict[str, Any] | None:
-    """Measure what the refusals of a fitted method give away about the people it was fitted on.
+    """Measure what a fitted method's refusals disclose, to an intruder who knows the method.
 
     Parameters
     ----------
@@ -365,20 +365,20 @@ def knows_method(
     random_state : int
         Decides which groups are sampled, and how.
     progress : callable, optional
-        Told what is done.
+        Called with a line of text and the share that is done.
 
     Returns
     -------
     dict or None
-        ``cap``; ``groups``: released groups of which finer ones were refused, those that were looked
-        at, and of these the enumerated ones and those without an agreeing assignment (``lost``);
-        ``parts`` and ``people``: looked at, and how many are above the cap at least and at
-        most, by 95% intervals of each part; ``worst``: the part that most surely gives most away,
-        by intervals that hold for all parts at once;
-        ``mean``: of the parts, and of what their groups show.
-        None where the attack says nothing: without a cap, where a person may have several
-        records, where a further promise is no limit on sums over records, where other
-        columns than the plan's are asked about, and where the records are not in memory.
+        ``cap``; ``groups``: numbers of released groups whose finer groups were refused
+        (``refused``), of those measured (``asked``), of these the enumerated ones, and of sampled
+        groups without an agreeing assignment (``lost``); ``parts`` and ``people``: the number
+        measured, and how many are above the cap at least and at most, by 95% intervals of each
+        part; ``worst``: the part whose disclosure has the highest lower end, by intervals that hold
+        for all parts at once; ``mean``: disclosure of the parts, and as their groups show it.
+        None if the attack does not apply: without a cap, if a person may have several records, if
+        another promise is no limit on sums over records, if the schema names other columns than
+        the plan, or if the records are not in memory.
     """
     promised = [from_promise(promise) for promise in plan.promises]
     cap = next((promise.limit for promise in promised if isinstance(promise, Disclosure)), None)
@@ -421,7 +421,7 @@ def knows_method(
 
 
 def _is_class(refused: Refused, pair: Pair) -> bool:
-    """Return whether a reader can tell the group from all others, and so knows its values."""
+    """Return whether a group is exactly one released class, so that a reader knows its values."""
     released = np.full(pair.original.n_rows, -1)
     released[pair.rows] = pair.classes.labels
     labels = np.unique(released[refused.rows])
@@ -429,7 +429,7 @@ def _is_class(refused: Refused, pair: Pair) -> bool:
 
 
 def _summed_up(posteriors: list[Posterior], cap: float) -> dict[str, Any]:
-    """Count the parts and people above the cap, and summarise the parts of all groups that were looked at."""
+    """Count the parts and people above the cap, and return the worst and the mean disclosure of all parts."""
     counts: dict[str, dict[str, int]] = {"parts": {}, "people": {}}
     over: dict[str, Callable[[Posterior], npt.NDArray[np.bool_]]] = {
         "asked": lambda each: each.low >= 0,

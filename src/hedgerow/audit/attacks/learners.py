@@ -35,19 +35,19 @@ from .group_learners import (
 TRAINED = ("tree", "gradient boosting", "nearest", "linear")
 """Learners of rows."""
 LEARNERS = (*TRAINED, "group", "group counts", "group corrected")
-"""The same, and what groups say by themselves, by their counts together, and corrected by a learner."""
+"""The same, and learners of groups: by the person's group, by all groups' counts, corrected by a learner."""
 CORRECTING = {True: "gradient boosting", False: "linear"}
-"""Who corrects what groups say of numbers and of categories: boosting fits the noise of many classes."""
+"""Learners that correct group forecasts of numbers (True) and categories: boosting fits many classes' noise."""
 NEIGHBOURS = 10
-"""Records that vote where nearest neighbours forecast."""
+"""Records that vote in a forecast by nearest neighbours."""
 MOST_CLASSES = 20_000
-"""Different released rows that a learner is trained on, each with all of its records."""
+"""Most different released rows that a learner is trained on, each with all of its records."""
 LEAF = 20
-"""Records in a leaf of boosting where it forecasts."""
+"""Fewest records in a leaf of boosting in a forecast."""
 
 
 def check_learners(names: Sequence[str]) -> None:
-    """Refuse names of learners that do not exist."""
+    """Raise ParameterError if a name is not in `LEARNERS`, or if there are no names."""
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         raise ParameterError(
@@ -57,7 +57,7 @@ def check_learners(names: Sequence[str]) -> None:
 
 
 def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
-    """Select the learners that a release has something for; ParameterError where there are none."""
+    """Return the learners that apply to a release; raise ParameterError if there are none."""
     check_learners(names)
     is_grouped = sides.risk_model == "classes"
     # altered rows that equal others form groups as well, and a person's is the nearest
@@ -76,7 +76,7 @@ def attackers(sides: TablePair, names: Sequence[str]) -> tuple[str, ...]:
 def estimator(
     learner: str, number: bool, classes: int = 2, random_state: int = 0, leaf: int = 5
 ) -> Any:
-    """Return the scikit-learn estimator of one of `TRAINED` for a target of numbers or of categories.
+    """Return a learner's scikit-learn estimator: a regressor for numbers, a classifier for categories.
 
     `leaf` is the fewest training rows in a leaf of gradient boosting.
     """
@@ -108,7 +108,7 @@ def estimator(
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """The released rows of equal cells that an intruder learns from, with the values of their records.
+    """The training data of an intruder: released rows, equal ones merged, with the values of their records.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ class TrainingSet:
     number : bool
         Whether the target is a number.
     taught : int array, optional
-        The classes that learners are trained on and forecasts ask for neighbours; all by
-        default. The attack by the nearest record looks through all of them.
+        The classes that learners are trained on and that forecasts search for neighbours; all by
+        default. The attack by the nearest record searches all classes.
     cells : GroupRows, optional
-        The rows by group, for what groups say.
+        The rows by group, for the learners of groups.
     everybody : Everybody, optional
-        The true quasi-identifiers behind every released row, where they are paired.
+        The true quasi-identifiers behind every released row, if rows are paired.
     altered : bool
         Whether values were altered, so that a person's group is the nearest one.
     """
@@ -153,7 +153,7 @@ class TrainingSet:
         members: IntArray,
         rows: IntArray | None = None,
     ) -> TrainingSet:
-        """Build from the rows with a known value; of many classes, those of `members` come before others.
+        """Build from the rows with a known value; if classes are too many, those of `members` are kept first.
 
         Parameters
         ----------
@@ -163,12 +163,12 @@ class TrainingSet:
         j : int
             The sensitive column.
         target : tuple of int array and float array
-            The codes of all rows, and the number behind each code; of categories the last
+            The codes of all rows, and the number behind each code; for categories the last
             code is a missing value.
         number : bool
             Whether the target is a number.
         members : int array
-            Rows of the people who will be asked about.
+            Rows of the people who will be attacked.
         rows : int array, optional
             The rows to learn from; all by default.
         """
@@ -210,7 +210,7 @@ class TrainingSet:
         random_state: int = 0,
         rows: IntArray | None = None,
     ) -> Guesses:
-        """Train a learner, and guess the value of each person; `rows` as in `forecast`."""
+        """Train a learner and guess each person's value; `rows` as in `forecast`."""
         if learner == "nearest":
             return self._by_nearest(people, tolerances)
         if learner not in TRAINED:
@@ -227,21 +227,20 @@ class TrainingSet:
     def forecast(
         self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
     ) -> FloatArray:
-        """Train a learner, and forecast the value of each person.
+        """Train a learner and forecast each person's value, as an expected number or category chances.
 
-        "nearest" is the 10 released records nearest to each person, ties sharing. "group" is
-        what the person's group says; of somebody who is in none, the group that the release
-        would put the person into, the nearest. "group counts" learns from the counts of all
-        groups; where each row has its value of its own, it is what the group says. "group
-        corrected" adds to the group what a learner makes of the person and not of the group's
-        other members.
+        "nearest" averages the 10 released records nearest to each person, ties sharing. "group"
+        averages the person's group or, for somebody in none, the nearest group, which the release
+        would place the person in. "group counts" learns from the counts of all groups; if each
+        row has a value of its own, it equals "group". "group corrected" adds to the group's
+        average how a learner's forecast for the person differs from its mean over the group.
 
         Parameters
         ----------
         rows : int array, shape (n_people,), optional
             The released row of each person; `UNKNOWN` by default, and `OUTSIDE` for people who
-            are not in the table: of these, values that are published by group say no more than
-            the totals, and the rule that the counts of all groups teach.
+            are not in the table: about these, values published by group show only the totals
+            and the rule learnt from the counts of all groups.
 
         Returns
         -------
@@ -276,12 +275,12 @@ class TrainingSet:
 
     @cached_property
     def _kinds(self) -> IntArray:
-        """The codes that are taught."""
+        """Return the target's codes that occur in the training classes."""
         return np.unique(self._taught_counts.values)
 
     @cached_property
     def _numbers(self) -> FloatArray:
-        """The number behind each code, 0 for missing ones, which no class has."""
+        """Return the number behind each code; 0 for missing values, which no class has."""
         return np.where(np.isfinite(self.values), self.values, 0.0)
 
     @cached_property
@@ -289,7 +288,7 @@ class TrainingSet:
         return {}
 
     def _model(self, learner: str, random_state: int, leaf: int) -> Any:
-        """Train a learner, once; identical released rows are one training row, or one for each category."""
+        """Return a trained learner, cached; equal released rows are one training row, or one for each category."""
         key = learner, random_state, leaf
         if key in self._models:
             return self._models[key]
@@ -310,7 +309,7 @@ class TrainingSet:
     def _of_groups(
         self, learner: str, people: Known, rows: IntArray, random_state: int
     ) -> FloatArray:
-        """Forecast by a person's group, alone or corrected; by public totals for people in no group."""
+        """Forecast each person's value from their group, alone or corrected; from totals for people in no group."""
         assert self.cells is not None
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
@@ -339,26 +338,26 @@ class TrainingSet:
         return out[:, 0] if self.number else out
 
     def _change(self, people: Known, random_state: int) -> FloatArray:
-        """Forecast by the learner that corrects groups, shape (n_people, 1 or n_values)."""
+        """Return the forecasts of the learner that corrects groups; shape (n_people, 1 or n_values)."""
         forecast = self.forecast(CORRECTING[self.number], people, random_state)
         return forecast[:, None] if self.number else forecast
 
     def corrections(
         self, groups: IntArray, random_state: int
     ) -> Iterator[tuple[IntArray, IntArray, FloatArray, Any, Any]]:
-        """Forecast the rows of some groups by a learner, whole groups at a time.
+        """Yield the correcting learner's forecasts for the rows of some groups, whole groups at a time.
 
         Yields
         ------
         places : int array
-            Of each row its group's place in `groups`, ascending.
+            The position of each row's group in `groups`, ascending.
         rows : int array
         forecasts : float array, shape (n_rows, 1 or n_values)
             At the true quasi-identifiers.
         sums : float array, shape (n_groups, 1 or n_values)
-            Of the forecasts by group; 0 for groups of another turn.
+            The summed forecasts of each group; 0 for groups of another block.
         sizes : int array, shape (n_groups,)
-            Rows of each group; 0 likewise.
+            Rows of each group; 0 for groups of another block.
         """
         assert self.cells is not None
         assert self.everybody is not None
@@ -372,7 +371,7 @@ class TrainingSet:
     def mean_forecasts(
         self, groups: IntArray, random_state: int
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the mean forecast over the rows of each group, and how many rows it has."""
+        """Return the mean forecast over each group's rows, and the number of rows in each group."""
         width = 1 if self.number else len(self.values)
         sums, sizes = np.zeros((len(groups), width)), np.zeros(len(groups))
         for *_, some, rows in self.corrections(groups, random_state):
@@ -381,7 +380,7 @@ class TrainingSet:
         return sums / np.maximum(sizes, 1.0)[:, None], sizes
 
     def published_means(self, groups: IntArray) -> FloatArray:
-        """Return the means of some groups' values, or their shares, shape (n_groups, 1 or n_values)."""
+        """Return each group's mean number, or its shares of the categories; shape (n_groups, 1 or n_values)."""
         assert self.cells is not None
         shares = self.cells.shares(groups)
         return np.asarray((shares @ self._numbers)[:, None] if self.number else shares.toarray())
@@ -394,7 +393,7 @@ class TrainingSet:
 
     @cached_property
     def _taught_counts(self) -> Counts:
-        """The counts of the classes that are taught."""
+        """Return the target's counts in the training classes."""
         if self.taught is None:
             return self.counts
         counts = self.counts
@@ -411,11 +410,11 @@ class TrainingSet:
         return design_released(self.released, self._rows)
 
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
-        """Guess from the records at each person's smallest distance.
+        """Guess each person's value from the released records nearest to the person.
 
-        Records that may be the person's count by how `likely` they are. Of categories the
-        most frequent one; of numbers the mean, and by each tolerance the number that hits most
-        of these records.
+        Records that cover the person are weighted by how `likely` they are. The guess is the most
+        frequent category; or the mean of numbers and, for each tolerance, the number that hits
+        most of these records.
         """
         reach, counts, n = Reach(self.released, self.first), self.counts, len(people)
 
@@ -444,7 +443,7 @@ class TrainingSet:
         return {}
 
     def _groups_near(self, people: Known) -> Any:
-        """Return the chances of the classes nearest to each person, by the distance that groups are formed by.
+        """Return the chances of each person's nearest classes, by the distance that the method groups rows by.
 
         Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
         (Gower's) where there are categories.
@@ -467,14 +466,14 @@ class TrainingSet:
         return self._by_person([(np.array(at), sizes[at] / sizes[at].sum()) for at in nearby])
 
     def _near(self, people: Known) -> tuple[Any, Any]:
-        """Return the classes near each person: the weights of their records, and their chances.
+        """Return each person's weights of the 10 nearest records, and chances of the nearest classes.
 
         Returns
         -------
         sparse array, shape (n_people, n_classes)
-            What each record counts among the 10 that are nearest; a row times the classes' sizes is 1.
+            The weight of each record of a class among the 10 nearest; a row times the class sizes is 1.
         sparse array, shape (n_people, n_classes)
-            The chances of the classes nearest of all; those that fit a person, the likeliest of them.
+            The chances of the nearest classes; if any cover the person, of the likeliest of these.
         """
         if people in self._reached:
             return self._reached[people]
@@ -495,7 +494,7 @@ class TrainingSet:
         return tenth, first
 
     def _by_person(self, near: Sequence[tuple[IntArray, FloatArray]]) -> Any:
-        """Return the classes and weights of each person as a sparse matrix."""
+        """Return each person's classes and weights as a sparse matrix, shape (n_people, n_classes)."""
         ends = np.cumsum([0, *(len(classes) for classes, _ in near)])
         # an empty first part keeps the type where nobody is asked about
         at = np.concatenate([np.zeros(0, np.int64), *(classes for classes, _ in near)])
@@ -512,9 +511,9 @@ class Guesses:
     values : array, shape (n_people,)
         The expected number, or the code of the category.
     named : mapping of str to array
-        By the key of each tolerance the guess that is held against the value.
+        The guesses that are compared with the true values, by the key of each tolerance.
     trained : int
-        Different released rows that were learnt from.
+        Number of different released rows that were learnt from.
     """
 
     values: npt.NDArray[Any]
@@ -525,12 +524,12 @@ class Guesses:
     def same(
         cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
     ) -> Guesses:
-        """Return the same guesses for every tolerance."""
+        """Build guesses that are the same for every tolerance."""
         return cls(values, {t.key: values for t in tolerances}, trained)
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
-    """Return a row of each person's nearest class; none where learners are trained on all classes anyway."""
+    """Return one row of each person's nearest class; empty if learners are trained on all classes anyway."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
     reach, n = Reach(released, classes.first), len(people)
@@ -542,13 +541,13 @@ T = TypeVar("T")
 
 
 def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
-    """Return `work` of each of n people, by several threads where it takes many steps in all (`cost`)."""
+    """Return `work(i)` for each of n people, using several threads if the total number of steps (`cost`) is high."""
     parts = in_parts(lambda part: [work(i) for i in range(part.start, part.stop)], n, cost)
     return [result for part in parts for result in part]
 
 
 def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
-    """Choose the classes to learn from: of many those that are asked about, and others spread evenly."""
+    """Choose the classes to learn from if they are many: those asked about, then others evenly; None for all."""
     if len(is_asked) <= MOST_CLASSES:
         return None
     chosen = is_asked.copy()
@@ -560,7 +559,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
-    """Return the entries of some classes, and their records, weighed by how likely they are a person's."""
+    """Return the entries of some classes, and their records weighted by how likely each class is a person's."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)
@@ -569,7 +568,7 @@ def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[In
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Use one thread, so that sums are the same on every machine; ignore warnings on convergence."""
+    """Run a block in one thread, so that sums are the same on every machine, and ignore convergence warnings."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
@@ -579,7 +578,7 @@ def quiet() -> Iterator[None]:
 
 
 def _tenth(distance: FloatArray, sizes: IntArray) -> float:
-    """Return the distance within which `NEIGHBOURS` records lie."""
+    """Return the smallest distance within which there are `NEIGHBOURS` records."""
     # each class has a record at least, so the nearest ten classes hold the nearest ten records
     most = min(NEIGHBOURS, len(distance))
     near = np.argpartition(distance, most - 1)[:most]

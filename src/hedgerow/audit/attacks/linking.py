@@ -29,26 +29,26 @@ from .learners import by_person
 def linking_attacks(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
-    """Link records by distance and by probability on the quasi-identifiers.
+    """Attack by linking people with released records on the quasi-identifiers, by distance and probability.
 
     Parameters
     ----------
     pair : Pair
         The original and the release.
     people : int
-        How many people are looked up, spread evenly over the sorted table.
+        Number of people looked up, spread evenly over the sorted table.
     random_state : int
-        Whom.
+        Decides who is looked up.
 
     Returns
     -------
     list of dict
         ``success`` is the expected share of people linked to their own record:
         a person whose record shares the best score with t - 1 others counts
-        1/t. Of records that may be the person's, those whose cells fit the fewest people
+        1/t. Of records that cover the person, those whose cells fit the fewest people
         come first. The baseline names a record at random; ``original`` is the same on
-        the unprotected table; ``control`` is the share of people who are linked
-        without any disagreement and as closely although their own record was withheld, so
+        the unprotected table; ``control`` is the share of people who are still linked
+        without any disagreement and as closely if their own record is withheld, so
         that the intruder cannot tell them from people in the table.
     """
     # a count is kept for every pattern of agreement, and patterns double with each column
@@ -81,7 +81,7 @@ def _linked(
     sizes: IntArray,
     own_class: IntArray,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return each person's chance to be linked by distance and by probability, and whether others fit.
+    """Return each person's chance of a correct link, by distance and by probability, and whether others fit.
 
     A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record
@@ -117,12 +117,12 @@ def _linked(
 
 
 def _named(own_class: int, best: IntArray, sizes: IntArray) -> float:
-    """Return the chance that a person's own record is the one named, where classes of records share a link."""
+    """Return the chance of naming a person's own record, picked at random from the records of the best classes."""
     return float((best == own_class).any() / sizes[best].sum())
 
 
 def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn]]:
-    """Split the quasi-identifiers into two files of about equal entropy, by their released values."""
+    """Split the quasi-identifiers into two lists whose released values have about equal entropy."""
 
     def entropy(column: ReleasedColumn) -> float:
         return float(class_measures.entropy_l(Counts.dense(column.counts[None]))[0])
@@ -136,18 +136,18 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
 
 
 def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
-    """Match some people with all released records, as somebody would who knows their true values.
+    """Match some people, by their true values, with their nearest released records.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
-    but of those that may be the person's the most likely come first.
-    Memory is 8 bytes a record and column, and 24 a record for each person who is matched.
+    but of those that cover the person the most likely come first.
+    Memory is 8 bytes per record and column, and 24 per record for each person who is matched.
 
     Returns
     -------
     float array, shape (4, n_people)
-        The distance of the nearest record over the quasi-identifiers, 0 where one may be theirs; the
+        The distance of the nearest record over the quasi-identifiers, 0 if one covers the person; the
         share of the nearest records that have the person's sensitive values as well; the share of all
-        records that have these; and 1/t where t records are nearest by one half of the columns and
+        records that have these; and 1/t if t records are nearest both by one half of the columns and
         by the other, else 0.
     """
     first, sizes = tables.records.first, tables.records.sizes
@@ -187,12 +187,12 @@ WARNING = (
 def linking(
     sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Link people with released records: with their own by `linking_attacks`, without pairs by matches.
+    """Attack by linking people with released records: by `linking_attacks` if rows are paired, else by `match`.
 
-    Two attacks match people with records that are nobody's. "best match": the intruder takes the
-    released record nearest to what is known of a person, ties shared, and succeeds when it has the
-    person's sensitive values too. "two files": half of the known columns stand in one file and half
-    in another; a person whose two halves are nearest to the same t released records is linked with
+    There are two attacks on unpaired rows. "best match": the intruder takes the released record
+    nearest to what is known of a person, ties shared, and succeeds if it has the person's
+    sensitive values too. "two files": half of the known columns are in one file and half in
+    another; a person whose two halves are nearest to the same t released records is linked with
     a chance of 1/t. Both are tried on strangers as well.
 
     Parameters
@@ -200,9 +200,9 @@ def linking(
     sides : TablePair
         The tables.
     people : int
-        How many members, and how many strangers, are looked up.
+        Number of members, and of strangers, who are looked up.
     random_state : int
-        Whom.
+        Decides who is looked up.
     progress : callable, optional
         Called with a line of text before the attack.
 
@@ -211,7 +211,7 @@ def linking(
     list of dict
         The attacks.
     dict, optional
-        Where rows are not paired: how near the nearest records lie, beside `WARNING`.
+        If rows are not paired: how near the nearest records are, with `WARNING`.
     """
     if isinstance(sides, Pair):
         linked = linking_attacks(
@@ -255,13 +255,13 @@ def linking(
 
 
 def _rates(success: Sequence[FloatArray], original: FloatArray) -> Rates:
-    """Return the rates of members, of strangers where there are some, and on the original."""
+    """Return the success rates on members, on strangers (None without any) and on the original."""
     control = rate_of(success[1]) if len(success) > 1 else None
     return Rates(rate_of(success[0]), control, rate_of(original))
 
 
 def _nearness(nearest: Sequence[FloatArray]) -> dict[str, Any]:
-    """Return distances of the nearest record, and how often a member's is smaller than a stranger's."""
+    """Return quantiles of the distance to the nearest record, and how often members are closer than strangers."""
     out: dict[str, Any] = dict.fromkeys(("members", "strangers", "closer", "interval"))
     out["members"] = _quantiles(nearest[0])
     if len(nearest) > 1:
@@ -288,11 +288,11 @@ RECORDS = 5_000
 def linkage_summary(
     pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, progress: Tell
 ) -> dict[str, Any]:
-    """Measure how many records are linked with their originals, by every quasi-identifier.
+    """Measure how many altered records can be linked with their originals by the quasi-identifiers.
 
-    Where classes of equal cells say nothing, for the cells are not true, this is
-    what an intruder gets: who knows all quasi-identifiers of a person names the
-    nearest released record.
+    If cells are not true, classes of equal cells say nothing about risk. Instead, an
+    intruder who knows all quasi-identifiers of a person names the nearest released
+    record.
 
     Returns
     -------
@@ -301,8 +301,8 @@ def linkage_summary(
         `linking_attacks` gives them; ``highest`` is the larger success.
         ``scores``: linkage of all records by the numeric quasi-identifiers, interval
         disclosure and information loss (Domingo-Ferrer & Torra), in per cent; None
-        when no two records are complete. ``reconstructed``: what a reader of randomized columns
-        guesses about a group, by `reconstructed`; None where no plan says how they were drawn.
+        if no two records are complete. ``reconstructed``: how well a reader of randomized columns
+        guesses about a group, by `reconstructed`; None if no plan says how they were drawn.
     """
     progress("linking altered records with their originals")
     attacks = linking_attacks(pair, people=people, random_state=random_state)
@@ -318,7 +318,7 @@ def linkage_summary(
 
 
 def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
-    """Return the scores of the numeric quasi-identifiers that were released as numbers."""
+    """Return linkage and loss scores of the quasi-identifiers released as numbers; None if data are too few."""
     chosen = [e for e in pair.released_quasi if e.is_number and not e.general][:COLUMNS]
     if not chosen or pair.n_rows < 2:
         return None
@@ -338,7 +338,7 @@ def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
 
 
 def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
-    """Measure how often the best guess per group is right, for a reader who knows its true counts.
+    """Measure how often the best guess for each group is right, if a reader reconstructs its true counts.
 
     Randomized response publishes its chances so that counts can be reconstructed. A reader who does
     so knows the most frequent value of a group of people with the same quasi-identifiers (numbers
@@ -348,11 +348,11 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
     Returns
     -------
     dict, or None
-        ``least`` records of a group that is looked at, ``groups`` and ``records`` of that size, and
-        by sensitive column what a right guess ``means``, ``worst``, the share of people of the
-        worst group about whom it is right, ``right``, that of all these records, and ``shares`` of
-        the records by how often the guess is right in their group, in twentieths. None without
-        such groups or sensitive columns.
+        ``least``: fewest records of a group that is measured; ``groups``, ``records``: number of
+        such groups and of their records; and by sensitive column what a right guess ``means``, the
+        share of right guesses in the ``worst`` group, that over all these records (``right``), and
+        ``shares``, a histogram of the records by the share in their group, in twentieths. None
+        without such groups or sensitive columns.
     """
     randomized = {column.name: column for column in recoding.columns}
     codes = [
@@ -385,7 +385,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
 
 def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
-    """Return for each group the share of its people whose value the best single guess names."""
+    """Return each group's share of records whose value the best single guess hits; shape (n_groups,)."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)
