@@ -1,1 +1,1 @@
-"""Measure what a release gives away, and what it is still good for."""
+"""Measure the disclosure and utility of a release."""

@@ -120,8 +120,8 @@ def settings_of(
 ) -> tuple[Setting, ...]:
     """Return every combination of the requested values, for each method in turn.
 
-    A parameter that a method does not have is not varied for it. Parameters that decide how
-    much a method tells (`TRIED`) and stand at their defaults are varied where nobody asked.
+    A parameter is varied only for methods that have it. Parameters that decide how much a method
+    discloses (`TRIED`) are also varied without a request, if they have their default values.
     """
     axes = {name: list(values) for name, values in values_by_name.items()}
     defaults = {name: each.get_params(deep=False) for name, each in methods.items()}
@@ -305,7 +305,7 @@ WORTH = 0.02
 
 @dataclass(frozen=True)
 class Point:
-    """One release of a frontier.
+    """One release on a frontier, with its settings and figures.
 
     Parameters
     ----------

@@ -1,9 +1,10 @@
 """Measure what learners infer from a release: about its people, and about people who are not in it.
 
-A cap bounds what a person's group tells. What a learner makes of all groups together is measured
-here: trained on the released cells as a recipient decodes them, and asked about true
-quasi-identifiers. Of people in the table (members) it knows the rule and what the table betrays of
-them; of people left out (strangers) the rule alone; the difference is the member advantage.
+A cap limits what a person's group discloses. This file measures what a learner infers from all
+groups together: it is trained on the released cells as a recipient decodes them, and forecasts for
+true quasi-identifiers. For people in the table (members) it uses the general rule and what the table
+reveals about them; for people left out (strangers) only the rule. The difference is the member
+advantage.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class Inference:
     columns : mapping of str to mapping
         Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
         learner that explains most, with ``interval``), ``learners`` with each of them, and
-        ``corrected``: how much the worst group gives away once a learner corrects it.
+        ``corrected``: the disclosure of the worst group after a learner corrects it.
         Shares of the public squared error (numbers: R squared) or Brier score (categories)
         that the learner takes away: 1 all, 0 or less nothing. Where nobody took no part
         ``strangers`` and ``advantage`` are None.
@@ -528,7 +529,7 @@ def _share(shares: FloatArray) -> dict[str, Any]:
 
 
 def _worst_tenth(base: FloatArray, errors: FloatArray, cells: IntArray) -> float:
-    """Return the share explained in the tenth of the people, taken by cell, where it is largest."""
+    """Return the share explained in the best explained cells, which together contain a tenth of the people."""
     n = len(base)
     if not n:
         return 0.0
@@ -571,7 +572,7 @@ def worst_corrected(
     members : int array
         Released rows of people; their groups are measured.
     cap : float, optional
-        The cap on groups; by default the most that one of them gives away uncorrected.
+        The cap on groups; by default the largest disclosure of a group without correction.
     random_state : int
         Shuffles.
 

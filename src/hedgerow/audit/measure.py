@@ -176,7 +176,7 @@ class Task(Generic[S]):
 
     @cached_property
     def non_members(self) -> list[Outside]:
-        """Return people who are not in the release: the control, or people left out by refitting the method."""
+        """Return people who took no part in a release: the control, or people left out by refitting the method."""
         sides = self.sides
         if isinstance(sides, Alone) or "attacks" not in self.wanted:
             return []
@@ -551,8 +551,8 @@ def audit(
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
     per_person : bool
-        Also tell of every record what its group gives away, those most at risk first:
-        `Audit.per_person`, which no report and no JSON holds.
+        Also measure each record's disclosure by its group, highest first:
+        `Audit.per_person`, which is in no report and no JSON.
     date : str, optional
         The day that the report names, such as ``2026-01-31``. No clock is read: the same call gives
         the same report.
@@ -566,7 +566,7 @@ def audit(
         records where values were altered. `table` says how many and which. By default all records,
         for which a table that streams past has no room.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
-        Where the tables are held; see `hedgerow.protect`. "duckdb" reads them a few rows at a time,
+        The engine that keeps the tables; see `hedgerow.protect`. "duckdb" reads them a few rows at a time,
         "spark" has executors read files;
         what is found is the same. Of Spark DataFrames and what their plan makes of them, pairs of rows are
         counted where they are, and come here as codes; where no plan tells the pairs, both tables are

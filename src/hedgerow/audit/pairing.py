@@ -78,9 +78,9 @@ def pair_up(
     UnreadCells
         The release holds cells that nothing explains.
     Unpaired
-        Nothing tells which rows belong together.
+        Nothing shows which rows belong together.
     InputError
-        The key is none, or the release holds values that no original
+        The key column is not a key, or the release holds values that no original
         value could have given; counts per column, never the values.
     SchemaError
         A column is missing.

@@ -82,7 +82,7 @@ class Audit:
     parameters, versions : mapping
         What is needed to repeat the audit; never a key.
     per_person : PerPerson, optional
-        What the group of every record gives away; private, so neither `to_dict` nor a report holds
+        Each record's disclosure by its group; private, so neither `to_dict` nor a report has
         it.
     shown : Shown, optional
         Records before and after, and how many records fit a description; private as well, so a

@@ -331,8 +331,8 @@ class Fits:
     groups : int
         Classes that these records lie in.
     told : mapping
-        Of each sensitive column the typical error of a guess (numbers and dates, the spread), or the
-        share of the likeliest value (categories); None where no record fits.
+        For each sensitive column the typical error of a guess (numbers and dates: the spread), or the
+        share of the likeliest value (categories); None if no record fits.
     """
 
     records: int
@@ -451,7 +451,7 @@ def _fits(side: Pair, rows: BoolArray) -> Fits:
     matches = np.flatnonzero(rows)
     groups = len(np.unique(side.classes.labels[matches]))
     groups_of_values = side.value_groups.labels.astype(np.int64)
-    # a group tells all of its values, each as surely as records of it fit
+    # a group shows all of its values, each as surely as records of it fit
     share = np.bincount(groups_of_values[matches], minlength=len(side.value_groups.sizes)) / side.value_groups.sizes
     weights = share[groups_of_values]
     names = [column.name for column in side.sensitive]

@@ -45,7 +45,7 @@ def put_there(
     Raises
     ------
     UnsupportedError
-        The release has a second table, or a file alone tells which rows belong together.
+        The release has a second table, or only a file shows which rows belong together.
     """
     notes: tuple[str, ...] = ()
     plan = plan or plan_of(released)

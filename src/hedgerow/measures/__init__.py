@@ -1,4 +1,4 @@
-"""Equivalence classes: what they are, and what each of them tells. One file per measure."""
+"""Equivalence classes, and measures of what each of them discloses. One file per measure."""
 
 from .class_counts import BoolArray, Counts, FloatArray, Groups, IntArray, group
 from .classes import Classes, SensitiveCounts

@@ -1,10 +1,10 @@
-"""Record linkage: which of the records at hand is a person's own.
+"""Record linkage: find out which of several records is a person's own.
 
-By distance the nearest record is named, by probability the one whose levels of
-agreement, column by column, weigh most (Fellegi & Sunter 1969), their probabilities
-estimated by EM on the counts of the patterns (Jaro 1989; levels: Winkler 1990), so
-that pairs are counted and never stored. Records that are linked equally well share
-the link.
+Linkage by distance names the nearest record. Linkage by probability names the record whose
+levels of agreement, column by column, have the largest weight (Fellegi & Sunter 1969). The
+probabilities behind the weights are estimated by EM on the counts of the patterns (Jaro 1989;
+levels: Winkler 1990), so pairs are counted and never stored. Records that are linked equally
+well share the link.
 """
 
 from __future__ import annotations

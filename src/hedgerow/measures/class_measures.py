@@ -2,7 +2,7 @@
 
 Machanavajjhala et al. (2006, 2007), "l-diversity"; Wong et al. (2006), "(alpha, k)-anonymity";
 Li, Li & Venkatasubramanian (2007), "t-Closeness", with their three distances: the earth mover's
-distance is 0 where class and table are distributed alike, and at most 1. A missing value counts as
+distance is 0 if class and table have the same distribution, and at most 1. A missing value counts as
 a value of its own, after the others.
 """
 
@@ -32,7 +32,7 @@ def entropy_l(counts: Counts) -> FloatArray:
 
 
 def recursive_c(counts: Counts, l: int) -> FloatArray:
-    """Return r_1 / (r_l + ... + r_m) for each class, where r are its value counts in descending order.
+    """Return r_1 / (r_l + ... + r_m) for each class, with its value counts r in descending order.
 
     Machanavajjhala et al. (2007), Definition 4.2: recursive (c, l)-diversity
     holds for every c above the largest of these; a class with fewer than l

@@ -114,11 +114,11 @@ class Classes:
         Records of each class.
     sensitive : mapping of str to SensitiveCounts
     persons : int64 array, shape (n_groups,), optional
-        `PeopleByClass.persons` of each class, where a person may have several records.
+        `PeopleByClass.persons` of each class, if a person may have several records.
     households : int64 array, shape (n_groups,), optional
-        Different households of each class, where a column tells them.
+        Number of distinct households in each class, if a column identifies them.
     n_homes : int
-        Different households of all classes.
+        Number of distinct households in all classes.
     """
 
     sizes: IntArray

@@ -1,4 +1,4 @@
-"""How much of the public uncertainty about a sensitive column each class takes away.
+"""Measure the share of the public uncertainty about a sensitive column that each class removes.
 
 Disclosure is measured by proper scores (`proper_scores`): 0 if a class adds nothing to the whole
 table, 1 if it reveals everything. The papers measure the uncertainty that is left, by squared

@@ -1,4 +1,4 @@
-"""Disclosure by proper scores: the share of an intruder's loss that a class takes away.
+"""Disclosure by proper scores: the share of an intruder's loss that a class removes.
 
 An intruder forecasts the sensitive value of a member of a class. Public
 knowledge is the distribution in the whole table, the release adds the
