@@ -77,7 +77,7 @@ class Anatomy(Method):
     person's group. Only the sensitive value is hidden, among l: who knows nothing but the
     group is right with a chance of at most 1/l. That bounds no guess from all groups: a
     rule that holds for everybody can be learned from both tables together and lifts that
-    chance where the quasi-identifiers tell much of the value (D. Kifer, "Attacks on privacy
+    chance if the quasi-identifiers say much about the value (D. Kifer, "Attacks on privacy
     and deFinetti's theorem", SIGMOD 2009). `hedgerow.inference` tries it ("group counts").
 
     Examples
@@ -131,7 +131,7 @@ class Anatomy(Method):
         rows = Rows.of(table, self._key)
         key = rows.release_key({"method": "Anatomy", "l": int(self.l), "sensitive": name})
         buckets = bucketize(codes, words_of(rows.ids, key, "order in a bucket"), int(self.l))
-        # Groups are formed from the fullest buckets on: numbers in that order would tell which
+        # Groups are formed from the fullest buckets on: numbers in that order would show which
         # groups hold the frequent values.
         number = np.argsort(np.argsort(sequence(key, "group numbers", int(buckets.max()) + 1)))
         group = number[buckets]

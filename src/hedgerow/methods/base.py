@@ -234,7 +234,7 @@ class Method(Estimator):
 
     A method implements `_fit(table, schema) -> Plan`; it checks its parameters there,
     and never changes them. The parameter `schema`, which every method has, declares kinds,
-    category orders and hierarchies where the columns' own types do not.
+    category orders and hierarchies if the columns' own types do not.
     Whatever else a release asks of a method has a default here: the released
     table (`release_table`), further checks (`release_checks`), files (`release_files`)
     and notes for the recipient (`recipient_notes`). A method that `draws` has the

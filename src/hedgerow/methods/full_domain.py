@@ -76,9 +76,9 @@ def build(
     k, limit, loss
         See `Lattice`.
     guarantees : sequence of ColumnGuarantee
-        Promises beyond k; the sensitive columns are counted where there are any.
+        Promises beyond k; sensitive columns are counted only if there are such promises.
     persons : Persons, optional
-        Who the records are about, where k counts people.
+        Who the records are about, if k counts people.
 
     Raises
     ------
@@ -172,7 +172,7 @@ Objective = Literal["loss", "precision", "height", "discernibility", "average_cl
 
 
 class _FullDomain(Method):
-    """Base class of Datafly and Incognito: searches a lattice and plans its best node as column maps."""
+    """Base class of Datafly and Incognito: both search a lattice and plan its best node as column maps."""
 
     k: int
     hierarchies: Mapping[str, Hierarchy] | None
@@ -272,7 +272,7 @@ class Datafly(_FullDomain):
     k : int
         Smallest class of equal quasi-identifiers.
     hierarchies : mapping of str to Hierarchy, optional
-        Per quasi-identifier; built from the data where none is given.
+        Per quasi-identifier; built from the data if none is given.
     suppression : float
         Largest share of rows that may be released as ``*``, in [0, 1); by default none. As
         published it is k / n.
@@ -345,7 +345,7 @@ class Incognito(_FullDomain):
     max_disclosure : float, optional
         Largest disclosure of any class and sensitive column, in (0, 1], as in `MART`.
     hierarchies : mapping of str to Hierarchy, optional
-        Per quasi-identifier; built from the data where none is given.
+        Per quasi-identifier; built from the data if none is given.
     suppression : float
         Largest share of rows that may be released as ``*`` in every quasi-identifier.
         They form one more class that must keep the criteria.

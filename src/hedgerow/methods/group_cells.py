@@ -143,7 +143,7 @@ def between_points(grouped: GroupedCodes, low: FloatArray, high: FloatArray) -> 
     ----------
     grouped : GroupedCodes
     low, high : float arrays of shape (groups,)
-        Where each group begins and ends; infinite where it is open.
+        Lower and upper end of each group; infinite if that side is open.
     """
     unit, absent = grouped.column.unit, grouped.present < grouped.sizes
     cells = []

@@ -126,7 +126,7 @@ class Hedge(PartitionMethod):
     Parameters
     ----------
     k : int, default 10
-        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
+        Fewest records of a released group, at least 2; people, if the schema has a `unit`.
     max_disclosure : float or None, default 0.5
         In (0, 1]: the largest disclosure of any group and sensitive column. None or 1
         switches it off.

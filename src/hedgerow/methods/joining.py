@@ -150,7 +150,7 @@ def joined(
     n : int array of shape (n_cells,)
         Records.
     means : float array of shape (n_cells, d)
-        Cells are alike where these are near.
+        Cells whose means are near each other are similar.
     classes_of : callable
         Returns the classes that the promises check, given the group (0 .. g - 1) of every cell.
     promises : sequence of Guarantee

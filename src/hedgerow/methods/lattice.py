@@ -60,7 +60,7 @@ class NodeClasses:
     hist : int array of shape (g, u)
         Counts of the sensitive values, all sensitive attributes side by side.
     units : PeopleByClass, optional
-        Whose records each class holds, where k counts people.
+        Whose records each class has, if k counts people.
     """
 
     row: IntArray
@@ -78,7 +78,7 @@ class NodeClasses:
 
     def few(self, k: int) -> BoolArray:
         """Return a mask of the classes that have fewer than k different people."""
-        # `people` falls to 1 where one person has most records, so it may grow in a union and
+        # `people` falls to 1 if one person has most records, so it may grow in a union and
         # cannot prune; different people never become fewer.
         return (self.size if self.units is None else self.units.different) < k
 
@@ -149,7 +149,7 @@ class Lattice:
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
     units : PeopleByClass, optional
-        Whose records each combination holds, where k counts people.
+        Whose records each combination has, if k counts people.
     """
 
     axes: Sequence[Axis]
@@ -186,7 +186,7 @@ class Lattice:
             return start
         groups = group(self.labels(node, start.row))
         classes = start.merged(start.row[groups.first], groups.labels.astype(np.int64))
-        # Storing a node pays where it has clearly fewer classes than the one it was made of.
+        # Storing a node pays if it has clearly fewer classes than the node it was made from.
         has_room = n < _SNAPSHOTS and self._groups.sum() + len(classes) <= _SNAPSHOT_GROUPS
         if len(classes) * 3 <= len(start) * 2 and has_room:
             self._store(node, classes)

@@ -34,7 +34,7 @@ class MART(PartitionMethod):
     Parameters
     ----------
     k : int, default 10
-        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
+        Fewest records of a released group, at least 2; people, if the schema has a `unit`.
     max_disclosure : float or None, default 0.5
         In (0, 1]: the largest disclosure of any group and response. None or 1
         switches it off.
@@ -128,7 +128,7 @@ class MART(PartitionMethod):
         return self.alpha is not None or int(self.min_leaf or self.k) < self.k
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups that the cap refused; none for a pruned tree, whose leaves reveal less of them."""
+        """Return the finer groups that the cap refused; none for a pruned tree, which reveals less about them."""
         return [] if self._is_pruned else super().refused(table, schema)
 
     def path(self) -> Path:

@@ -80,7 +80,7 @@ class Masking(Method):
         "its row or not; figures for many records carry over better than any single cell. An empty",
         "cell: there was no value, or it was left out.",
     )
-    """Lines that tell the reader of a release how to read its cells."""
+    """Lines that explain to the reader of a release how to read its cells."""
     needs_sensitive = False
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
     """Without a promise of k, a caution says what repeated records undo."""
@@ -413,7 +413,7 @@ class PRAM(Masking):
     ----------
     stay : float
         Probability of keeping a category, 0 to 1, in the default matrix; the rest
-        goes to the other categories alike.
+        is spread evenly over the other categories.
     matrix : array (d, d), or mapping of str to array, optional
         Row i holds the probabilities of what category i becomes, categories in the
         column's order (declared, else sorted). One for all columns or for each that is named.

@@ -99,7 +99,7 @@ class Microaggregation(Masking):
         Smallest group, at least 2 and at most the number of rows.
     grouping : {"mdav", "v-mdav", "individual_ranking"}
         Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
-        every column by itself, which does not make whole records alike.
+        every column by itself, which does not make whole records equal.
     distance : {"auto", "euclidean", "gower"}
         Euclidean for numbers, exact with search trees. Gower for categories beside
         numbers (MDAV alone): means and most frequent categories are released; time
@@ -127,7 +127,7 @@ class Microaggregation(Masking):
     ------
     ParameterError
         k above the number of rows; numbers missing (a group's average would not be
-        alike in all its records), except for individual ranking, which leaves them.
+        the same in all its records), except for individual ranking, which leaves them.
 
     Notes
     -----

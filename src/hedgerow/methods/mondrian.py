@@ -26,7 +26,7 @@ from .partition import PartitionMethod, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
 _MEDIAN = 350
-"""Measured bytes of a group of k records where groups are cut at medians."""
+"""Measured bytes of a group of k records if groups are cut at medians."""
 
 
 @dataclass(eq=False, repr=False)
@@ -39,7 +39,7 @@ class Mondrian(PartitionMethod):
     Parameters
     ----------
     k : int, default 10
-        Fewest records of a released group, at least 2; people, where the schema has a `unit`.
+        Fewest records of a released group, at least 2; people, if the schema has a `unit`.
     objective : {"median", "regression", "information_gain", "loss"}, default "median"
         "median" cuts the quasi-identifier of widest normalised extent at its
         median; "regression" reduces the squared error of the sensitive columns

@@ -61,7 +61,7 @@ class LeafGroups:
     grown : Grown
     threshold : float64 array over the nodes
     group_of_leaf : int64 array of shape (n_leaves,), or None
-        The group of every leaf; None where each is a group.
+        The group of every leaf; None if each leaf is a group.
     rows : array of shape (n,)
         Row numbers, group by group.
     starts : int64 array of shape (n_groups,)
@@ -259,7 +259,7 @@ class PartitionMethod(Method):
     rounds: ClassVar[bool] = True
     """Whether means and medians are rounded to a public step."""
     ranges_with_grids: ClassVar[bool] = False
-    """Whether columns with a grid become ranges where other numbers do not."""
+    """Whether columns with a grid become ranges even if other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes needed for as many groups as k allows; 0 with a cap, which leaves far fewer groups."""

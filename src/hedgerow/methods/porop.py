@@ -232,12 +232,12 @@ DEGREES = (1, 2, 3, 4)
 CUTS = (7, 5, 4, 3, 2.5, 2, 1.75, 1.5, 1.25, 1)
 FINALISTS = 5
 LINKED = 1000
-"""Records linked for each candidate; a larger table is sampled alike for all."""
+"""Records linked for each candidate; of a larger table, all candidates use the same sample."""
 MOST_ROWS = 20_000
-"""A larger table is searched on so many of its rows, cut into as many blocks."""
+"""Rows on which a larger table is searched; they are cut into as many blocks as the whole."""
 MOST_KNOWN = 10
 MOST_TOGETHER = 3
-"""Up to so many blocks every combination of degrees is tried; beyond, block by block."""
+"""Most blocks for which every combination of degrees is tried; more are searched block by block."""
 
 
 def search_settings(
@@ -390,9 +390,9 @@ def _rank(row: dict[str, Any]) -> tuple[float, int, tuple[int, ...]]:
 
 NOISES = ("synthetic", "perturbative")
 SHORT = 0.05
-"""A last block of a smaller share of the others' size is worth a warning."""
+"""Smallest size of the last block, as a share of the block size, that gets no warning."""
 UNCHANGED = 0.05
-"""So large a share of unchanged cells is worth a warning."""
+"""Largest share of unchanged cells that gets no warning."""
 
 
 @renamed(k="block_size")

@@ -1,4 +1,4 @@
-"""Optimal randomized response (Guo, Ying and Wu)."""
+"""Optimal randomized response (Guo, Ying & Wu 2010, Problem 1)."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class RandomizedResponse(Method):
         How many sensitive values the attacker can exclude for the target (the worst
         ones), or which.
     relax : {None, "halfway"}
-        What to do where the cap is below the floor: raise, or go halfway to the floor
+        What to do if the cap is below the floor: raise, or go halfway to the floor
         and report the share of records left above the cap.
     exempt : sequence of str
         Sensitive values about which nothing is promised.
@@ -106,7 +106,7 @@ class RandomizedResponse(Method):
     p_ : dict of str to float
         Probability of keeping the value, per randomized column.
     risk_, success_ : float
-        Largest Pr(S|QI) by Result 1 and largest operational success.
+        Largest Pr(S|QI) by Result 1 of the paper, and largest operational success.
     epsilon_ : dict of str to float
         Local guarantee ln(1 + d t/(1 - t)) per column.
     unprotected_ : float
@@ -194,7 +194,7 @@ class RandomizedResponse(Method):
             relaxed = halfway(Risk(relaxed, self.target, self.bound))
         best = optimize(Risk(relaxed, self.target, self.bound))
         if best is None or best.worst > 1:
-            # Names the groups whose floor is above the cap; silent where only rounding is between.
+            # Names the groups whose floor is above the cap; silent if only rounding is between.
             check_feasible(Risk(relaxed, self.target, self.bound), quasi)
             raise InfeasibleError(
                 "the cap lies so close to its floor that nothing would be left of the table",
@@ -358,7 +358,7 @@ def verify(
         "" if above is None else f"{percent(above)} of the records stay above it, as asked for"
     )
     outside, improbable = [], []
-    # A cluster counts pairs of categories where its rows are, and no row comes here.
+    # A cluster counts the pairs of categories itself, and sends no row here.
     counts = None if released.drawn_counts is None else released.drawn_counts()
     for column in plan.columns:
         if counts is None:
@@ -401,7 +401,7 @@ def _compared(column: Randomized, original: Table, released: Table) -> tuple[int
 
 def likelihood_of_kept(unchanged: int, n: int, p: float) -> float:
     """Return the smaller of the chances that at most, or at least, `unchanged` of n values stay the same."""
-    # Exact: where n(1 - p) is small, the normal distribution would call right draws wrong.
+    # Exact: if n(1 - p) is small, the normal distribution would call right draws wrong.
     from scipy.special import bdtr, bdtrc
 
     return min(float(bdtr(unchanged, n, p)), float(bdtrc(unchanged - 1, n, p)))

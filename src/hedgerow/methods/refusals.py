@@ -70,7 +70,7 @@ def refused_splits(
         ]
         sides = np.array(splits, np.bool_).reshape(-1, len(rows))
         n_left = sides.sum(axis=1)
-        # Different columns may split a group alike: such splits say the same.
+        # Different columns may split a group in the same way, which adds no information.
         sides = np.unique(sides[(n_left >= k) & (len(rows) - n_left >= k)], axis=0)
         if len(sides):
             # A bound on time: the measured intruder looks at some of the splits, and infers less by it.
@@ -117,8 +117,8 @@ def joined_cells(tree: Tree, joined: IntArray, group_of_cell: IntArray) -> list[
     tree : Tree
         Its leaves are the cells.
     joined, group_of_cell : int64 arrays, one number a cell
-        The groups once they keep every promise, and as released: groups that read alike are
-        one there, and are left out.
+        The groups once they keep every promise, and the released groups: groups with equal cells
+        are merged there, and are left out.
     """
     refused, nodes = [], tree.grown
     leaves = np.flatnonzero(nodes.column == LEAF)

@@ -23,7 +23,7 @@ from .base import check_columns, check_named
 from .masking import Masked, Masking, masked_column, share
 
 ALL_SUBSETS = 12
-"""Up to so many columns every set of columns is tried; beyond, sets of up to three, then all."""
+"""Most columns for which every set of columns is tried; with more, only sets of up to three, then all."""
 
 
 @dataclass(eq=False, repr=False)
@@ -128,7 +128,7 @@ def suppress(
     costs : list of float
         Cost of a cell of each column.
     persons : Persons, optional
-        Who the rows are about, where k counts people.
+        Who the rows are about, if k counts people.
     """
     now = codes.copy()
     group, size = _groups(now, persons)
@@ -140,7 +140,7 @@ def suppress(
         rows = np.flatnonzero(rare)
         trial = now[rows]
         trial[:, chosen] = absent[chosen]
-        # Rows that are settled already count where they are missing in the same cells.
+        # Rows that are settled already count if they are missing in the same cells.
         settled = np.flatnonzero(~rare & (now[:, chosen] == absent[chosen]).all(axis=1))
         both = np.concatenate((rows, settled))
         group, size = _groups(

@@ -282,9 +282,9 @@ class Randomize(Recoding):
     ----------
     columns : tuple of Randomized
     row_id : str or None
-        The column of row ids; None numbers the rows by position.
+        The column of row ids; None identifies each row by its content.
     bound : str
-        What was capped: "paper" (Result 1) or "operational".
+        What was capped: "paper" (Guo, Ying & Wu 2010, Result 1) or "operational".
     risk, success, unprotected : float
         On the table the plan was fitted on: the largest paper risk, the largest
         operational success, the share of records above the requested cap.

@@ -58,13 +58,13 @@ class PlanColumn(Discreet):
     unit: str = ""
     """For dates, "day" or "us" (since 1970); empty otherwise."""
     zone: str = field(default="", kw_only=True)
-    """The time zone of a quasi-identifier's time stamps; plan and cells tell them in UTC."""
+    """The time zone of a quasi-identifier's time stamps; plan and cells show them in UTC."""
     order: tuple[str, ...] = field(default=(), kw_only=True)
     """The declared categories of an ordinal column, in their order."""
     events: tuple[str, ...] = field(default=(), kw_only=True)
     """Declared events of a number, such as "> 200000"."""
     declared: bool = field(default=False, kw_only=True)
-    """Whether somebody said its kind, which its own type need not tell."""
+    """Whether somebody declared the kind, which the type of the column need not show."""
 
     @property
     def is_unchanged(self) -> bool:
@@ -125,7 +125,7 @@ class Recoding(Discreet):
         return {column.name: column.relation for column in self.recoded()}
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the original values behind released cells, by recoded column; empty if the cells say it."""
+        """Return the original values behind released cells, by recoded column; by default no column."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ R = TypeVar("R", bound=type[Recoding])
 
 
 def register(cls: R) -> R:
-    """Register a recoding class by its `kind`, so that plan files can be read; a class decorator."""
+    """Register a recoding class by its `kind`, so that plan files of this kind can be read."""
     _KINDS[cls.kind] = cls
     return cls
 
@@ -185,7 +185,7 @@ class Partition(Recoding):
     Nodes stand in pre-order, so the left child of node i is i + 1. A node tests
     `columns[split[i]]`: a number or date goes left when it is less than
     `threshold[i]`; a category goes left when it is in `subsets[subset[i]]`,
-    otherwise right. A missing number goes left where `missing_left[i]`; missing
+    otherwise right. A missing number goes left if `missing_left[i]`; missing
     categories stand as None in a subset. Leaves have split -1 and are numbered
     in pre-order; `leaf_cells[column][leaf]` points into that column's cells.
     Leaves with the same entry in `groups` are one group and have the same cells; if
@@ -295,8 +295,8 @@ class Plan:
     n_rows : int
         Rows of the table the plan was fitted on.
     missing, decimal, encoding
-        How a CSV file of such people is read: words for no value, the decimal separator where numbers
-        can be read in two ways, and the encoding where it is not UTF-8 (`Schema`).
+        How a CSV file of such people is read: words for no value, the decimal separator if numbers can
+        be read in two ways, and the encoding if it is not UTF-8 (`Schema`).
     weight : str
         The column of sampling weights, used for risks and estimates; empty if there is none, or if
         an older Hedgerow wrote the plan, which did not store it.
@@ -366,7 +366,7 @@ class Plan:
 
     @property
     def zones(self) -> dict[str, str]:
-        """Return the time zones, by name, of recoded columns whose cells show times in UTC."""
+        """Return the time zone of each recoded column whose cells show times in UTC."""
         recoded = {column.name for column in self.recoding.recoded() if not column.is_unchanged}
         return {c.name: c.zone for c in self.columns if c.zone and c.name in recoded}
 
