@@ -64,11 +64,11 @@ def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, note
     ----------
     title : str
     sentences : iterable of str
-        Below it.
+        Shown below the title.
     tables : (caption, head, rows)
         Those without rows are left out.
     notes : iterable of str
-        A list at the end: what to be wary of.
+        A list of warnings at the end.
     """
     parts = [f"<strong>{escape(title)}</strong>"]
     parts += [f"<div>{escape(line)}</div>" for line in sentences if line]

@@ -80,8 +80,8 @@ def percent(value: float | None, digits: int | None = 1) -> str:
     ----------
     value : float, optional
     digits : int, optional
-        After the point; a share near none or all has as many as tell it from these, and with 0 one
-        below 10% has two. None: exactly as it was set.
+        Number of decimals; a share close to 0% or 100% gets as many as distinguish it from these,
+        and with 0 a share below 10% gets two digits. None shows the value exactly.
 
     Examples
     --------

@@ -205,9 +205,9 @@ class Schema:
     identifiers : sequence of str
         Direct identifiers. Dropped from the release.
     other : sequence of str
-        Columns that are neither and harmless: released unchanged.
+        Harmless columns that are neither: released unchanged.
     kinds : mapping of str to {"numeric", "categorical", "ordinal", "date", "boolean"}
-        The kinds of columns whose type in the table is not what they mean.
+        The kinds of columns whose type in the table does not show their meaning.
     categories : mapping of str to sequence of str
         Declared category order (it decides the order of concatenated values,
         and makes an ordinal column's categories comparable).
@@ -218,37 +218,35 @@ class Schema:
         people have several records: k then counts people. None says that every
         row is a person; left out, a table whose identifiers repeat is refused.
     household : str, optional
-        The column that identifies people who live together (or otherwise know each other well): a group then
-        needs people of k distinct households. It is left out of every release, for a household's
-        size and who belongs to it single people out.
+        The column that identifies people who live together (or otherwise know each other well): a
+        group then needs people of k distinct households. It is left out of every release, since a
+        household's size and members single people out.
     together : bool, default False
         Recode whole households to one cell: all members get the same released quasi-identifiers, so
-        groups are cut by what every household shares alone, such as its region.
+        groups are split only by what every household shares, such as its region.
     weight : str, optional
-        The column of sampling weights: how many people of the population a record stands for.
-        Released as it is, unless it has another role; risks and estimates use it.
+        The column of sampling weights: the number of people in the population that a record
+        represents. Released unchanged, unless it has another role; risks and estimates use it.
     grid : mapping of str to sequence
-        Public cut points of numbers and dates: ``(first, last, step)`` as a
-        tuple, or a list of increasing points. Groups are cut at them alone,
-        ranges lie between them and the ends are open. Times without
-        an offset are those of the clocks of the column's time zone.
+        Public cut points of numbers and dates: ``(first, last, step)`` as a tuple, or a list of
+        increasing points. Groups are split only at these points, ranges lie between them, and the
+        ends are open. Times without an offset are in the column's time zone.
     events : mapping of str to sequence of str
-        Events of a sensitive number that must not be told either, such as
-        ``{"income": ["> 200000"]}``: each is judged like a flag of its own.
+        Events of a sensitive number that must not be disclosed either, such as ``{"income": [">
+        200000"]}``: each is judged like a separate flag.
     rest : {"drop", "release"}
-        What becomes of undeclared columns. "release" treats them as `other`,
-        but refuses those that look like identifiers.
+        Treatment of undeclared columns. "release" treats them as `other`, but refuses those that
+        look like identifiers.
     missing : sequence of str
-        Words that mean no value in a CSV file, in all of its columns, such as
-        ``["k.A.", "-"]``. In columns of numbers and dates the usual ones are
-        known anyway.
+        Words for missing values in a CSV file, in all of its columns, such as ``["k.A.", "-"]``. In
+        columns of numbers and dates the usual ones are recognised anyway.
     decimal : {"", ",", "."}
-        The decimal separator of a CSV file, for numbers that can be read in two
-        ways: 22.807 is a whole number where it is ",". Left out, the other
-        columns tell.
+        The decimal separator of a CSV file, for numbers that can be read in two ways: with "," the
+        text 22.807 is a whole number. Left out, it is inferred from the other columns.
     encoding : str
-        What a CSV file is that is not UTF-8 and begins with no mark, such as
-        ``"cp1252"`` (Windows-1252, with a caution, where it is left out) or ``"iso8859-15"``.
+        The encoding of a CSV file that is not UTF-8 and has no byte order mark, such as
+        ``"cp1252"`` (Windows-1252, which is assumed with a caution if it is left out) or
+        ``"iso8859-15"``.
     reasons : mapping of str to str
         Why `Schema.guess` proposed a role; empty for schemas written by hand.
 

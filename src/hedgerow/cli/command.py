@@ -204,7 +204,7 @@ def command(
     config : bool
         Whether the command takes a TOML file.
     **arguments : tuple of str
-        By the name of a parameter: what stands for it in the usage line, and what it is.
+        For each parameter, its name in the usage line and its description.
     """
     by_name = {row.name: row for row in (*options, *LOUDNESS)}
 

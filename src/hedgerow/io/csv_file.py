@@ -49,10 +49,10 @@ def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Tab
     ----------
     path : Path
     schema : Schema
-        How text is read (`missing`, `decimal`, `encoding`), and which columns are categories:
-        those stand as they are spelled.
+        Settings for reading text (`missing`, `decimal`, `encoding`), and the categorical columns,
+        which stay as they are spelled.
     strict : bool
-        Whether a file whose encoding nobody declares is refused where few of its lines are not UTF-8.
+        Whether a file of undeclared encoding is refused if only few of its lines are not UTF-8.
 
     Raises
     ------
@@ -286,12 +286,12 @@ def find_encoding(path: Path, otherwise: str = "") -> str:
     ----------
     path : Path
     otherwise : str
-        Windows-1252 where nobody names one.
+        The encoding to try if the file is not UTF-8; Windows-1252 by default.
 
     Raises
     ------
     InputError
-        The bytes fit none of them, or hold control characters.
+        The bytes fit none of these encodings, or hold control characters.
     """
     with open(path, "rb") as file:
         start = file.read(4)

@@ -26,23 +26,23 @@ class VariableLabels:
     Parameters
     ----------
     label : str
-        What the column is.
+        The column's description.
     values : mapping of code to str
-        What its codes say; no text twice.
+        The label of each code; all labels differ.
     missing : tuple of pairs of codes
-        First and last of each range of values that are declared missing; text stands alone.
+        First and last code of each range that is declared missing; for text both are equal.
     form : str
-        How the program shows the column.
+        The program's display format for the column.
     measure : str
         "nominal", "ordinal", "scale", or nothing.
     width : int
-        Of the column as it is shown; 0 where nobody said.
+        Display width of the column; 0 if it is not set.
     sort : str
-        What arrived: "number", "text", "date", "moment" or "time".
+        The class of the values that were read: "number", "text", "date", "moment" or "time".
     coded : bool
-        Whether its codes arrived as categories.
+        Whether the codes were read as categories.
     numbers : bool
-        Whether a schema says that it holds numbers, though all its codes have labels.
+        Whether a schema declares the column numeric although all of its codes have labels.
     """
 
     label: str = ""
@@ -107,7 +107,7 @@ class Dialect:
     delimiter, quote : str
         One character each.
     escape : str
-        What stands before a quote inside quotes: the quote itself, or a backslash.
+        The character before a quote inside quotes: the quote itself, or a backslash.
     spaced : bool
         Whether a space follows each delimiter.
     quote_all : bool
@@ -115,26 +115,26 @@ class Dialect:
     header : bool
         Whether the first record names the columns.
     newline : str
-        What ends a record.
+        The characters at the end of a record.
     encoding : str
-        How its text is encoded, with a mark in front where one is.
+        The text encoding, including its byte order mark if the file has one.
     not_utf8 : int
-        Its first line that is not UTF-8, where nobody said what the file is; else 0.
+        Number of the first line that is not UTF-8, if the encoding was not declared; else 0.
     decimal : str
         The decimal separator.
     booleans : tuple of str
-        How false and true are written.
+        The texts for false and true.
     dates : str
-        How days are written, as ``strftime`` has it; empty for 2020-12-31.
+        The ``strftime`` format of dates; empty for 2020-12-31.
     unnamed : tuple of str
-        What columns are called that have no name in the file.
+        The names given to columns that have none in the file.
     missing : tuple of str
-        Words that its reader said stand for no value.
+        Words that the reader declared as missing.
     declared_decimal : str
-        The decimal separator that its reader declared; empty where it was found.
+        The decimal separator that the reader declared; empty if it was inferred.
     unsure : tuple of str
-        Columns of numbers that can be read in two ways, such as 22.807, where neither the reader
-        nor another column says which; they were read by `decimal`.
+        Columns of numbers that can be read in two ways, such as 22.807, if neither the reader nor
+        another column decides; they were read with `decimal`.
     mixed : tuple of str
         Columns whose decimals are written with the other separator.
     places : tuple of (str, int)
@@ -202,15 +202,15 @@ class FileFormat:
     Parameters
     ----------
     suffix : str
-        The ending of its name.
+        The ending of the file's name.
     dialect : Dialect
-        Of a CSV file.
+        The dialect of a CSV file.
     unescaped : bool
-        Whether apostrophes before formulas were taken away as it was read.
+        Whether apostrophes before formulas were removed when the file was read.
     labels : Labels
-        Of a statistical file.
+        The metadata of a statistical file.
     sheet : str
-        Of a workbook.
+        The name of a workbook's sheet.
     """
 
     suffix: str = ".parquet"

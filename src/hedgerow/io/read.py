@@ -46,14 +46,14 @@ def read(
         Excel (``people.xlsx::Sheet``), by their name's ending. An array's columns are named
         x0, x1 ...
     prefix : str
-        What the columns of an array are named with instead of ``x``.
+        The prefix of an array's column names, instead of ``x``.
     unescape_formulas : bool
         Remove the apostrophe that `write_table` puts before cells which a spreadsheet
         would run (CSV only).
     schema : Schema, optional
-        What it declares categorical stands as text where a CSV file spells numbers in more
-        than one way (``250.1`` and ``250.10`` are two codes). Its `missing`, `decimal` and
-        `encoding` say how a CSV file is read.
+        Its categorical columns stay text if a CSV file spells numbers in more than one way
+        (``250.1`` and ``250.10`` are two codes). Its `missing`, `decimal` and `encoding` determine
+        how a CSV file is read.
 
     Returns
     -------

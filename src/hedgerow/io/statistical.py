@@ -43,23 +43,23 @@ class StatisticalFormat:
     Parameters
     ----------
     program : str
-        Its name in messages.
+        The program's name in messages.
     read, write : str
         The functions of pyreadstat.
     user_missing : bool
-        Whether the reader can be asked for codes that are declared missing.
+        Whether the reader can return codes that are declared missing.
     label : int
-        Most bytes of a value label; 0 where codes have none.
+        Maximal number of bytes in a value label; 0 if the format has no value labels.
     codes_of_text : bool
-        Whether text can have labels.
+        Whether text values can have labels.
     tags : bool
-        Whether letters stand for kinds of missing numbers.
+        Whether letters can encode kinds of missing numbers.
     epoch : datetime.date
-        Where its time begins.
+        The day from which the format counts time.
     day, second : int
-        Units of its time in a day, and in a second.
+        Number of the format's time units in a day, and in a second.
     forms : mapping of str to str
-        How dates, moments and times are shown by default.
+        The default display formats of dates, moments and times.
     """
 
     program: str

@@ -32,11 +32,12 @@ class Written:
     names : list of str
         Its columns, in order.
     types : mapping of str to pyarrow type, or None
-        Their types, a dictionary's being that of its values; None where a file holds text alone.
+        The types of the columns (a dictionary has that of its values); None if the file holds only
+        text.
     n_rows : int, or None
-        None where only reading tells.
+        Number of rows; None if it is not known before reading.
     batches : iterator of pyarrow.RecordBatch
-        Its rows; to be read once.
+        The rows; they can be read only once.
     """
 
     names: list[str]
@@ -59,15 +60,15 @@ def read_back(
     ----------
     paths : sequence of Path
     like : FileFormat
-        The format that it was written in: how numbers and booleans stand there.
+        The format in which the file was written, with its style of numbers and booleans.
     classes : mapping of str to str
-        The class that each column is compared by (`rowhash.value_class`). The cells of a format
-        that knows no types are read as values of that class where they are; others stay text.
+        The class by which each column is compared (`rowhash.value_class`). In a format without
+        types, cells are read as values of that class if possible; other cells stay text.
     recoded : collection of str
-        Columns whose cells make the groups: two spellings of one value are two texts to a reader,
-        so only the first counts as the value.
+        Columns whose cells form the groups: to a reader, two spellings of one value are two texts,
+        so only the first spelling counts as the value.
     unescape_formulas : bool
-        Take away the apostrophes that `write_table` puts before formulas.
+        Remove the apostrophes that `write_table` puts before formulas.
 
     Raises
     ------

@@ -63,15 +63,15 @@ def read_workbook(
     ----------
     path : Path
     sheet : str
-        Its name; by default the only one that is shown.
+        Name of the sheet; by default the only visible one.
     missing : sequence of str
-        Words that stand for no value, in any column.
+        Words for missing values, in any column.
 
     Raises
     ------
     InputError
-        The workbook is damaged or locked, there is no such sheet or several, cells are merged,
-        hold errors, or formulas whose values nobody stored. It unpacks to more than it should.
+        The workbook is damaged or locked, unpacks to too many bytes, has no such sheet or several
+        visible ones, or has merged cells, error values or formulas without stored values.
     """
     module = needed(*_OPENPYXL)
     try:
@@ -143,7 +143,7 @@ def _unpacked(path: Path) -> int:
     Raises
     ------
     InputError
-        They are far more than a table has, or than there is memory for.
+        There are far more bytes than a table needs, or more than fit in memory.
     """
     with zipfile.ZipFile(path) as archive:
         size = sum(entry.file_size for entry in archive.infolist())

@@ -32,11 +32,11 @@ class Applied:
     ----------
     output : ReleasedTable
     outside : int
-        Cells whose value lies outside what the released cell says.
+        Number of cells whose value is not covered by the released cell.
     source : Table
-        The people as they were read.
+        The people's table before recoding.
     dropped : tuple of str
-        Columns left out: identifiers, and columns that nobody declared.
+        Columns left out: identifiers and undeclared columns.
     parts : bool
         Whether `write` writes a folder of Parquet files.
     """
@@ -89,19 +89,19 @@ def apply_plan(
     Parameters
     ----------
     plan : Plan
-        What to do.
+        The plan to apply.
     people : path, pandas, Polars or Arrow table, DuckDB relation
-        The people; columns that the plan does not release are left out, for nobody
+        The table to recode; columns that the plan does not release are left out, since nobody
         decided what they reveal.
     key : Key, optional
         For randomized response: the steward's key. By default a fresh one, so that no
         draw can be repeated.
     keep_order : bool
-        Leave the rows in the order they came in, which may show who is who.
+        Keep the order of the rows, which may show who is who.
     unseen : {"error", "suppress", "count"}, default "error"
-        What becomes of cells whose value the plan's cell does not cover: the work is refused with
-        their number, they are released as `*` (numbers: as missing), or they are released as the
-        plan has it, though that is not true of them, and counted.
+        Treatment of cells whose value the plan's cell does not cover: raise an error with their
+        number, release them as `*` (numbers: as missing), or release the plan's cell although it is
+        not true of them, and count them.
     engine, memory
         Where it is computed; see `hedgerow.protect`.
     parts : bool, default False

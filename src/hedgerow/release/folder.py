@@ -56,7 +56,7 @@ def parts_in(folder: Path) -> list[Path]:
     Raises
     ------
     InputError
-        One is missing, or something else lies there.
+        A part is missing, or the folder holds something else.
     """
     inside = {path.name for path in folder.iterdir()}
     names = [PART_FILE.format(i) for i in range(len(inside))]

@@ -45,7 +45,7 @@ def record(
     pseudonyms : sequence of str
         Identifiers that were replaced.
     measured : mapping, optional
-        `Audit.to_dict`; what was measured stands beside ``release``, which tells what was
+        `Audit.to_dict`; its measurements are added next to ``release``, which holds what was
         promised and reached.
     """
     release = {

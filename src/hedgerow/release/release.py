@@ -115,7 +115,7 @@ class Release:
         Raises
         ------
         PromiseError
-            `table` is no longer as `protect` made it, so nobody knows any more.
+            `table` was changed after `protect` made it, so its rows cannot be matched.
         UnsupportedError
             Rows of a cluster have no numbers.
         """
@@ -398,16 +398,16 @@ class Release:
             What ``hr.audit(release.original, release.table, release.schema)`` measured:
             ``report.html`` is written from it, and ``audit.json`` holds its numbers too.
         mapping : bool, default False
-            Also write ``mapping.json``, private: which row of the original stands behind each
-            released one. `hedgerow.audit` needs it for folders of randomized or masked releases.
+            Also write ``mapping.json``, private: the row of the original behind each released one.
+            `hedgerow.audit` needs it for folders of randomized or masked releases.
         public : path, optional
-            A folder to hand out: the table, ``RECIPIENT.md``, what the method publishes and,
-            where `measured` is given, the recipient's report. Nothing else of the release may
-            leave the steward: ``plan.json``, ``audit.json``, ``report.html`` and the mapping
-            tell of single people.
+            A folder to publish: the table, ``RECIPIENT.md``, the method's public files and, if
+            `measured` is given, the recipient's report. No other file of the release may leave the
+            steward: ``plan.json``, ``audit.json``, ``report.html`` and the mapping disclose single
+            people.
         progress : callable, optional
-            Called with the name of each step ("writing", "reading back") and the part of it that is
-            done, or None; what it raises ends the work, and nothing is left behind.
+            Called with the name of each step ("writing", "reading back") and its finished share, or
+            None; an exception ends the work, and nothing is left behind.
 
         Returns
         -------

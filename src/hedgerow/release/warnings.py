@@ -61,7 +61,7 @@ def of_release(
     classes : Classes
         The released groups.
     judged : Classes
-        The groups that tell the sensitive columns: the same, or those of a second table.
+        The groups that show the sensitive columns: the same, or those of a second table.
     original, released : Table
     rows : int64 array of shape (n_rows,), optional
         The row of the original behind each released one; by default the same.

@@ -85,7 +85,7 @@ class StudioState:
     Parameters
     ----------
     folder : Path
-        Private; what is uploaded lies there.
+        A private folder for uploaded files.
     path : str, optional
         The table to open.
     """
