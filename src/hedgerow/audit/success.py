@@ -60,16 +60,16 @@ EXACT = Tolerance("exact", "exact")
 
 @dataclass(frozen=True)
 class AttackTarget:
-    """The way in which a sensitive column is attacked.
+    """The way a sensitive column is attacked: as which kind, and which guesses count as right.
 
     Parameters
     ----------
     attacked_as : {"category", "number", "date"}
-        As `table.profile.attacked_as` has it, for audit and `inspect` alike.
+        The result of `columns.roles.attacked_as`, for audit and `inspect` alike.
     tolerances : tuple of Tolerance
-        All that are told; of categories the exact value alone.
+        All tolerances that are reported; for categories the exact value alone.
     headline : Tolerance
-        What counts as success.
+        The tolerance that decides what counts as success.
     """
 
     attacked_as: str
@@ -157,7 +157,9 @@ def wilson(successes: float, n: int) -> Rate:
     References
     ----------
     E. B. Wilson (1927), Probable inference, the law of succession, and
-    statistical inference. JASA 22, 209-212.
+    statistical inference. JASA 22, 209-212; method 3 of R. G. Newcombe (1998),
+    Two-sided confidence intervals for the single proportion: comparison of
+    seven methods. Statistics in Medicine 17, 857-872.
 
     Examples
     --------
@@ -189,14 +191,21 @@ def rate_of(each: npt.NDArray[Any]) -> Rate:
 
 
 def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
-    """Return the area under the ROC curve: how often a member's score beats a stranger's, ties half.
+    """Return the area under the ROC curve (AUC): how often a member scores above a stranger, ties half.
 
-    By DeLong's variance in Wilson's form, so that perfect scores of few people are no certainty.
+    The interval is Wilson's (`wilson`) for the number of coin tosses that have DeLong's variance,
+    so that perfect scores of few people do not give an interval without width.
 
     Parameters
     ----------
     scores : sequence of (members, strangers), pairs of float arrays
-        One pair a release; the mean over them.
+        One pair per release; the area is the mean over them.
+
+    References
+    ----------
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Comparing the areas under two or
+    more correlated receiver operating characteristic curves: a nonparametric approach.
+    Biometrics 44, 837-845: the variance.
 
     Examples
     --------
@@ -216,7 +225,10 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
 
 
 def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return how often a value of the first beats one of the second, both sorted, and the variance."""
+    """Return the share of pairs in which `mine` beats `theirs`, ties half, and its variance.
+
+    Both are sorted; the variance is that of DeLong and others (1988).
+    """
     over = (np.searchsorted(theirs, mine, "left") + np.searchsorted(theirs, mine, "right")) / 2
     under = (np.searchsorted(mine, theirs, "left") + np.searchsorted(mine, theirs, "right")) / 2
     over, under = over / len(theirs), 1 - under / len(mine)

@@ -1,4 +1,4 @@
-"""Composition: what several releases of the same people give away together."""
+"""Composition: what several releases of the same people disclose together."""
 
 from __future__ import annotations
 

@@ -39,8 +39,8 @@ def downcoding(
     The intruder knows the values that a column may have, from a hierarchy or elsewhere, but not
     how frequent they are. Two intruders try:
 
-    - ``rule``: asks why a cell was coarsened. Where cells lie in one another as in a hierarchy, a
-      record is not in a finer released class, or it would have been released there. Where ranges
+    - ``rule``: asks why a cell was coarsened. If cells contain one another as in a hierarchy, a
+      record is not in a finer released class, or it would have been released there. If ranges
       and sets overlap, they are the extents of their groups, and somebody has each end. Weights
       that a cell shows are taken as they are.
     - ``dependence``: uses the other columns, by the dependence that the release shows, and ends
@@ -172,7 +172,7 @@ class _Intruder:
         return out
 
     def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
-        """Return the finer released classes inside each of some classes, as pairs of a position and labels."""
+        """Return the released classes inside each of some classes, as pairs of its position and their labels."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         # a class is no finer class of its own
         inside[np.arange(len(labels)), labels] = False

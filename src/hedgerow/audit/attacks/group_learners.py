@@ -118,7 +118,7 @@ class GroupRows:
         return Counts(classes, values, cells.data, *cells.shape)
 
     def places(self, rows: IntArray, near: Callable[[IntArray], Any]) -> Any:
-        """Return each person's chances of cells, sparse (n_people, n_cells); none for strangers under Anatomy.
+        """Return each person's chance of being in each cell, sparse (n_people, n_cells); none for Anatomy's strangers.
 
         Parameters
         ----------

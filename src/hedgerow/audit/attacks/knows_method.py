@@ -17,7 +17,7 @@ then left out:
   merged. Trees that are pruned (`alpha`, `min_leaf`) are not attacked.
 - `Mondrian` with "median" and "loss": the tree is grown on quasi-identifiers, so the intruder can grow it
   again. A released group that is not a leaf of it has a child that breaks the cap. This is all
-  that the release tells.
+  that the release shows.
 - `Hedge`: at least one of the cells of a joined group breaks a promise. Left out are the order of
   the joins and the choice of the partner, how the sensitive columns shaped the cells, and groups that
   are one because they read alike.

@@ -559,7 +559,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
-    """Return the entries of some classes, and their records weighted by how likely each class is a person's."""
+    """Return the entries of some classes, with record counts weighted by how likely each class is the person's."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)

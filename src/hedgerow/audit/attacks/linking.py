@@ -81,7 +81,7 @@ def _linked(
     sizes: IntArray,
     own_class: IntArray,
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
-    """Return each person's chance of a correct link, by distance and by probability, and whether others fit.
+    """Return each person's chance of a correct link, by distance and by probability, and if another record fits.
 
     A column agrees wholly when the released cell may stand for the person's value; the
     own record is named among all that are linked as well. Others fit when a record

@@ -19,9 +19,9 @@ from ..success import Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
 FALSE_ALARMS = (0.001, 0.01, 0.1)
-"""Shares of strangers who are taken for members, at which the members found are told."""
+"""False-alarm rates (shares of strangers taken for members) at which the share of members found is given."""
 FEWEST = 10
-"""Strangers that such a share must be."""
+"""Fewest strangers that such a share must amount to."""
 KNOWS = ("quasi-identifiers", "whole record")
 BANDS = (0.01, 0.02, 0.05)
 """Shares of the ranks within which an altered number agrees with a person's."""
@@ -38,20 +38,20 @@ def membership(
     random_state: int = 0,
     progress: Tell = telling(None),
 ) -> list[dict[str, Any]]:
-    """Tell people of the table from people who are not in it, by the release alone.
+    """Attack by membership inference: use the release to tell people in the table from people who are not.
 
     The intruder knows somebody's quasi-identifiers, or sensitive values as well, and other people of
-    the same population who are not in the table, to compare with. Each intruder scores how
-    much speaks for the person:
+    the same population who are not in the table, to compare with. Each intruder scores the
+    evidence that the person is in the table:
 
-    - ``nearest``: how near the nearest released record is, beside the nearest of the other
-      people;
-    - ``likelihood``: how many released records may be the person's, over how many there
-      would be if the release were made of the other people. Who fits no record is scored by how
+    - ``nearest``: how near the nearest released record is, compared with the nearest of the
+      other people;
+    - ``likelihood``: how many released records cover the person, over how many would if the
+      release were made of the other people. Somebody who fits no record is scored by how
       many of the others fit none;
     - ``exact value``: how near by the quasi-identifiers the nearest of those released records is that
       have the person's sensitive value, or all of the person's sensitive values, less half of how near
-      any record is; of those as near, whom fewer records fit comes first;
+      any record is; of people equally near, those whom fewer records fit score higher;
     - ``1% of ranks`` (2%, 5%): the same among the records next to the person by the rank of a
       sensitive number that was altered.
 
@@ -60,7 +60,7 @@ def membership(
     outside : sequence of Outside
         Releases, each with strangers: half of them are compared with, the others asked about.
     people : int
-        How many members, strangers and others of each are taken, evenly from their sorted values.
+        Number of members, strangers and others taken from each, evenly from their sorted values.
     random_state : int
         Deals strangers into the two halves.
 
@@ -68,11 +68,11 @@ def membership(
     -------
     list of dict
         ``success`` is the chance that a member scores above a stranger, ties halved (the area
-        under the ROC curve); nothing tells more than .5 without a leak. ``control`` is the
-        interval in which chance alone would leave it. ``found`` tells the share of members
-        found where .1, .01 or .001 of strangers are taken for members. Nothing without strangers.
+        under the ROC curve); without a leak it is .5. ``control`` is the interval in which
+        chance alone would leave it. ``found`` is the share of members found when .1, .01 or
+        .001 of strangers are taken for members. The list is empty without strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
-        other half, and the other way round: choosing gains nothing by chance.
+        other half, and the other way round, so that the choice gains nothing by chance.
 
     References
     ----------
@@ -102,14 +102,14 @@ def membership(
 
 
 def _altered(sides: TablePair) -> Iterator[str]:
-    """Yield the sensitive numbers that were altered; without pairs nothing shows which ones were not."""
+    """Yield the names of sensitive numbers that were altered or, without pairs, that may have been."""
     for original, released in zip(sides.sensitive, sides.released_sensitive, strict=True):
         if sides.groups is None and original.is_number and not (sides.is_paired and same(original, released)):
             yield original.name
 
 
 class MemberScores(NamedTuple):
-    """The evidence for each member and each stranger; more is likelier a member."""
+    """The scores of members and of strangers in one attack; a higher score means likelier a member."""
 
     members: FloatArray
     strangers: FloatArray
@@ -118,9 +118,9 @@ class MemberScores(NamedTuple):
 def _people_asked(
     sides: TablePair, members: IntArray, strangers: People, most: int, random_state: int
 ) -> tuple[Known, Known, Known]:
-    """Pick members, strangers, and the half of the strangers that both are compared with.
+    """Pick members and strangers to attack, and other strangers to compare both with.
 
-    The quasi-identifiers stand before the sensitive columns.
+    In each, the quasi-identifiers come before the sensitive columns.
     """
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
     inside = np.zeros(sides.members.n_rows, np.bool_)
@@ -143,7 +143,7 @@ def _people_asked(
 def _scores(
     sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
-    """Score members and strangers by every intruder; in altered columns values of near ranks agree."""
+    """Return every intruder's scores of members and strangers; values of `altered` columns agree by near ranks."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
     releases = {KNOWS[0]: _Release(quasi, others, sensitive, [*agreements.values()], sides.groups)}
@@ -160,7 +160,7 @@ def _scores(
 def _agreements(
     sensitive: Sequence[ReleasedColumn], altered: Collection[str]
 ) -> Iterator[tuple[Attack, dict[int, float]]]:
-    """Yield the attacks by sensitive values: one column and all together, exactly and by near ranks."""
+    """Yield each attack by sensitive values, with the columns it compares and their shares of ranks."""
     near = [column.name in altered for column in sensitive]
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
@@ -174,17 +174,17 @@ def _agreements(
 
 
 class _Release:
-    """The distinct released records beside other people, who took no part.
+    """The distinct released records, with other people who are not in the table to compare with.
 
     Parameters
     ----------
     columns : sequence of ReleasedColumn
         The columns by which distances are measured.
     others : Known
-        People who are compared with, by these columns first.
+        People to compare with; their first columns are these.
     sensitive, agreements, groups
-        In which other columns rows should agree, and the groups of which a second table tells
-        these together.
+        Other columns, the attacks' shares of ranks within which rows must agree on them, and the
+        groups by which a second table publishes them.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class _Release:
                 self.in_none += 1
 
     def agreeing(self, people: Known, person: int) -> Iterator[IntArray]:
-        """Yield the rows that agree with a person; with groups those of the groups that may."""
+        """Yield for each attack the rows that agree with a person; with groups, all rows of groups that have one."""
         for shares in self.agreements:
             rows = self.rows.agreeing(people, person, shares)
             if self.groups is not None:
@@ -224,7 +224,7 @@ class _Release:
             yield rows
 
     def scores(self, people: Known) -> list[FloatArray]:
-        """Return all scores of some people, each of shape (n_people,)."""
+        """Return the people's scores by every attack, as a list of arrays of shape (n_people,)."""
         width = len(self.columns)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
         sizes, n, m = self.sizes, float(self.sizes.sum()), len(self.others)
@@ -244,7 +244,7 @@ class _Release:
         return [*out[:2].round(9), *out[2:]]
 
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
-        """Return the score of the nearest of the rows that agree with a person."""
+        """Return a person's score from the nearest of the rows that agree with the person."""
         if not len(rows):
             return -1.0 - len(self.columns)
         near = float(distance[self.labels[rows]].min())
@@ -254,7 +254,7 @@ class _Release:
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
     def _nearest_other(self, people: Known, person: int) -> float:
-        """Return how far the nearest of the other people is."""
+        """Return the distance from a person to the nearest of the other people."""
         total = np.zeros(len(self.others))
         for column, values, values_of_people in zip(
             self.columns, self.others.columns, people.columns, strict=True
@@ -271,7 +271,7 @@ class _Release:
 
 
 def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberScores]:
-    """Return the scores of the intruder who does best on the other half of the people, for both halves."""
+    """Choose the best intruder on each half of the people; return its scores on the other half."""
     halves = [
         {a: [MemberScores(s.members[i::2], s.strangers[i::2]) for s in each] for a, each in scores.items()}
         for i in (0, 1)
@@ -311,7 +311,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
 
 
 def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
-    """Return the share of members found at a share of false alarms; the interval covers the error of both."""
+    """Return the share of members found at a false-alarm rate, with an interval that covers the error of both."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
     return {
@@ -324,7 +324,7 @@ def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, stran
 
 
 def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
-    """Return the share of members whose score is in the highest of so many strangers; ties in part."""
+    """Return the share of members who score within the top share `alarms` of strangers; ties count in part."""
     caught: list[float] = []
     for s in scores:
         theirs, m = np.sort(s.strangers), len(s.strangers)

@@ -3,7 +3,7 @@
 Every result stands beside three others: what guessing from public totals
 reaches (the public mean or the majority value, the one number that hits most
 people, and the value of a random released row), what the same attack reaches on people whose rows it did not see
-(so that general inference and leakage about individuals are told apart), and
+(so that general inference can be distinguished from leakage about individuals), and
 what it reaches on the original table.
 """
 
@@ -47,20 +47,20 @@ def regression(
         The tables. Strangers are the control; of pairs without any it is the same people with
         their own rows withheld (3 folds).
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
-        Who attacks.
+        The learners that attack.
     people : int
-        How many members, and how many strangers, are attacked, spread evenly over the table sorted
+        Number of members, and of strangers, who are attacked, spread evenly over the table sorted
         by its values.
     random_state : int
-        Who is asked; the learners and the bootstrap intervals.
+        Decides who is attacked; seeds the learners and the bootstrap intervals.
     progress : callable, optional
         Called with a line of text before each attack.
 
     Returns
     -------
     list of dict
-        One a learner and column. ``success`` is the share of people whose value
-        was named (see `AttackTarget`), with its Wilson interval.
+        One per learner and column. ``success`` is the share of people whose value
+        was guessed (see `AttackTarget`), with its Wilson interval.
     """
     out = []
     for j in range(len(sides.sensitive)):
@@ -71,7 +71,7 @@ def regression(
 def _on_column(
     sides: TablePair, j: int, learners: Sequence[str], most: int, random_state: int, progress: Tell
 ) -> list[dict[str, Any]]:
-    """Attack one column with every learner; nothing where no value is known of anybody, or released."""
+    """Attack one column with every learner; return an empty list if nobody's value is known or none is released."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
     aim = sides.targets[column.name]
@@ -143,7 +143,7 @@ def _withheld(
     aim: AttackTarget,
     random_state: int,
 ) -> Score:
-    """Attack each part of the people with a learner that saw the rows of the other parts alone."""
+    """Return the score of an attack on each part of the people by a learner trained on the other parts alone."""
     no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
     values = np.full(len(part), no_guess)
     named = {t.key: values.copy() for t in aim.tolerances}
@@ -160,7 +160,7 @@ def _withheld(
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return released codes, and the number behind each; numbers of few values as the nearest original one."""
+    """Return released codes and their numbers; a number attacked as a category gets the nearest original code."""
     if aim.is_number or not original.is_number:
         return shown_values(original, released)
     values = np.asarray(original.values)
@@ -171,7 +171,7 @@ def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt
 
 @dataclass(frozen=True)
 class Score:
-    """Hits of guesses by tolerance, and their errors, person by person."""
+    """The hits of guesses by tolerance, and their errors; one entry per person."""
 
     hits: dict[str, FloatArray]
     errors: FloatArray
@@ -187,7 +187,7 @@ def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
 def baselines(
     public: Counts, values: FloatArray, y: FloatArray, aim: AttackTarget
 ) -> tuple[Score, float, float]:
-    """Score what needs no attack: the public mean or majority, the best single guess, a random released row."""
+    """Score guesses that need no attack: the public mean or majority, the best single guess, a random row."""
     shares, near = public.shares, aim.headline
     levels = values[public.values]
     usual = float(levels @ shares) if aim.is_number else public.values[int(shares.argmax())]

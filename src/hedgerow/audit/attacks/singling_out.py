@@ -19,10 +19,10 @@ from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
 DESCRIPTIONS = 300
-"""Descriptions that each intruder asks, those that fewest people should fit."""
+"""Most descriptions per intruder: those that the fewest people should fit."""
 ROUNDING = 1e-9
 DRAWN = 20
-"""Descriptions that are drawn at random for each that is asked; few fit one released row."""
+"""Descriptions drawn at random for each one that is used; few fit exactly one released row."""
 KINDS = ("one column", "several columns", "whole record")
 
 Test = tuple[int, str, int]
@@ -32,16 +32,16 @@ Tests = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Predicate:
-    """A description of somebody, and the share of people who should fit it by the totals of single columns.
+    """A description of a person, with the share of people expected to fit it by totals of single columns.
 
     Parameters
     ----------
     weight : float
-        The share of people that fit if columns were independent.
+        The share of people who would fit if columns were independent.
     tests : tuple of Test
-        Of quasi-identifiers by name, and behind them of sensitive columns.
+        Tests of quasi-identifiers, in the order of their names, then of sensitive columns.
     chance : float
-        Share of those who fit that a coin keeps, which knows nothing of anybody.
+        The share of those who fit that a random coin keeps.
     """
 
     weight: float
@@ -50,7 +50,7 @@ class Predicate:
 
 
 class _Crowd:
-    """People with their true values, for counting who fits a description."""
+    """A set of people with their true values, for counting who fits a description."""
 
     def __init__(self, columns: Sequence[ReleasedColumn], people: People) -> None:
         by_column = {c.name: c for c in (*people.quasi, *people.sensitive)}
@@ -58,12 +58,12 @@ class _Crowd:
         self._people = [by_column[column.name] for column in columns]
 
     def fitting(self, tests: Tests) -> int:
-        """Count the people who fit."""
+        """Count the people who pass all tests of a description."""
         passing = ((self._passing(*test), self._people[test[0]].codes) for test in tests)
         return len(_rows_passing(list(passing)))
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return which codes of the people's column pass a test; a category that no member has never does."""
+        """Return whether each code of a column passes a test; a category that no member has never does."""
         column, people = self._columns[j], self._people[j]
         if not column.is_number:
             codes = np.arange(column.original.n_values + 1)
@@ -75,13 +75,13 @@ class _Crowd:
 
 
 def _ends(column: ReleasedColumn, how: str, cell: int) -> tuple[float, float]:
-    """Return the ends of the numbers that pass a test."""
+    """Return the lowest and the highest number that pass a test."""
     low = -np.inf if how == "at most" else float(column.lo[cell])
     return low, np.inf if how == "at least" else float(column.hi[cell])
 
 
 def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArray:
-    """Return the rows whose codes pass every test; the narrowest test goes first."""
+    """Return the rows whose codes pass every test; the narrowest test is applied first."""
     tests = sorted(tests, key=lambda t: float(t[0].mean()))
     allowed, codes = tests[0]
     rows = np.flatnonzero(allowed[codes])
@@ -91,7 +91,7 @@ def _rows_passing(tests: Sequence[tuple[BoolArray, npt.NDArray[Any]]]) -> IntArr
 
 
 def _chosen(generator: np.random.Generator, n: int, fewest: int = 1) -> list[int]:
-    """Choose some of n columns at random."""
+    """Choose a random set of at least `fewest` of n columns; return their sorted positions."""
     size = int(generator.integers(fewest, n + 1))
     return sorted(generator.choice(n, size, replace=False).tolist())
 
@@ -99,34 +99,34 @@ def _chosen(generator: np.random.Generator, n: int, fewest: int = 1) -> list[int
 def predicate_singling_out(
     sides: TablePair, outside: Sequence[Outside] = (), *, random_state: int = 0
 ) -> list[dict[str, Any]]:
-    """Describe exactly one person of the table, in words that are unlikely to fit anybody.
+    """Attack by predicate singling out: describe one person by a predicate that few people should fit.
 
     A description isolates a person when the true values of exactly one record of the release
-    fit it. Anybody does that by luck: one that fits a share w of all people isolates with chance
-    n w (1 - w)^(n - 1) in a table of n, at best (w = 1/n) 37%. So a description counts only if
+    fit it. That also happens by luck: a description that fits a share w of all people isolates with
+    chance n w (1 - w)^(n - 1) in a table of n, at best (w = 1/n) 37%. So a description counts only if
     at most 1/n of all people should fit, by the original's totals of single columns. Three
     intruders, each with the descriptions that fewest should fit:
 
     - ``description``: released cells of some quasi-identifiers of a random row;
-    - ``group and value``: all cells of a group, and the sensitive value that it holds least often;
+    - ``group and value``: all cells of a group, and a sensitive value that is rare in it;
     - ``group and chance``: all cells of a group of s, and a coin that keeps one in s, or fewer, of
-      whoever fits. No group size stops it; its success is an expectation, no coin is thrown.
+      those who fit. No group size stops it; its success is an expectation, no coin is thrown.
 
     Parameters
     ----------
     sides : TablePair
         The original and the release.
     outside : sequence of Outside
-        Releases with strangers; how many of these fit is what descriptions truly weigh.
+        Releases with strangers, who show what share of people truly fits the descriptions.
     random_state : int
         Draws rows and columns.
 
     Returns
     -------
     list of dict
-        ``success`` is the share of descriptions that isolate. ``control`` is the most that luck
-        gives at the weight that strangers show, ``public_guess`` at the weight by totals,
-        ``public_best`` at the best weight, and ``random_row`` what random descriptions reach;
+        ``success`` is the share of descriptions that isolate. ``control`` is the success by luck
+        at the weight that strangers show, ``public_guess`` at the weight by totals,
+        ``public_best`` at the best weight, and ``random_row`` the success of random descriptions;
         ``original`` describes the whole original by itself.
 
     References
@@ -162,20 +162,20 @@ def predicate_singling_out(
 
 
 def _luck(weight: float, n: int) -> float:
-    """Return the chance that exactly one of n people fits; beyond 1/n that of 1/n, which is the best."""
+    """Return the chance that exactly one of n people fits by luck; a weight above 1/n counts as 1/n, the best."""
     weight = min(weight, 1 / n)
     return n * weight * float((1 - weight) ** (n - 1))
 
 
 def _share(described: _Described, predicates: Sequence[Predicate]) -> Rate:
-    """Return the share of the predicates that isolate somebody."""
+    """Return the expected share of the predicates that isolate a person, with Wilson's interval."""
     n = described.members.n
     right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in predicates]
     return wilson(fsum(right), len(predicates))
 
 
 def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: str) -> Rate | None:
-    """Return what luck gives at the weight that strangers show; None without strangers."""
+    """Return the success by luck at the weight measured on strangers; None without strangers."""
     rates, tried = [], 0
     for described, outside in others:
         n, predicates = described.members.n, described.by(learner)
@@ -192,7 +192,7 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
 
 
 class _Described:
-    """The predicates by which a release describes its people."""
+    """The predicates that intruders form from a release, and the people they describe."""
 
     def __init__(self, sides: TablePair, random_state: int) -> None:
         self.sides, self.random_state = sides, random_state
@@ -202,18 +202,18 @@ class _Described:
         self._mass = [_masses(column) for column in self.quasi]
 
     def isolates(self, description: Predicate) -> float:
-        """Return the chance that exactly one person fits, and is kept by the coin."""
+        """Return the chance that exactly one person fits a description and is kept by its coin."""
         fitting = self.members.fitting(description.tests)
         return fitting * description.chance * (1 - description.chance) ** max(fitting - 1, 0)
 
     def by(self, learner: str) -> list[Predicate]:
-        """Return the descriptions of one intruder that fewest people should fit."""
+        """Return one intruder's descriptions, those that the fewest people should fit."""
         if learner == "description":
             return self._of_rows()
         return self._of_values() if learner == "group and value" else self._by_chance()
 
     def at_random(self) -> list[Predicate]:
-        """Return descriptions of nobody: random values of random columns."""
+        """Return descriptions of no particular person: random values of random columns."""
         generator = np.random.default_rng(self.random_state + 1)
         return [
             self._weighed(
@@ -240,7 +240,7 @@ class _Described:
 
     @property
     def _boxes(self) -> FloatArray:
-        """The share of people in each group's cells, if columns were independent."""
+        """Return the share of people who would fit each group's cells if columns were independent."""
         first, out = self.sides.classes.first, np.ones(self.sides.classes.n_groups)
         for column, mass in zip(self.quasi, self._mass, strict=True):
             out *= mass[column.codes[first]]
@@ -251,7 +251,7 @@ class _Described:
         return tuple((j, "is", int(c.codes[row])) for j, c in enumerate(self.quasi))
 
     def _of_values(self) -> list[Predicate]:
-        """Describe a group and a value that it holds least often, by every sensitive column, lightest first."""
+        """Describe groups by their cells and a rare sensitive value; rarest in the group first, then least weight."""
         rare, boxes, classes = [], self._boxes, self.sides.classes
         for j, (original, released) in enumerate(
             zip(self.sensitive, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)
@@ -270,7 +270,7 @@ class _Described:
         return [description for _, description in rare[:DESCRIPTIONS]]
 
     def _by_chance(self) -> list[Predicate]:
-        """Describe a group and a coin, which keeps the whole at or below 1/n."""
+        """Describe groups by their cells and a coin that keeps the expected share at or below 1/n."""
         boxes = np.maximum(self._boxes, 1e-300)
         # one in s isolates best in a group of s; a smaller share keeps the weight of large cells allowed
         coin = np.minimum(1 / self.sides.classes.sizes, 1 / (self.sides.n_rows * boxes))
@@ -280,7 +280,7 @@ class _Described:
 
 
 def _masses(column: ReleasedColumn) -> FloatArray:
-    """Return the share of the original's people that each cell may stand for."""
+    """Return the share of people in the original that each cell may stand for; shape (n_cells,)."""
     finer = FinerSteps.from_released(column)
     totals = np.bincount(finer.step, column.whole.counts(), finer.n_steps)
     return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
@@ -289,14 +289,14 @@ def _masses(column: ReleasedColumn) -> FloatArray:
 def singling_out(
     tables: TablePair, *, people: int = 500, random_state: int = 0
 ) -> list[dict[str, Any]]:
-    """Ask members and strangers whether they fit a description that fits one released row.
+    """Attack by singling out: test whether descriptions that fit one released row fit exactly one person.
 
     Three intruders: "one column" describes by a value that occurs once or an end of a
     column, "several columns" by a random choice of columns of a random row (numbers: at
-    least as extreme), "whole record" by all measured columns. Only a description that fits
-    exactly one released row is asked; it succeeds when exactly one member fits.
+    least as extreme), "whole record" by all measured columns. Only descriptions that fit
+    exactly one released row are used; one succeeds if exactly one member fits.
 
-    The control asks the same of as many other people. Where there are fewer strangers than
+    The control tests them on as many other people. If there are fewer strangers than
     members, as many members as there are strangers are exchanged for them, and the change is
     scaled up to all members; both are expectations over every choice, so nothing is drawn.
 
@@ -305,15 +305,15 @@ def singling_out(
     tables : TablePair
         The tables.
     people : int
-        Most descriptions that each intruder asks.
+        Most descriptions per intruder.
     random_state : int
         Draws rows and columns.
 
     References
     ----------
     M. Giomi et al. (2023), A unified framework for quantifying privacy risk in synthetic
-    data. `predicate_singling_out` counts no description that luck fits to one person; here all count,
-    and the control tells what luck does.
+    data. `predicate_singling_out` counts no description that fits one person by luck; here all
+    count, and the control shows the success by luck.
     """
     columns = by_name((*tables.released_quasi, *tables.sensitive_cells))
     rows = _Rows(columns)
@@ -348,14 +348,14 @@ def singling_out(
 
 
 def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
-    """Return how often descriptions would fit one of n people, none of whom the release was made from.
+    """Estimate the share of descriptions that would fit exactly one of n people who are not in the release.
 
     Parameters
     ----------
     mine, theirs : int arrays, shape (n_descriptions,)
-        How many members, and how many strangers, fit each description.
+        Number of members, and of strangers, who fit each description.
     n, m : int
-        How many members and strangers there are.
+        Number of members and of strangers.
 
     Returns
     -------
@@ -379,14 +379,14 @@ def exchanged(mine: IntArray, theirs: IntArray, n: int, m: int) -> Rate:
 
 
 def _chance_of_hits(fitting: IntArray, n: int, size: int, hits: int) -> FloatArray:
-    """Return the chance that a draw of some of n people holds so many of those who fit."""
+    """Return the chance that a random draw of `size` of n people includes exactly `hits` who fit."""
     from scipy.stats import hypergeom
 
     return np.asarray(hypergeom.pmf(hits, n, fitting, size), np.float64)
 
 
 class _Rows:
-    """The released rows, for describing one of them."""
+    """The distinct released rows, for describing one of them."""
 
     def __init__(self, columns: Sequence[ReleasedColumn]) -> None:
         self.columns = columns
@@ -398,7 +398,7 @@ class _Rows:
         ]
 
     def unique(self, kind: str, most: int, generator: np.random.Generator) -> list[Tests]:
-        """Return different descriptions that fit one released row."""
+        """Return at most `most` different descriptions, each of which fits exactly one released row."""
         candidates: Iterable[Tests]
         if kind == "one column":
             rare = self._rare()
@@ -418,7 +418,7 @@ class _Rows:
         return list(different)
 
     def at_random(self, generator: np.random.Generator) -> Tests:
-        """Return a description of nobody: random cells of random columns."""
+        """Return a description of no particular person: random cells of random columns."""
         tests = []
         for j in _chosen(generator, len(self.columns)):
             cell = int(generator.integers(self.columns[j].n_cells))
@@ -427,12 +427,12 @@ class _Rows:
         return tuple(tests)
 
     def _released(self, tests: Tests) -> int:
-        """Count the released rows that may fit."""
+        """Count the released rows that may fit a description."""
         classes = _rows_passing([(self._passing(*test), self._cells[test[0]]) for test in tests])
         return int(self.rows.sizes[classes].sum())
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return flags of the released cells that may stand for a value that passes a test."""
+        """Return whether each released cell may stand for a value that passes a test; shape (n_cells,)."""
         column = self.columns[j]
         missing = column.missing if how == "is" and column.missing[cell] else column.anything
         if column.is_number:
@@ -443,7 +443,7 @@ class _Rows:
         return np.asarray((np.bincount(cells, fits, column.n_cells) > 0) | missing)
 
     def _rare(self) -> list[Tests]:
-        """Return values that occur once, and the ends of numbers."""
+        """Return tests for the values that occur once, and for both ends of each number."""
         tests: list[Tests] = []
         for j, column in enumerate(self.columns):
             tests += [((j, "is", int(cell)),) for cell in np.flatnonzero(column.counts == 1)]
@@ -454,7 +454,7 @@ class _Rows:
         return tests
 
     def _several(self, generator: np.random.Generator) -> Tests:
-        """Describe a random row by some columns, numbers at least as far from the middle."""
+        """Describe a random row by some columns; numbers by being at least as far from the median."""
         row = int(np.searchsorted(self._upto, generator.integers(self._upto[-1]), "right"))
         cells = ((j, int(self._cells[j][row])) for j in _chosen(generator, len(self.columns), 2))
         return tuple((j, self._side(j, cell), cell) for j, cell in cells)

@@ -16,29 +16,30 @@ from ...measures import BoolArray, FloatArray, IntArray, group
 from ...progress import Progress, telling
 
 FRACTION = 0.01
-"""The share of the population in the sample, where nobody says."""
+"""The default share of the population in the sample."""
 MOST = 100_000
-"""Sets of columns that are searched at most."""
+"""Most sets of columns that are searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques:
-    """The minimal sample uniques of every record.
+    """The minimal sample uniques of every record in a table.
 
-    A record has a minimal sample unique for each set of columns on which no other record is like
-    it, while on every smaller set somebody is.
+    A record has a minimal sample unique for each set of columns on which no other record equals
+    it, although some record does on every smaller part of the set.
 
     Parameters
     ----------
     names : tuple of str
         The columns.
     counts : int64 array, shape (n_rows, size)
-        Minimal sample uniques of 1, 2, ... columns of each record.
+        Number of each record's minimal sample uniques of 1, 2, ... columns.
     shares : float array, shape (n_rows, n_columns)
-        The part of a record's score that comes from sets with each column. A set counts for all
-        its columns, so a row sums to more than 1.
+        The share of a record's score that comes from sets with each column. A set counts for all
+        its columns, so a row may sum to more than 1.
     uniques, pairs : int
-        Records that are alone on all columns, and records in twos.
+        Number of records that no other record equals on all columns, and number of records that
+        exactly one other equals (so two for each pair).
     """
 
     names: tuple[str, ...]
@@ -49,17 +50,19 @@ class SpecialUniques:
 
     @property
     def scores(self) -> FloatArray:
-        """The SUDA score of every record: (m - k)! for each minimal sample unique of k of m columns."""
+        """Return each record's SUDA score: (m - k)! for each minimal sample unique of k of m columns."""
         return np.asarray(self.counts @ weights(len(self.names), self.counts.shape[1]))
 
     @property
     def by_column(self) -> FloatArray:
-        """Each column's part of all scores together, shape (n_columns,)."""
+        """Return each column's share of the sum of all scores, shape (n_columns,)."""
         scores = self.scores
         return np.asarray(scores @ self.shares / max(float(scores.sum()), 1.0))
 
     def intrusion(self, fraction: float = FRACTION) -> float:
-        """Return DIS: the chance that a unique match of the sample is right (Skinner and Elliot 2002).
+        """Return DIS: the chance that a match with a unique record is correct (Skinner and Elliot 2002).
+
+        U f / (U f + P (1 - f)) with U unique records, P records in pairs and sampling fraction f.
 
         Parameters
         ----------
@@ -72,11 +75,12 @@ class SpecialUniques:
         return right / (right + wrong) if right else 0.0
 
     def dis_scores(self, fraction: float = FRACTION) -> FloatArray:
-        """Return DIS-SUDA: the intrusion's chance spread over the records by their scores.
+        """Return each record's DIS-SUDA score: the chance of `intrusion` spread by the SUDA scores.
 
-        With U uniques, score s of a record and q = 1 + (8 - m) / 20 it is
+        With U unique records, score s of a record and q = 1 + (8 - m) / 20 for m columns it is
         1 / (1 + (U / DIS - U) / (s^q a)), where a is the sum of s^-q over the records that have a
-        score; 0 where there is none.
+        score; 0 for a record without a score. This formula, with its q, is that of sdcMicro's
+        code (function Suda2 in src/Suda2.h).
 
         Parameters
         ----------
@@ -87,7 +91,7 @@ class SpecialUniques:
 
 
 def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns: int) -> FloatArray:
-    """Spread the intrusion's chance over the records by their scores; see `SpecialUniques.dis_scores`.
+    """Return each record's DIS-SUDA score from the chance of intrusion; see `SpecialUniques.dis_scores`.
 
     Examples
     --------
@@ -104,7 +108,7 @@ def spread_over_records(chance: float, scores: FloatArray, uniques: int, columns
 
 
 def weights(columns: int, size: int) -> FloatArray:
-    """Return the score of one minimal sample unique of 1, 2, ... columns, shape (size,).
+    """Return what a minimal sample unique of 1, 2, ... columns adds to a score, shape (size,).
 
     Examples
     --------
@@ -133,7 +137,7 @@ def special_uniques(
         The columns; a missing value has a code like any other and equals itself.
     names : sequence of str
     size : int, at least 1
-        Columns that a set has at most.
+        Most columns in a set.
     progress : callable, optional
 
     Raises

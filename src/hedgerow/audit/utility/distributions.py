@@ -23,7 +23,7 @@ _TABLE = 1 << 22
 def places_inside(
     values: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the first place inside each range, and the first beyond it; 0 and 0 for missing cells."""
+    """Return the first index of the sorted values inside each range, and the first beyond; 0, 0 for missing cells."""
     has_ends = np.isfinite(low)
     first = np.searchsorted(values, np.where(has_ends, low, 0.0), "left")
     end = np.searchsorted(values, np.where(has_ends, high, 0.0), "right")
@@ -31,7 +31,7 @@ def places_inside(
 
 
 def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the values, original shares and released shares of a numeric column, missing left out.
+    """Return a numeric column's values with their original and released shares; missing cells are left out.
 
     A released range spreads its rows evenly over the original values inside it
     (what a reader who knows the domain would do); a range or number without any
@@ -62,7 +62,7 @@ def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatA
 def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) -> dict[str, float]:
     """Return the total variation, Kolmogorov-Smirnov and Wasserstein distance of two distributions.
 
-    Wasserstein's is over the range of the values, so all three lie in [0, 1].
+    Wasserstein's is divided by the range of the values, so all three are in [0, 1].
     """
     # Wasserstein's distance in one dimension is the area between both distribution functions
     gap = np.cumsum(after - before)
@@ -76,7 +76,7 @@ def number_distances(values: FloatArray, before: FloatArray, after: FloatArray) 
 
 
 def _total_variation(before: FloatArray, after: FloatArray) -> float:
-    """Return the total variation; shares that differ by their rounding alone do not."""
+    """Return the total variation distance, rounded to 12 decimals so that rounding errors count as 0."""
     return round(float(np.abs(after - before).sum() / 2), 12)
 
 
@@ -108,10 +108,10 @@ def sensitive_distances(before: Column, after: Column) -> dict[str, float]:
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One side of a dependence: the codes of categories, or the rows' numbers.
+    """A column as input to `dependence`: the codes of its categories, or each row's number.
 
-    Numbers are less their mean, which changes no dependence; missing ones stand
-    as 0 and have a 0 in `present` (None when nothing is missing).
+    The mean is subtracted from numbers, which changes no dependence; missing
+    ones are 0 and have a 0 in `present` (None if nothing is missing).
     """
 
     name: str
@@ -121,7 +121,7 @@ class Variable:
 
     @classmethod
     def of(cls, name: str, codes: npt.NDArray[Any], numbers: FloatArray | None = None) -> Variable:
-        """Return a variable; `numbers` are those behind the codes, NaN for missing."""
+        """Build from the codes of a column; `numbers` has the number behind each code, NaN for missing."""
         if numbers is None:
             return cls(name, codes)
         y = numbers[codes]
@@ -133,12 +133,12 @@ class Variable:
 
     @cached_property
     def norm(self) -> float:
-        """Return the squared length of the numbers."""
+        """Return the sum of the squared centred numbers; 0 for categories."""
         return float(self.numbers @ self.numbers) if self.numbers is not None else 0.0
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Return the rows per category."""
+        """Return the number of rows in each category."""
         return np.bincount(self.codes)
 
 
@@ -147,7 +147,8 @@ def dependence(a: Variable, b: Variable) -> float | None:
 
     |Pearson's correlation| of two numbers, the correlation ratio (eta) of a
     number given a category, the symmetric uncertainty coefficient of two
-    categories. None where it is undefined (a constant column).
+    categories. None if it is undefined (a constant column) or the contingency
+    table of two categories would be too large.
     """
     if a.numbers is None and b.numbers is None:
         strength = _uncertainty(a.codes, b.codes)
@@ -208,9 +209,9 @@ def _entropy(p: FloatArray) -> float:
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
-    """Return the columns of the original and of the release as variables.
+    """Return the original and the released columns as two lists of `Variable`, in the same order.
 
-    Released ranges stand at their middle; a released set or generalised
+    Released ranges count as their middle; a released set or generalised
     category is a category of its own.
     """
     before: list[Variable] = []
@@ -231,7 +232,7 @@ def _variable(column: Column) -> Variable:
 
 
 def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[str, Any]:
-    """Return the dependence of each pair of columns before and after, with mean and largest difference."""
+    """Compare the dependence of each pair of columns before and after; add the mean and largest difference."""
     pairs = []
     for i, j in combinations(range(len(before)), 2):
         one, two = dependence(before[i], before[j]), dependence(after[i], after[j])
@@ -246,7 +247,7 @@ def dependences(before: Sequence[Variable], after: Sequence[Variable]) -> dict[s
 
 
 def distribution_summary(pair: TablePair) -> dict[str, Any]:
-    """Return the distances of every measured column from the whole original, and the pairwise dependences."""
+    """Return each measured column's distances from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     columns |= {
         a.name: sensitive_distances(a, b)

@@ -15,13 +15,13 @@ from .distributions import places_inside
 def certainty_penalty(pair: Pair) -> dict[str, float]:
     """Return the normalised certainty penalty of each column (ARX calls one minus it granularity).
 
-    Of each cell the width as a share of the domain: (hi - lo) / (max - min) for
-    numbers, (categories - 1) / (domain - 1) for categories, averaged over the
-    rows; 0 nothing lost, 1 everything. Numbers that stand for their group (means,
-    medians) have no width of their own: there the true extent of the class counts.
-    A cell that is not true of its row (noise, swapping) is as wide as it would have
-    to be: a number up to the true one, a category 1. Of a row that was left out
-    everything is lost.
+    A cell's penalty is its width as a share of the domain: (hi - lo) / (max - min) for
+    numbers, (categories - 1) / (domain - 1) for categories. It is averaged over the
+    rows; 0 means nothing is lost, 1 everything. Numbers that stand for their group
+    (means, medians) have no width of their own: there the true extent of the class
+    counts. A cell that is not true of its row (noise, swapping) is as wide as it would
+    have to be: a number up to the true one, a category 1. A row that was left out
+    counts 1.
 
     References
     ----------
@@ -44,7 +44,7 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
 
 def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
-    """Return the summed loss, beyond their own width, of cells that are not true of their row."""
+    """Return the total width that cells lack to cover the true value of their row; 0 if all cover it."""
     original = column.original
     false = ~column.covers(original.codes, column.codes)
     if not false.any():
@@ -60,7 +60,7 @@ def _missed(column: ReleasedColumn, widths: FloatArray) -> float:
 
 
 def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray]:
-    """Return for each row the ends of the true values of its class, and of the number that stands for them."""
+    """Return for each row the lowest and highest of its class's true values and the number that replaces them."""
     y, of = column.original.numbers, pair.classes.labels.astype(np.intp)
     present = np.isfinite(y)
     lo, hi = np.full(pair.classes.n_groups, np.inf), np.full(pair.classes.n_groups, -np.inf)
@@ -74,7 +74,7 @@ def _extents(pair: Pair, column: ReleasedColumn) -> tuple[FloatArray, FloatArray
 
 
 def discernibility(pair: Pair) -> float:
-    """Return the sum of the squared class sizes, a suppressed row counting n; over n^2, so in (0, 1].
+    """Return the discernibility, in (0, 1]: the sum of squared class sizes, n per suppressed row, over n^2.
 
     Bayardo, Agrawal (2005), Data privacy through optimal k-anonymization.
     """
@@ -84,9 +84,9 @@ def discernibility(pair: Pair) -> float:
 
 
 def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
-    """Return the non-uniform entropy: bits lost about a column as a share of those it held.
+    """Return the non-uniform entropy of a column: the bits lost as a share of the bits in the original.
 
-    Per row -log2(P(value) / P(cell)), P the shares in the original column, over
+    Per row -log2(P(value) / P(cell)), with P the shares in the original column, over
     -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
     information. Numbers that stand for their group count as its true extent; another
     cell that does not cover the value counts nothing, a row that was left out all it held.
@@ -119,7 +119,7 @@ def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
 
 
 def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
-    """Return the share of a column's cells that were changed at all, and that were suppressed.
+    """Return the share of a column's cells that were changed, and the share that were suppressed.
 
     A row that was left out counts as both.
     """
@@ -153,7 +153,7 @@ LOSSES = {
 
 
 def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:
-    """Return every loss of the release; of rows that are not paired the sizes of groups alone.
+    """Return every information loss of the release; if rows are not paired, only average class sizes.
 
     ``average_class_size`` is records over classes, ``c_avg`` the same over `k` (LeFevre et al. 2006,
     Mondrian; 1 is the best partition possible).

@@ -19,7 +19,10 @@ MAX_ROWS = 10_000
 
 
 def default_estimators(number: bool, random_state: int) -> dict[str, Any]:
-    """Return the learners of the papers' experiments, and common ones, for numbers or for categories."""
+    """Return the estimators to compare, by name: regressors for numbers, classifiers for categories.
+
+    They are those of the papers' experiments, and common ones.
+    """
     from sklearn.naive_bayes import GaussianNB
 
     linear = estimator("linear", number)
@@ -52,8 +55,8 @@ def learning(
     alone. The release was made with the test fold in view; cross-validating a
     pipeline that begins with the method anonymizes the training folds alone.
 
-    Where rows are not paired, all released rows teach. People who took no part are asked about;
-    without any, the members, one fold after the other.
+    If rows are not paired, learners are trained on all released rows and tested on people who took
+    no part or, without any, on the members, one fold after the other.
 
     Parameters
     ----------
@@ -62,14 +65,14 @@ def learning(
     folds : int, at least 2
         Number of folds.
     random_state : int
-        Deals people, in the order of their values, into folds.
+        Decides how people, in the order of their values, are assigned to folds.
     progress : callable, optional
         Called with a line of text before each estimator.
 
     Returns
     -------
     list of dict
-        One a column and estimator: errors (numbers) or accuracy (categories)
+        One per column and estimator: errors (numbers) or accuracy (categories)
         for ``release``, ``original`` and ``constant``.
     """
     if folds < 2:
@@ -124,7 +127,7 @@ def learning(
 
 
 def _people(pair: Pair) -> tuple[IntArray, IntArray]:
-    """Return rows of the original in an order that their values give, and their pairs; -1 for none."""
+    """Return original rows, ordered by their values, and the released row paired with each; -1 for none."""
     at = np.full(pair.original.n_rows, -1)
     at[pair.rows] = np.arange(pair.n_rows)
     order = pair.rows[pair.canonical] if not pair.suppressed else pair.unchanged.canonical
@@ -138,7 +141,7 @@ Sample = tuple[FloatArray, FloatArray]
 def _one_fold(
     model: Any, number: bool, released: Sample, original: Sample, people: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return the true values of a test fold, and predictions learnt from the release, the original, nothing."""
+    """Return a test fold's true values, with predictions from the release, from the original and by a constant."""
     is_known = np.isfinite(y)
     guesses = {"truth": y[is_known]}
     for name, (x, z) in (("release", released), ("original", original)):
@@ -169,8 +172,8 @@ def _predict(model: Any, x: FloatArray, z: FloatArray, test: FloatArray) -> Floa
 def errors(truth: FloatArray, guess: FloatArray) -> dict[str, float | None]:
     """Return the errors of numeric predictions.
 
-    ``mape`` (formula 11) runs over the truths that are not 0; ``zero_share`` is
-    what that leaves out; ``relative_mae`` is the mean absolute error over the
+    ``mape`` (formula 11) is over the true values that are not 0; ``zero_share`` is
+    the share left out; ``relative_mae`` is the mean absolute error over the
     mean absolute truth; ``r2`` may be negative.
     """
     misses = np.abs(guess - truth)

@@ -18,13 +18,13 @@ from .distributions import places_inside
 COLUMNS, WIDTH = 2, 0.3
 """Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
 FLOOR = 0.001
-"""Of the table: smaller answers are judged as if they were as large."""
+"""Share of the table: errors of smaller answers are divided by this instead."""
 BINS, SMALLEST = 10, 30
-"""Ranges that a number is grouped by, and people of a group that is asked about."""
+"""Ranges that a number is grouped by, and fewest people in a group that is averaged."""
 
 
 def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Draw a random condition on a column: a flag for each original value; a missing one never fits."""
+    """Draw a random condition on a column: whether each original value fits it; a missing one never does."""
     m = column.original.n_values
     chosen = np.zeros(m + 1, np.bool_)
     size = max(1, round(WIDTH * m))
@@ -37,7 +37,7 @@ def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.ND
 
 
 def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return the share of each released cell that fits a condition, as if its values were equally likely."""
+    """Return each cell's share that fits a condition; values inside a range count as equally likely."""
     if not column.is_number:
         return column.shares @ chosen
     wanted = column.original.values[chosen[:-1]]
@@ -50,16 +50,16 @@ def _overlap(column: ReleasedColumn, chosen: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 0) -> dict[str, Any]:
-    """Measure the relative errors of random counts: "how many people have ... and ...".
+    """Measure the relative errors of random count queries: "how many people have ... and ...".
 
     Parameters
     ----------
     pair : Pair
         The tables.
     n_queries : int
-        How many.
+        Number of queries.
     random_state : int
-        Where the queries come from.
+        Seeds the random queries.
 
     Returns
     -------
@@ -95,13 +95,13 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
 
 
 def _joint_counts(codes: Sequence[npt.NDArray[Any]]) -> Counts:
-    """Count the rows by their codes in one column or in two; of one column each code stands twice."""
+    """Count the rows by their codes in one or two columns; a single column is counted against itself."""
     n_codes = [int(column.max()) + 1 for column in codes]
     return Counts.from_codes(Groups(codes[0], np.arange(n_codes[0])), codes[-1], n_codes[-1])
 
 
 def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
-    """Return how many rows fit a query that asks for a share of each code."""
+    """Return the number of rows that fit a query, given the share of each code that fits."""
     total = joint.counts.astype(np.float64)
     for codes, share in zip((joint.groups, joint.values), shares, strict=False):
         total = total * share[codes]
@@ -111,7 +111,7 @@ def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
 def group_queries(
     pair: TablePair, before: FloatArray | None = None, after: FloatArray | None = None
 ) -> dict[str, Any]:
-    """Measure the relative errors of "the average ... by ..." for every number and quasi-identifier.
+    """Measure the relative errors of queries "the average ... by ..." for each number and quasi-identifier.
 
     `before` and `after` are the weights of the original's and of the released rows; 1 by default.
 
@@ -152,7 +152,7 @@ def group_queries(
 
 
 def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
-    """Return the groups of a GROUP BY as flags of values: categories, or ranges of about equal counts."""
+    """Return the groups of a GROUP BY, as flags of values: one per category, or ranges of about equal counts."""
     m = column.original.n_values
     if not column.is_number:
         part = np.arange(m)
@@ -164,7 +164,7 @@ def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
 
 
 def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
-    """Return the errors of both kinds of query."""
+    """Return the errors of `range_queries` and of `group_queries`."""
     return {
         "range": range_queries(pair, random_state=random_state),
         "group_by": group_queries(pair),
@@ -172,7 +172,7 @@ def query_summary(pair: TablePair, *, random_state: int = 0) -> dict[str, Any]:
 
 
 def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
-    """Return weighted estimates of the population from the original, and from the release as read.
+    """Return weighted population estimates from the original, and from the release as a recipient reads it.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     dict or None
         ``people``: summed weights; ``columns``: totals and means of numbers, and of categories the
         largest change of a share (each ``original`` and ``release``); ``group_by``: relative errors of
-        weighted means by each quasi-identifier. None where the release shows no weights.
+        weighted means by each quasi-identifier. None if the release shows no weights.
 
     Notes
     -----
@@ -221,7 +221,7 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
 
 
 def released_weights(pair: Pair, weights: str) -> FloatArray | None:
-    """Return the weights of the released rows as a recipient reads them; None where there are none."""
+    """Return the released rows' sampling weights as a recipient reads them; None if they are not released."""
     for column in pair.released_quasi:
         if column.name == weights:
             return _expected(column)[column.codes]
@@ -231,7 +231,7 @@ def released_weights(pair: Pair, weights: str) -> FloatArray | None:
 
 
 def _expected(column: ReleasedColumn) -> FloatArray:
-    """Return the mean of the original values inside each cell of numbers, each value once; NaN for missing."""
+    """Return the mean of the distinct original values inside each numeric cell; NaN for missing cells."""
     values = np.asarray(column.whole.values, np.float64)
     sums = np.append(0.0, np.cumsum(values))
     first, end = places_inside(values, column.lo, column.hi)
@@ -252,7 +252,7 @@ def _numbers(
 
 
 def _shares(original: Column, before: FloatArray, mass: npt.NDArray[Any], after: FloatArray) -> dict[str, Any]:
-    """Return the largest change of a weighted share; `mass` are the released weights by category."""
+    """Return the largest change of a category's weighted share; `mass` has the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
     changes = np.abs(mass / after.sum() - shares)
     return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}
