@@ -1,4 +1,4 @@
-"""Engines: each executes plans on tables that it holds."""
+"""Engines: each of them executes plans on the tables that it opens."""
 
 from .base import ENGINES, Engine, ReleasedTable, Transformed, engine, transform
 

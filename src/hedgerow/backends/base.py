@@ -1,17 +1,17 @@
-"""The protocol that every engine fulfils, and the engines by their names.
+"""The protocol that every engine implements, and a registry of engines by name.
 
-Methods and the release get an engine here and never import one by name, so that the same
-method runs on every engine that its class names. An engine is a module of this folder with the
+Methods and the release get an engine from here and never import one by name, so that the same
+method runs on every engine that its class lists. An engine is a module of this folder with the
 functions of `Engine`; `tests/contracts/engine_suite.py` tests them.
 
-*What is counted, and what moves.* A method sees value counts, codes and groups, never rows. With n
-rows, c columns, v distinct values and g groups an engine does
+*Costs.* A method sees value counts, codes and groups, never rows. For n rows, c columns, v distinct
+values and g groups, an engine performs these operations:
 
 ==================  ================================  ==================================
 operation           cost                              what comes back to the caller
 ==================  ================================  ==================================
 ``open``            the files' descriptions; one      names, types, number of rows
-                    copy of what is no Parquet
+                    copy, if not Parquet
 ``encode``          one pass over c columns           n codes of 1 to 4 bytes each, in
                                                       arrays that may lie in a file
 ``execute``         one pass over codes               the recoded columns
@@ -21,9 +21,9 @@ operation           cost                              what comes back to the cal
 ``over_parts``      one pass over the rows            one result for each part
 ==================  ================================  ==================================
 
-A cluster returns no codes: it counts. The grower needs the integer histogram of a node, wherever
-that is made (`trees/grow`), and the checks read counts of (group, value) that add up
-(`classes.Counts`). In place of codes such an engine has
+A cluster returns counts instead of codes. The grower needs the integer histogram of a node, wherever
+it is computed (`trees/grow`), and the checks read counts of (group, value) that add up
+(`classes.Counts`). Instead of returning codes, such an engine performs these operations:
 
 ==================  ================================  ==================================
 operation           cost                              what comes back to the caller
@@ -39,9 +39,9 @@ counts              one pass over codes               pairs of group and value w
                     and the sensitive columns         numbers
 ==================  ================================  ==================================
 
-Measured times of these are in `docs/benchmarks.md` and `docs/spark.md`.
-So nothing above asks an engine for a row. Methods that ask for codes record by record name their
-columns (`Method.joint_columns`): a cluster counts the combinations and brings these (`Table.with_local_codes`).
+Measured times are in `docs/benchmarks.md` and `docs/spark.md`. No operation above returns a row.
+Methods that need codes record by record list their columns (`Method.joint_columns`); a cluster
+counts the combinations of these columns and returns the counts (`Table.with_local_codes`).
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ from ..plan import Partition, Plan, PlanColumn
 from ..schema import Schema
 from .release_order import ReleasedCodes
 
-# engines by name, and the file of this folder that holds each
+# engines by name, and the file of each in this folder
 ENGINES = {"memory": "memory", "duckdb": "duckdb", "spark": "spark"}
 
 T = TypeVar("T")
-# called with a part of a table, and with its released columns where these are drawn again
+# called with a part of a table, and with its released columns if these are drawn again
 PartWork = Callable[[Table, Mapping[str, pa.Array] | None], T]
-# released columns as values, or as codes where the rows are too many
+# released columns as values, or as codes if there are too many rows
 Released = Mapping[str, pa.Array | ReleasedCodes]
 
 
@@ -83,10 +83,10 @@ class ReleasedTable:
     ----------
     frame : the kind of frame that came in, or a table that is not loaded
     rows : integer array of shape (n_rows,), or None
-        The row behind each of its rows; None where the order was kept, or where rows have no
+        The input row of each released row; None if the order was kept, or if rows have no
         numbers (on a cluster).
     files : Table, optional
-        Holds its rows where nobody else changes them; None where `frame` holds them.
+        The rows, where nobody else changes them; None if they are in `frame`.
     """
 
     frame: Any
@@ -107,10 +107,10 @@ class Transformed:
     columns : dict of str to pyarrow array, or ReleasedCodes
         The released columns, one value per row.
     outside : int, or callable that counts it
-        Cells whose original value is not covered by the released cell; counted when asked for.
+        Cells whose original value is not covered by the released cell; counted when first needed.
     hidden : callable, optional
-        Gives the columns with those cells released as `*` (numbers: as missing); by default such
-        cells tell nothing already.
+        Returns the columns with those cells released as `*` (numbers: as missing); by default such
+        cells reveal nothing already.
     """
 
     def __init__(
@@ -164,16 +164,16 @@ class Capabilities:
     nested : bool
         Whether columns of lists and structs may stay in a release as they are.
     units : bool
-        Whether columns may say who is a person, of which household, and of which weight.
+        Whether columns may identify persons and households and give sampling weights.
     pseudonyms : bool
         Whether identifiers may be replaced by pseudonyms.
     resumes : bool
-        Whether `open` takes `resume`: work that was killed is gone on with.
+        Whether `open` takes `resume`, to resume work that was killed.
     positions : bool
-        Whether rows have numbers: columns have a code for each, and a release knows the row
-        behind each of its own.
+        Whether rows have numbers: columns have a code for each row, and a release has the input
+        row of each of its rows.
     holds : callable
-        Whether values of an Arrow type, which is not nested, are held as they are.
+        Returns whether the engine stores values of an Arrow type, not nested, without change.
     """
 
     sources: str
@@ -225,8 +225,8 @@ class Engine(Protocol):
     ) -> ReleasedTable:
         """Return the table with some columns replaced and some dropped, its rows sorted by their content.
 
-        `parts` says that it will be written as a folder of Parquet files, to an engine that writes
-        it while it puts it in order.
+        Set `parts` if it will be written as a folder of Parquet files: some engines write the
+        release while they sort it.
         """
         ...
 
@@ -264,15 +264,15 @@ class Engine(Protocol):
         ----------
         table : Table
         work : callable
-            Takes a part as a table and, with `redrawn`, its released columns. A cluster sends it
-            to executors, so it holds plain data and no key.
+            Takes a part as a table and, with `redrawn`, its released columns. A cluster sends the
+            function to executors, so it must contain plain data and no key.
         names : sequence of str
-            The columns that it reads.
+            The columns that `work` reads.
         groups : Partition, optional
             Have all rows of a group in one part.
         redrawn : Table, optional
-            A release of this table whose draws are made again for `work`, where rows have no
-            numbers by which they stand beside their release.
+            A release of this table whose draws are repeated for `work`, if rows have no numbers
+            by which they could be matched with it.
         """
         ...
 
@@ -314,8 +314,8 @@ class RemoteEngine(Engine, Protocol):
     ) -> tuple[Table, Table] | None:
         """Return a table and its release as two tables whose rows match, rebuilt from counted pairs of codes.
 
-        By `plan` the release is made once more; without one as it was made. None where it does not
-        hold exactly what is made of the original.
+        The release is made again, by `plan` or else as it was made at first. Return None if it
+        differs from what is made again.
         """
         ...
 
@@ -331,7 +331,7 @@ def engine(name: str = "memory") -> Engine:
 
 
 def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
-    """Recode a table's columns as a plan says, on the engine that holds the table.
+    """Recode a table's columns as a plan says, on the engine that opened the table.
 
     Plans that draw do so under `key`, by default a fresh one that is forgotten.
 
@@ -344,7 +344,7 @@ def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """
     if not plan.recoding.applies:
         raise plan.recoding.refuse()
-    # the same digits are another moment under another zone, so a plan of times with zones refuses others
+    # the same digits mean another moment in another zone, so a plan with zones refuses times without
     times = [c for c in plan.columns if c.unit and c.name in table.names]
     differing = [c.name for c in times if bool(table.column(c.name, kind="date").zone) != bool(c.zone)]
     if differing:
@@ -364,7 +364,7 @@ def sensitive_column(column: PlanColumn, released: Table) -> Column:
         return released.column(column.name, kind="categorical")
 
 
-# what executes each kind of recoding: called with it and a table, and with the key where it draws
+# the function for each kind of recoding: called with the recoding, a table, and the key if it draws
 Executors = Mapping[str, Callable[..., Transformed]]
 
 

@@ -1,4 +1,4 @@
-"""Column maps: every value by its column's map, small classes suppressed."""
+"""Recoding by column maps: each value is replaced by its column's map, and small classes are suppressed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recode(maps: Maps, table: Table) -> Transformed:
     """Return the released columns: each value replaced by its column's map, rows of small classes suppressed."""
     columns, outside = coded_maps(maps, table)
     codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
-    # a window at a time, for groups of keys take eight bytes a row and column
+    # a window at a time, because grouping keys takes eight bytes per row and column
     if maps.suppressed:  # suppressed rows get a code of their own
         codes = [
             table.allocate((table.n_rows,), smallest(len(column.places) + 1)) for column in columns
@@ -65,7 +65,7 @@ class CodedMap:
     map : ColumnMap
     coded : Column
     places : int64 array
-        For every code the place of its label in `_labels`.
+        The index of each code's label in `_labels`.
     numbers : dict
         The distinct released values and their numbers.
     by_code : int64 array
@@ -83,8 +83,8 @@ class CodedMap:
     def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
         """Return the type, the released values, and the index of each code's released value.
 
-        Of maps that suppress one code more: that of a suppressed row. None where the column
-        stays as it is.
+        Maps that suppress rows have one more code, for a suppressed row. Return None if the
+        column does not change.
         """
         if not maps.suppressed and self._is_identity:
             unchanged = _unchanged_numbers(self.map, table)
@@ -95,7 +95,7 @@ class CodedMap:
         values = _values(self.map, list(self.numbers))
         if not pa.types.is_string(values.type):
             return values.type, values, place
-        text = values.dictionary_encode("encode")  # two labels may read alike
+        text = values.dictionary_encode("encode")  # two labels may have the same text
         return TEXT, text.dictionary, text.indices.to_numpy()[place]
 
     @property
@@ -112,7 +112,7 @@ class CodedMap:
 
 def _labels(column: ColumnMap) -> list[Released]:
     """Return all released values: one per interval or category, then the default, then that of missing cells."""
-    # No number is unknown, so a default does not decide the type of numbers.
+    # Every number has an interval, so a default must not decide the type of numbers.
     return [*column.labels, None if column.is_number else column.default, column.missing]
 
 
@@ -147,7 +147,7 @@ def suppressed(
 ) -> NDArray[np.bool_]:
     """Return for each row whether its combination of released values is suppressed.
 
-    `numbers` are those of each column's released values, `coded` the number of each row.
+    `numbers` gives a number to each released value of a column, `coded` the number for each row.
     """
     n = len(coded[0]) if coded else 0
     keys = [

@@ -1,7 +1,8 @@
 """The engine for tables larger than memory, on one machine.
 
-DuckDB reads text, databases and relations, once, into Parquet; Parquet is read where it lies. Codes
-of all rows are in arrays, in files where they are many; rows stream past.
+DuckDB copies text files, databases and relations to Parquet once; Parquet files are read in place.
+The codes of all rows are in arrays, which lie in files if they are large. The rows themselves are
+read a few at a time.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ def open(
     source : path, pattern, DuckDB relation, or ChunkedTable
         Parquet or CSV: a file, a folder of them, or a pattern such as ``people/*.parquet``.
     schema : Schema, optional
-        What it declares categorical stands as a CSV file spells it; columns that it leaves out
-        are not coded.
+        Columns that it declares categorical keep the spelling of a CSV file; columns that it
+        leaves out are not coded.
     memory : str or int, optional
         Most memory to take, such as "4GB"; by default half of the machine's.
     unescape_formulas : bool
-        Take away the apostrophes before what a spreadsheet would run, in CSV files.
+        In CSV files, remove the apostrophe before cells that a spreadsheet would run.
     resume : bool, optional
-        Keep finished files until the work is done, for a killed run: True goes on from what one
-        left, False begins anew. By default nothing is kept.
+        Keep finished files until the work is done, in case the run is killed: True resumes from the
+        files of a killed run, False begins anew. By default no files are kept.
     """
     if isinstance(source, ChunkedTable):
         return source
@@ -100,17 +101,17 @@ def release(
 ) -> ReleasedTable:
     """Write the release to Parquet files in the workspace, with its rows sorted by their content.
 
-    It is one Parquet file or, in parts, one for each 1,048,576 rows, byte for byte as the engine in
-    memory writes them. Files that a killed run finished are not written again.
+    There is one Parquet file or, with `parts`, one for each 1,048,576 rows. The bytes are those that
+    the in-memory engine writes. Files that a killed run finished are not written again.
     """
     assert isinstance(table, ChunkedTable)
     dropped = set(drop)
     names = [name for name in table.names if name not in dropped]
-    # together, for a look at the files costs more than a column
+    # coded together, because a pass over the files costs more than a column
     table.code([name for name in names if name not in columns])
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
     ordered = Ordered(listed, table.workspace, keep_order)
-    # row numbers are as many as the rows, so half their bytes count
+    # there is one row number per row, so halving its bytes matters
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
     paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
@@ -124,7 +125,7 @@ def _written(
 ) -> list[Path]:
     """Write the release in files of `size` rows, skipping those that a killed run finished; return their paths.
 
-    `rows` is filled with the row behind each released one.
+    The input row of each released row is written to `rows`.
     """
     workspace, suffix = table.workspace, f".{ordered.digest()}" if table.saves_codes else ""
     starts = range(0, table.n_rows, size)
@@ -142,7 +143,7 @@ def _written(
             mine[:] = there
         return workspace.finished(f"release{suffix}.{size}.{i}.parquet")
 
-    # a file counts as finished only with the numbers of its rows: what is written later needs both
+    # a file is finished only with its row numbers, because later steps need both
     while table.saves_codes and len(paths) < len(starts) and (path := finished(len(paths))) is not None:
         paths.append(path)
     tables = ordered.tables(ROW_GROUP, rows, len(paths) * size)

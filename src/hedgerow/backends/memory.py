@@ -38,7 +38,7 @@ from .base import (
 )
 from .release_order import ReleasedCodes
 
-# also of DuckDB's engine: they recode rows by codes, which may lie in mapped files
+# DuckDB's engine uses them too: they recode rows by codes, which may lie in mapped files
 EXECUTORS: Executors = {
     "partition": partitions.recode,
     "maps": column_maps.recode,
@@ -143,7 +143,7 @@ def classes(
 ) -> Classes:
     """Return the equivalence classes of a released table, measured a range of classes at a time."""
     groups = group([table.equality_codes(name) for name in quasi], table.n_rows)
-    # the groups stand for the codes from here on
+    # from here on the groups replace the codes
     table.spill()
     columns = [sensitive_column(column, table) for column in sensitive]
     # a range of classes at a time, so that the counts of all classes are never in memory at once

@@ -1,4 +1,4 @@
-"""Partitions: every row is routed to its leaf, and released as the cells of its group."""
+"""Recoding by partitions: each row is routed to its leaf and released as the cells of its group."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .release_order import TEXT, ReleasedCodes
 class CodedTree(NamedTuple):
     """A tree whose splits test codes, stored as arrays over its nodes in pre-order.
 
-    A code goes left below `bar`, or where ``goes_left[subset_at + code]`` holds in a subset.
-    `missing_code` is over the columns.
+    A code goes left if it is below `bar` or, at a subset split, if ``goes_left[subset_at + code]``.
+    `missing_code` has one entry per column.
     """
 
     split: Any
@@ -55,12 +55,12 @@ def follow(codes, tree, out):  # type: ignore[no-untyped-def]
                 is_left = missing_left[node]
             else:
                 is_left = code < bar[node]
-            # pre-order: the left child stands right behind its parent
+            # pre-order: the left child comes right after its parent
             node = node + 1 if is_left else right[node]
         out[i] = leaf[node]
 
 
-# rows whose codes are put side by side at a time
+# rows whose codes are stacked into one array at a time
 _WINDOW = 1 << 20
 
 
@@ -119,7 +119,7 @@ def route(
 def recode(recoding: Partition, table: Table) -> Transformed:
     """Return the released columns: each row is routed to its leaf and gets that leaf's cell in every column."""
     columns = [table.like(c) for c in recoding.columns]
-    # one number a row, which all columns share
+    # one leaf number per row, shared by all columns
     leaf = route(recoding, columns, table.allocate((table.n_rows,), np.uint32))
     released = {}
     for recoded, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
@@ -161,7 +161,7 @@ def with_star(entries: pa.Array) -> tuple[pa.Array, int]:
 def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
     """Return a column's distinct released values, perhaps with a missing one, and the index of each cell's value.
 
-    Text where any of them is, else doubles without a negative zero.
+    They are text if any of them is, otherwise doubles without a negative zero.
     """
     labels = [c.label for c in recoded.cells]
     values: list[str | float | None]

@@ -1,9 +1,9 @@
-"""The first release on a machine waits for compiled loops: a second process makes some of them.
+"""Compile some of the functions that a first release on a machine needs in a second process.
 
-Numba compiles one function at a time in a process, and keeps them in files that processes share.
-So a program that is about to release a table, where nothing was compiled before, starts another
-that compiles what comes last: all that recodes, verifies and measures. Whatever it does not
-finish is compiled where it is needed, as without it.
+Numba compiles one function at a time in a process, and stores the result in files that processes
+share. A program that is about to release a table when nothing is compiled yet therefore starts a
+second process. It compiles the functions that are needed last: those that recode, verify and
+measure. Any function that it does not finish is compiled when it is needed, as usual.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ AHEAD = (
 def begin() -> bool:
     """Compile ahead in a second process if nothing is compiled yet; return whether that was the case.
 
-    It ends with this one, however that ends.
+    The second process ends with this one, however this one ends.
     """
     if is_kept(siphash.sum_rows):
         return False
     if (os.cpu_count() or 1) > 1 and sys.executable:
-        # -P: modules are not looked for in the folder that a user stands in
+        # -P: do not import modules from the user's current folder
         arguments = [sys.executable, "-P", "-m", __name__]
         quiet = subprocess.DEVNULL
         try:
             process = subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet)
-        except OSError:  # then everything is compiled here
+        except OSError:  # then this process compiles everything
             return True
         atexit.register(_end, process)
     return True

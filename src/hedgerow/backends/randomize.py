@@ -1,4 +1,4 @@
-"""Randomized response of a table: keyed draws, column by column."""
+"""Randomized response for the columns of a table, with keyed draws."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .base import Transformed
 from .release_order import ReleasedCodes
 
 _HASHED = 1 << 17
-# the purpose of the words that number rows which are alike
+# the purpose of the words that number equal rows
 NUMBER = "row number"
 
 
@@ -40,8 +40,8 @@ class Rows:
     ids : uint64 array of shape (n,)
         One id a row.
     fingerprint : pair of int
-        Number of rows, and the sum (modulo 2**128) of their hashes: it knows the table again
-        in any order, and nobody without the key can make it.
+        Number of rows, and the sum (modulo 2**128) of their hashes: it identifies
+        the table in any row order, and cannot be computed without the key.
     """
 
     key: Key
@@ -57,7 +57,7 @@ class Rows:
         table : Table
         key : Key
         row_id : str, optional
-            A column of ids that tells the rows apart instead.
+            A column of unique ids, hashed instead of the whole row.
 
         Raises
         ------
@@ -99,7 +99,7 @@ class Rows:
         """Return the key for one release, derived from the table and the parameters of the release.
 
         The same call gives the same draws; any other table, or other parameters, draw
-        independently, so that two releases under one key do not tell which values were kept.
+        independently, so that two releases under one key do not show which values were kept.
         """
         return release_key(self.key, self.fingerprint, parameters)
 
@@ -132,7 +132,7 @@ def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> W
     """Return a distinct 64-bit id for each row, made from the two words of its hash.
 
     Rows that share the first word are numbered. Rows that share both are equal, so it does not
-    matter which of them gets which number. `key` are the words of the purpose `NUMBER`.
+    matter which of them gets which number. `key` holds the key words for the purpose `NUMBER`.
     """
     order = np.argsort(first)
     same = np.append(False, first[order[1:]] == first[order[:-1]])
@@ -170,7 +170,7 @@ def check_row_id(table: Table, name: str) -> None:
 
 
 def refuse_ids(name: str, missing: int, again: int) -> None:
-    """Raise PlanError if row ids are missing or repeated, given how many are."""
+    """Raise PlanError if any row ids are missing or repeated."""
     doubled = again - max(missing - 1, 0)
     if missing or doubled:
         raise PlanError(
@@ -233,7 +233,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
         codes = original_codes(table, column)
         unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in slices(table.n_rows, _WINDOW))
         outside += unknown
-        # a value that the plan does not know is always drawn, even where p is 1
+        # a value that the plan does not list is always drawn, even if p is 1
         if column.p < 1 or unknown:
             words = draws.words(PURPOSE + column.name)
             for here in slices(table.n_rows, _WINDOW):

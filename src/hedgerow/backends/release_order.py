@@ -1,8 +1,8 @@
-"""The rows of a release in the order of their content, when there are too many to sort at once.
+"""Sort the rows of a release by their content when there are too many to sort at once.
 
-Released cells are few and rows are many, so a row is a handful of small numbers (its leaf, the
-codes of what stays as it is). They are dealt to files by the ranks of their first cells, and each
-file is sorted by itself: every row is read and written once, one after the other.
+Released cells have few distinct values, so each row is stored as a handful of small numbers: its
+leaf, and the codes of the columns that stay as they are. Rows are distributed over files by the ranks
+of their first cells, and each file is sorted on its own, so that every row is read and written once.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from ..measures import group
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
-# the type of recoded text: its distinct values stand once in a file
+# the type of recoded text: a file has each distinct value once
 TEXT = pa.dictionary(pa.int32(), pa.string())
 _WINDOW = 1 << 20
-# rows in the sample by which all rows are dealt evenly
+# rows in the sample that is used to distribute rows evenly over files
 _SAMPLE = 1 << 17
 _MOST = 1 << 63
 # bytes of memory that sorting takes for a row
 _ROW = 256
-# most files that rows are dealt to
+# most files that rows are distributed over
 _FILES = 512
 
 
@@ -49,13 +49,13 @@ class ReleasedCodes:
     ----------
     name : str
     type : pyarrow.DataType
-        A dictionary where the file is to hold one.
+        A dictionary type if the file is to have a dictionary.
     entries : pyarrow.Array
-        The released values, a missing one perhaps among them.
+        The released values, perhaps with a missing one.
     numbers : integer array of shape (n_rows,)
-        Of each row; several columns may share one.
+        The code of each row; several columns may share one array.
     place : integer array
-        The entry that each number stands for.
+        The index of each code's released value in `entries`.
     """
 
     name: str
@@ -67,8 +67,8 @@ class ReleasedCodes:
     def occurring(self, counts: Ints) -> Ints:
         """Return the indices of the entries that some row is released as, leaving out missing ones.
 
-        `counts` is how many rows have each number. A file shows its whole dictionary, so it may hold
-        nothing that only another table has.
+        `counts` is the number of rows with each code. A file shows its whole dictionary, so the
+        dictionary must not contain values that occur only in another table.
         """
         occurs = np.zeros(len(self.entries), bool)
         occurs[self.place[counts[: len(self.place)] > 0]] = True
@@ -116,7 +116,7 @@ class Ordered:
         self._values = [self._values_in_file(column) for column in columns]
 
     def digest(self) -> str:
-        """Return a hash of everything that the released rows are made from, by which a later run recognises them."""
+        """Return a hash of all that the released rows are made from, so that a later run recognises them."""
         hasher = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
         for column in self._columns:
             at = self._at[id(column.numbers)]
@@ -141,9 +141,9 @@ class Ordered:
     ) -> Iterator[pa.Table]:
         """Yield the release in tables of `size` rows, writing the input row behind each to `rows`.
 
-        The first rows that are `done` are passed over.
+        The first `done` rows are skipped.
         """
-        # pieces are as large as memory allows, groups of rows as large as a file wants them
+        # pieces are as large as memory allows; row groups have the size that is best for a file
         for numbers in _regrouped(self._pieces(done), size):
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
@@ -183,7 +183,7 @@ class Ordered:
     def _ranks(self) -> list[tuple[int, Words, int]]:
         """Return the sort keys, most significant first: an array of codes, the rank of each code, the number of ranks.
 
-        Neighbours that share their numbers decide at once.
+        Neighbouring columns that share their codes are sorted by one key.
         """
         deciding = []
         for at, run in groupby(self._columns, key=lambda c: self._at[id(c.numbers)]):
@@ -239,7 +239,7 @@ class Ordered:
         # from a sample: if files are uneven, sorting takes more memory and gives the same order
         sample = np.sort(self._keys([numbers[::step] for numbers in self._sources]))
         bounds = np.unique(sample[[len(sample) * i // n_files for i in range(1, n_files)]])
-        # rows are written and read once, so their bytes are the time
+        # rows are written and read once, so fewer bytes take less time
         wide = np.uint32 if self.n_rows <= np.iinfo(np.uint32).max else np.uint64
         fields = [(f"s{i}", numbers.dtype) for i, numbers in enumerate(self._sources)]
         kind = np.dtype([("row", wide), *fields])

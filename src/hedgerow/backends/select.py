@@ -1,4 +1,4 @@
-"""The choice of an engine for a source: by its name, or by the memory that reading takes."""
+"""Choose the engine for a source, by name or by the memory that reading it takes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..io.read import read
 from ..schema import Schema
 from .base import RemoteEngine, engine
 
-# bytes that the engine in memory takes at its peak for a cell of Parquet, for a byte of text
+# peak bytes of the in-memory engine per cell of Parquet, and per byte of text
 _CELL, _BYTE = 24, 6
 
 
@@ -36,8 +36,8 @@ def opened(
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and
-    databases, and `Table.engine_reason` says why; frames, and what does not run on an engine that
-    streams, are read into memory.
+    databases; `Table.engine_reason` gives the reason. Frames are read into memory, and so is any
+    source for work that does not run on an engine that streams.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def opened(
         Most memory to take, such as "4GB".
     schema : Schema, optional
     resume : bool, optional
-        Whether to go on from what a killed run left (False: begin anew), where the engine can.
+        Whether to resume from the files of a killed run (False: begin anew), if the engine can.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def opened(
     if isinstance(source, Table):
         return source if engine(name).capabilities.streams else read(source, schema=schema)
     if not engine(name).capabilities.streams and asked_for == "auto":
-        memory = None  # which decided, and is kept by not being reached
+        memory = None  # the limit chose the engine; this engine takes none
     backend = engine(name)
     more: dict[str, Any] = {"resume": resume} if backend.capabilities.resumes else {}
     table = backend.open(source, schema=schema, memory=memory, **more)
@@ -85,7 +85,7 @@ def chosen(
     if name == "auto" and holder is None and is_frame(source) and "spark" in runs_on:
         name = "spark"
     elif name == "auto":
-        # a frame is in memory already, so streaming it would spare nothing
+        # a frame is in memory already, so streaming it would save nothing
         may_stream = holder is None and "duckdb" in runs_on and not is_frame(source)
         large = may_stream and too_large(source, memory) is not None
         name = holder or ("duckdb" if large else "memory")
@@ -112,7 +112,7 @@ def is_frame(source: Any) -> bool:
 def remote_engine(source: Any, name: str = "auto") -> RemoteEngine | None:
     """Return the engine that holds a source's rows on other machines, or None if they are on this one.
 
-    `name` is the engine that was asked for: one that is remote takes any source.
+    `name` is the engine that was asked for; a remote engine takes any source.
     """
     if isinstance(source, Table):
         name = source.engine
@@ -149,7 +149,7 @@ def too_large(source: Any, memory: Any = None) -> str | None:
         try:
             about = pq.read_metadata(path)
         except (pa.ArrowException, OSError):
-            return None  # whoever reads it says what is wrong
+            return None  # reading it will raise the error
         return _beyond(int(about.num_rows) * int(about.num_columns) * _CELL, allowed)
     return _beyond(path.stat().st_size * _BYTE, allowed) if path.suffix.lower() == ".csv" else None
 

@@ -1,10 +1,10 @@
-"""A plan as one SELECT, so that a database makes the same release without the data leaving it.
+"""Write a plan as one SELECT, so that a database makes the same release without the data leaving it.
 
 The groups of a partition become a nested CASE that routes each row to its leaf, and a join
-with the released cells of that leaf. A tree is cut into steps of bounded depth, one common
-table expression each, so that no parser meets an expression it cannot hold. Where splits send
-many categories to the left, a join turns categories into places, and a split is a string of bits:
-DuckDB makes each long IN list a join of its own over all rows.
+with the released cells of that leaf. A tree is cut into steps of bounded depth, each of them a
+common table expression, so that no expression is too deep for a parser. If splits send many
+categories to the left, a join replaces categories by positions, and each split becomes a string of
+bits, because DuckDB turns every long IN list into a join over all rows.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ..plan.recodings import Released
 from ..validation import check_one_of
 
 NATIVE = "duckdb"
-# what a statement may create
+# the objects that a statement may create
 CREATED = ("view", "table", "materialized view")
-# dialects whose materialized views hold such statements
+# dialects whose materialized views may contain such statements
 _MATERIALIZED = ("postgres",)
 # DuckDB refuses expressions deeper than 1,000; sqlglot parses by recursion, some 20 frames a level.
 _DEPTH, _DEPTH_OF_OTHERS = 60, 6
@@ -60,14 +60,14 @@ def to_sql(
     Parameters
     ----------
     plan : Plan
-        What to translate.
+        The plan to translate.
     table : str
         The name of the table in the database; dots separate schema and table.
     dialect : str
         "duckdb", or any dialect of sqlglot ("spark", "postgres", "bigquery", ...).
     create : {None, "view", "table", "materialized view"}
-        Create something of that SELECT. Rows of a table or a materialized view are put in
-        the order of their released cells, for that of the source may tell who is who.
+        The object to create from the SELECT. Rows of a table or a materialized view are sorted by
+        their released cells, because the order of the source may show who is who.
     name : str
         The name of what is created; dots separate schema and name.
 
@@ -266,14 +266,14 @@ def _key(column: PlanColumn, request: SqlRequest) -> str:
     name = identifier(column.name)
     if column.kind == "date":
         if column.name in request.plan.zones:
-            # by the clocks of UTC, whatever zone the database is set to
+            # in UTC, whatever zone the database is set to
             name = f"CAST({name} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'"
         return f"CAST({name} AS {'DATE' if column.unit == 'day' else 'TIMESTAMP'})"
     if column.kind != "numeric":
         written = f"CAST({name} AS VARCHAR)"
         if column.name not in request.declared or _pointed(column):
             return written
-        return f"REGEXP_REPLACE({written}, '[.]0$', '')"  # 1.0 where doubles are written so
+        return f"REGEXP_REPLACE({written}, '[.]0$', '')"  # for databases that write whole doubles as 1.0
     value = f"CAST({name} AS DOUBLE)"
     if request.dialect == "bigquery":  # there NaN does not equal itself
         return f"CASE WHEN NOT ISNAN({value}) THEN {value} END"

@@ -1,4 +1,4 @@
-"""Arrow arrays: the kinds of their types, how they lie in memory, and numbers that doubles do not hold."""
+"""Functions on Arrow arrays: kinds of types, memory layout, and numbers that doubles cannot represent."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def as_entries(cells: pa.Array) -> tuple[pa.Array, pa.Array]:
     if pa.types.is_dictionary(cells.type):
         entries, codes = cells.dictionary, cells.indices.cast(pa.int32())
         if codes.null_count:
-            # missing is an entry like any other, so that codes alone tell cells apart
+            # missing is an entry like any other, so that equal codes mean equal cells
             codes = codes.fill_null(len(entries))
             entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
         return entries, codes

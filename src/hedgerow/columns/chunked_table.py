@@ -1,7 +1,7 @@
-"""A table that is not loaded: its columns become codes in one look at the files, its rows stay there.
+"""A table that is not loaded: its columns become codes, and its rows stay in their files.
 
-The values of a column are in memory once each; what grows with the rows (a code each, of one to
-four bytes) lies in the workspace, in files where there is much of it.
+The distinct values of each column are in memory. Anything that grows with the rows (a code of one to
+four bytes for each) is in the workspace, in files if there is much of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .workspace import LEAST, Checkpoint, Workspace
 _BATCH = 1 << 17
 
 
-# bytes that a record takes at the peak of the work, and each of its cells
+# peak bytes of the work per record, and per cell
 _ROW, _CELL = 16, 3
 
 
@@ -46,7 +46,7 @@ _OFTEN = 64
 _FEW = 1 << 15
 
 
-# the values of one column take at most one part in so many of the memory
+# the values of one column take at most 1 / _VALUES of the memory
 _VALUES = 4
 
 
@@ -57,7 +57,7 @@ class Coding:
     Parameters
     ----------
     entries : pyarrow.Array
-        The distinct values in their natural order, a missing one perhaps among them.
+        The distinct values in natural order, perhaps with a missing one.
     codes : array of the smallest unsigned integers, shape (n_rows,)
     counts : int64 array of shape (len(entries),)
     """
@@ -95,12 +95,12 @@ class ChunkedTable(StoredTable):
     path : Path, optional
         The file, folder or pattern that came in.
     keeps : bool
-        Whether its codes are kept, where the workspace keeps finished files.
+        Whether to keep the table's codes, if the workspace keeps finished files.
 
     Attributes
     ----------
     is_relation : bool
-        Whether it came as a relation of DuckDB, and is released as one.
+        Whether the source was a DuckDB relation; the release is then one, too.
     """
 
     engine: ClassVar[str] = "duckdb"
@@ -131,7 +131,7 @@ class ChunkedTable(StoredTable):
     def relation(self) -> Any:
         """Return the table as a DuckDB relation; the files last as long as the relation or the table."""
         relation = self.scan.relation()
-        weakref.finalize(relation, type(self).release_memory, self)  # holds the table until then
+        weakref.finalize(relation, type(self).release_memory, self)  # keeps the table alive until then
         return relation
 
     def reordered(self, rows: NDArray[Any]) -> Table:
@@ -160,7 +160,7 @@ class ChunkedTable(StoredTable):
     def check_memory(self, n_columns: int, besides: int = 0) -> None:
         """Raise ParameterError if work on `n_columns` columns needs more memory than is allowed.
 
-        `besides` are bytes that a method takes for its own.
+        `besides` is the number of bytes that a method needs in addition.
         """
         needed = LEAST + self.n_rows * (_ROW + _CELL * n_columns) + besides
         if needed > self.workspace.memory:
@@ -201,7 +201,7 @@ class ChunkedTable(StoredTable):
         if not names:
             return
         try:
-            # values first: how many there are decides how wide a code is
+            # values first, because their number decides the width of a code
             entries = self.values_of(names)
             codes = {
                 n: self.workspace.allocate(
@@ -227,7 +227,7 @@ class ChunkedTable(StoredTable):
                     tallies[name] = np.bincount(mine, minlength=len(entries[name]))
                 return tallies
 
-            # more rows at a time where values are many, for these are listed anew for each window
+            # larger windows for columns of many values, because each window lists its values anew
             size = min(max(_BATCH, 4 * max(map(len, entries.values()))), 1 << 21)
             for i, tallies in enumerate(streamed(work, self.windows(names, size))):
                 for name, each in tallies.items():
@@ -315,7 +315,7 @@ class ChunkedTable(StoredTable):
     def _encoded(self, name: str, kind: Kind, unit: str | None = None) -> Column:
         coding = self.coding(name)
         encoded = encode(name, pa.chunked_array([coding.entries]), kind, unit=unit)
-        # entries stand in natural order, so codes are nearly always those of the column already
+        # entries are in natural order, so their codes are nearly always those of the column already
         table, codes = encoded.codes, coding.codes
         if not np.array_equal(table, np.arange(len(table))):
             codes = self.allocate((self.n_rows,), table.dtype)
@@ -323,7 +323,7 @@ class ChunkedTable(StoredTable):
                 codes[rows] = table[coding.codes[rows]]
         column = replace(encoded, codes=codes)
         counts = np.bincount(table, coding.counts, encoded.n_values + 1).astype(np.int64)
-        vars(column)["value_counts"] = column.with_counts(counts)  # they need no second look
+        vars(column)["value_counts"] = column.with_counts(counts)  # no second pass needed
         return column
 
     def declared(self, name: str) -> tuple[str, ...]:
@@ -345,7 +345,7 @@ class ChunkedTable(StoredTable):
         self.workspace.release_memory()
 
     def _distinct(self, name: str) -> tuple[int, int]:
-        # beside what this process holds already; DuckDB needs some to work at all
+        # minus the memory that this process uses already; DuckDB needs some to work at all
         memory = max(self.workspace.memory - LEAST, LEAST // 2)
         return self.scan.distinct(name, self.workspace.folder, memory)
 
@@ -368,7 +368,7 @@ class ReorderedTable(ChunkedTable):
     ----------
     table : ChunkedTable
     rows : integer array of shape (n_rows,)
-        The row of `table` at each place.
+        The row of `table` that comes at each place.
     """
 
     def __init__(self, table: ChunkedTable, rows: NDArray[Any]) -> None:
@@ -388,4 +388,4 @@ class ReorderedTable(ChunkedTable):
         """Return some cells of a column, by their places in the new row order."""
         return self._table.take(name, self._rows[rows])
 
-    windows = Table.windows  # from their codes
+    windows = Table.windows  # read from codes, by `take`

@@ -1,6 +1,6 @@
-"""A column as small integers and a sorted dictionary, the counts of its values, and its bins.
+"""A column as integer codes into a sorted dictionary, with the counts of its values and its bins.
 
-A table in memory counts its columns once; a database or a cluster delivers the same record.
+A table in memory counts its columns once; a database or a cluster returns the same counts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ValueCounts(Dictionary):
     missing : int
         Records without a value.
     exact : sequence of int or Decimal
-        The numbers themselves where doubles do not hold them; see `Column`.
+        The exact numbers, if doubles cannot represent them; see `Column`.
     events : tuple of str
         Declared events; see `Column`.
 
@@ -120,8 +120,8 @@ class ValueCounts(Dictionary):
     def frequent(self, most: int) -> NDArray[np.int64]:
         """Return a level for each code, the missing one last; shape (n_values + 1,).
 
-        Up to `most` values keep their places; of more, the most frequent come first and the rest
-        share one level.
+        If there are at most `most` values, each keeps its code as level. Otherwise the `most` frequent
+        values get the first levels and all others share the next one.
 
         Examples
         --------
@@ -165,13 +165,13 @@ class Column(Dictionary):
     has_missing : bool
         Whether any value is missing.
     exact : tuple of int or Decimal
-        The numbers themselves where doubles do not hold all of them (whole numbers beyond 2^53,
-        long decimals, parts of microseconds), else empty. Codes tell these apart; `values` are
-        then the doubles nearest to them (dates: whole units), and neighbours may be equal.
+        The exact numbers, if doubles cannot represent all of them (whole numbers beyond 2^53, long
+        decimals, parts of microseconds), otherwise empty. Each of them has its own code; `values`
+        are then the nearest doubles (for dates: whole units), and neighbours may be equal.
     events : tuple of str
         Events of a number that its schema declares, such as "> 200000".
     zone : str
-        The time zone of time stamps that have one; their numbers are of UTC all the same.
+        The time zone of time stamps, if they have one; their numbers count from UTC all the same.
     """
 
     name: str
@@ -211,7 +211,7 @@ class Column(Dictionary):
         Raises
         ------
         SchemaError
-            They are not.
+            The column has exact numbers, which doubles cannot represent.
         """
         if self.exact:
             raise inexact([self.name])
@@ -225,7 +225,7 @@ class Column(Dictionary):
         other : Column
             A column of the same kind and unit.
         unknown : int
-            The code of values that it does not have.
+            The code for values that `other` does not have.
 
         Examples
         --------
@@ -269,7 +269,7 @@ class Column(Dictionary):
         ------
         level, code : integer arrays
         count : int64 array or None
-            How many rows each pair stands for; None: one.
+            The number of rows with each pair; None means one row each.
         """
         level = levels[self.codes]
         for other in others:
@@ -281,7 +281,7 @@ class Column(Dictionary):
         Raises
         ------
         SchemaError
-            It holds no numbers.
+            The column is not numeric.
         """
         if not events:
             return self
@@ -314,7 +314,7 @@ def ordered(column: Column, kind: Kind, categories: Sequence[str]) -> Column:
     order = np.argsort(ranks, kind="stable")
     table = np.empty(len(order) + 1, column.codes.dtype)
     table[order] = np.arange(len(order))
-    # Without missing cells the codes may be as many as their type holds: no room for one more.
+    # Without missing cells there may be as many codes as the type allows, with no room for one more.
     table[-1] = len(order) if column.has_missing else 0
     return replace(
         column,
@@ -356,7 +356,7 @@ class Bins:
     thresholds : ndarray of float64, shape (n_bins - 1,)
         Midpoints between neighbouring bins; values below `thresholds[i]` lie in bins 0 .. i.
     public : bool
-        Whether the thresholds are points that somebody declared.
+        Whether the thresholds are declared points.
     """
 
     lookup: NDArray[Any]
@@ -372,7 +372,7 @@ class Bins:
         return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
 
     def whole(self) -> Bins:
-        """Return bins that put all values, missing ones too, into one bin, so that nothing is cut."""
+        """Return bins with all values, missing ones too, in a single bin, so that nothing is cut."""
         one = slice(0, 1 if len(self.lo) else 0)
         lookup = np.zeros_like(self.lookup)
         return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])

@@ -16,7 +16,7 @@ from ..notation import Cell, Exact
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
-# most pairs of cell and category that stand in a table: 64 MB
+# most pairs of cell and category in a lookup table: 64 MB
 _LOOKED_UP = 1 << 26
 
 
@@ -27,10 +27,10 @@ class Cover:
     Parameters
     ----------
     low, high : float64 arrays of shape (n_cells,)
-        Ends of a number or date, both included; NaN where a cell holds no number. Where exact
-        numbers are given, the places among them that lie inside.
+        Ends of a number or date, both included; NaN if a cell is not a number. If exact numbers
+        are given, the first and last index among them that lie inside.
     missing, anything : boolean arrays of shape (n_cells,)
-        Whether a missing value is covered; whether every value is.
+        Whether the cell covers a missing value, and whether it covers every value.
     members : int64 array, ascending
         ``cell * n_values + code`` for every category that a cell covers.
     n_values : int
@@ -54,9 +54,9 @@ class Cover:
         ----------
         cells : sequence of Cell
         categories : sequence of str
-            The values that codes stand for; none for numbers.
+            The category of each code; empty for numbers.
         exact : sequence of int or Decimal, ascending
-            Numbers that doubles do not hold: they are asked for by their places.
+            Numbers that doubles cannot represent; `covers_numbers` then takes their indices.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Cover:
             n_categories = np.bincount(self.members // max(self.n_values, 1), minlength=len(self.missing))
             width = n_categories - 1.0
         else:
-            wide = ends[1] / 2 - ends[0] / 2  # halves: the difference may be no double
+            wide = ends[1] / 2 - ends[0] / 2  # halves, because the difference may overflow
             low = np.where(np.isneginf(self.low), ends[0], self.low)
             width = np.where(np.isposinf(self.high), ends[1], self.high) / 2 - low / 2
         if wide <= 0:
@@ -135,7 +135,7 @@ class Cover:
     def _table(self) -> Bools | None:
         """Return a table of which cell covers which category, or None if it would be too large."""
         n_cells, width = len(self.missing), self.n_values + 1
-        # a look into a table is faster than a search, as long as the table is small
+        # a table lookup is faster than a search, as long as the table is small
         if n_cells * width > _LOOKED_UP:
             return None
         table = np.zeros((n_cells, width), np.bool_)

@@ -1,4 +1,4 @@
-"""A column becomes small integers plus a sorted dictionary, once."""
+"""Encode a column as small integers and a sorted dictionary."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def encode(
 def natural_order(name: str, values: pa.Array) -> NDArray[np.int64]:
     """Return the positions that sort distinct values into the order that columns use.
 
-    Codes into values of that order need no second list.
+    Codes into values in this order nearly always are the column's codes already.
     """
     try:
         ranks = encode(name, pa.chunked_array([values]), kind_of(values.type)).codes
@@ -214,7 +214,7 @@ def _encode_numbers(name: str, kind: Kind, unit: str, numbers: NDArray[Any]) -> 
         if column is not None:
             return column
     numbers = numbers.astype(np.float64, copy=False) + 0.0  # -0.0 becomes 0.0
-    # a sample decides: sorting is faster than hashing where most values differ
+    # a sample decides: sorting is faster than hashing if most values differ
     if mostly_distinct(len(np.unique(numbers[: trial(len(numbers))])), len(numbers)):
         distinct, codes = _ranked(numbers)
     else:
@@ -246,7 +246,7 @@ def _encode_narrow(
         return None
     offset = numbers - low
     if present is not None:
-        # missing numbers count into a place of their own, behind the highest
+        # missing numbers are counted in a bin of their own, after the highest
         offset[~present] = high - low + 1
     occurs = np.bincount(offset) > 0
     lut = (np.cumsum(occurs) - 1).astype(smallest(int(occurs.sum())))
@@ -258,7 +258,7 @@ def _ranked(numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
     """Return the distinct numbers in ascending order, NaN last, and the index of each row's number among them."""
     missing = np.isnan(numbers)
     n_missing = int(np.count_nonzero(missing))
-    # one bit pattern for all that are missing, which comes behind infinity
+    # one bit pattern for all missing numbers, which sorts after infinity
     ranked, order = stable_sort(np.where(missing, np.nan, numbers) if n_missing else numbers)
     new = np.empty(len(ranked), np.bool_)
     new[:1] = True
@@ -293,7 +293,7 @@ def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
             hint="only flat columns can be recoded; leave it out or flatten it",
         )
     index, entries = indexed(array)
-    # several entries may read alike, such as 1 and 1.0: they are one category
+    # several entries may have the same text, such as 1 and 1.0: they are one category
     texts = as_text(entries).dictionary_encode()
     unique = texts.dictionary
     _check_legible(name, unique)
@@ -304,7 +304,7 @@ def _encode_categories(name: str, array: pa.ChunkedArray, kind: Kind) -> Column:
     present = np.flatnonzero(used[:-1])
     order = present[_natural(entries, merged, unique, present)]
     missing = bool(used[-1])
-    # the missing code has room in the type only where a value is missing
+    # the type has room for a missing code only if a value is missing
     missing_code = len(order) if missing else 0
     lut = np.full(len(unique) + 1, missing_code, dtype=smallest(len(order) + missing))
     lut[order] = np.arange(len(order))

@@ -1,4 +1,4 @@
-"""Several numeric columns as one array of doubles, and back as columns."""
+"""Convert numeric columns to one array of doubles, and back to columns."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def standardise(values: Floats) -> Floats:
     """Return every column scaled to mean 0 and standard deviation 1; constant columns become 0."""
     centred = values - values.mean(axis=0)
     spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1])
-    # compared as well, for rounding leaves some equal numbers a deviation above 0
+    # values are compared too, because rounding gives some equal numbers a deviation above 0
     constant = (values == values[:1]).all(axis=0) | (spread == 0)
     centred[:, constant] = 0.0
     return centred / np.where(constant, 1.0, spread)
@@ -101,7 +101,7 @@ def released_column(values: Floats, original: pa.DataType, integers: bool = Fals
     if integers and pa.types.is_integer(original):
         whole_numbers = np.where(missing, 0.0, np.rint(values))
         limits = np.iinfo(original.to_pandas_dtype())
-        # The largest 64-bit integers are no doubles: stay one step inside.
+        # Doubles cannot represent the largest 64-bit integers: stay one step inside.
         top = float(limits.max) if limits.bits < 64 else np.nextafter(float(limits.max), 0.0)
         whole = np.clip(whole_numbers, float(limits.min), top).astype(limits.dtype)
         return pa.array(whole, mask=missing, type=original)

@@ -1,4 +1,4 @@
-"""The order in which a release is written: by what its rows say, never by where they stood."""
+"""The order in which a release is written: by the content of its rows, never by their input order."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _WORD = 8
 def content_order(table: pa.Table) -> Ints:
     """Return the row numbers sorted by the rows' text, column by column, bytewise, missing values first.
 
-    A column is looked at only for rows that those before it leave tied. Rows that read alike in
-    every column keep their order, which nobody can see then.
+    Each column is compared only for rows that are tied in all columns before it. Rows with the same
+    text in every column keep their order, which the release does not show.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def content_order(table: pa.Table) -> Ints:
     Returns
     -------
     int64 array of shape (n_rows,)
-        The row that stands at each place.
+        The row that comes at each place.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def order_by_ranks(n: int, columns: Iterable[tuple[NDArray[Any], Words, int]]) -
     n : int
         Rows.
     columns : iterable of (numbers, ranks, n_ranks)
-        A number for each row, the rank that stands for each number, and how many ranks there are.
+        A code for each row, the rank of each code, and the number of ranks.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
 class _Order:
     """An order of rows that is being sorted, with the rows that are still tied.
 
-    These are at `places` in `order`; rows of equal `key`, below `width`, are tied.
+    The tied rows are at `places` in `order`; rows are tied if their `key`, below `width`, is equal.
     """
 
     def __init__(self, n: int) -> None:
@@ -121,7 +121,7 @@ class _Order:
         """Append ranks below n to the keys by which `settle` sorts the tied rows."""
         if n < 2:
             return
-        # ranks of several columns share a key until it is full, for one sort of numbers sorts by them all
+        # ranks of several columns share a key until it is full, because one sort then sorts by all of them
         if self.width > _MOST // n:
             at = self.settle()
             ranks = ranks[at]
@@ -133,7 +133,7 @@ class _Order:
         offsets = np.frombuffer(text.buffers()[1], np.int64)[text.offset :][: len(text) + 1]
         data = bytes(text.buffers()[2] or b"") + bytes(_WORD)
         start, length = offsets[:-1], np.diff(offsets)
-        # missing before empty before a byte 0, which no word tells apart
+        # missing before empty before a byte 0: all three have the same words
         last = np.where(np.asarray(text.is_valid()), length + 1, 0).astype(np.uint64)
         at = np.arange(len(text))
         done = 0
@@ -166,7 +166,7 @@ class _Order:
         for keys in (self.key, *(() if words is None else (words,))):
             inside = keys[order]
             new[1:-1] |= inside[1:] != inside[:-1]
-        # a row that differs from both neighbours has its place
+        # a row that differs from both neighbours is in its final place
         still = ~(new[1:] & new[:-1])
         self.places = self.places[still]
         self.key = np.cumsum(new[:-1][still]).astype(np.uint64) - np.uint64(1)

@@ -1,6 +1,6 @@
-"""A proposal of roles and kinds for a table, with reasons, for a person to correct; sampling weights.
+"""Propose roles and kinds for a table's columns, with reasons, and check sampling weights.
 
-What words of column names mean stands in ``role_words.toml``.
+A person corrects the proposal. The meanings of words in column names are in ``role_words.toml``.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitiv
 _SENSITIVE_ENDS = tuple(_WORDS["sensitive"]["ends"].split())
 # enough values to see a pattern by, spaced evenly, because neighbours in a dictionary are alike
 _SAMPLED, _MATCHING = 1000, 0.9
-# an identifier that differs in a smaller share of the rows stands for people of several records
+# an identifier with a smaller share of distinct values identifies people with several records
 _REPEATS = 0.95
-# text that differs in so large a share of the rows names its person
+# text with so large a share of distinct values identifies its person
 _UNIQUE = 0.9
-# a remark that differs in so large a share is prose, and not a code
+# a remark with so large a share of distinct values is prose, and not a code
 _REPEATED = 0.2
 _FEW = 100
-# whole numbers of few values are codes, where enough records share each on average
+# whole numbers with few values are codes if enough records share each of them, on average
 MOST_CODES, _CODE_SHARED = 10, 3
 _PATTERNS = (
     ("e-mail addresses", r"^[^@\s]+@[^@\s]+\.[A-Za-z]{2,}$"),
@@ -59,9 +59,9 @@ _PATTERNS = (
 )
 # a longer cell is prose, which names people and cannot be recoded
 LONG = 200
-# a weight takes few values where so many records have each of them, on average
+# a weight has few values if so many records have each of them, on average
 _WEIGHT_SHARED = 10
-# a weight discloses a column where so many of the records have a weight that goes with one value of it
+# a weight discloses a column if it determines the value in at least this share of the records
 _STRATUM = 0.9
 
 
@@ -76,15 +76,15 @@ class ColumnProfile:
     role : {"identifier", "quasi", "sensitive", "other"}
         Proposed role.
     reason : str
-        Why that role.
+        The reason for that role.
     n_distinct, n_missing : int
         Distinct values (missing not counted), missing values.
     attacked_as : {"category", "number", "date"}
-        How an attack would name its values; see `attacked_as`.
+        The way an attack would guess its values; see `attacked_as`.
     longest : int
-        Characters of its longest text; 0 where it holds none.
+        Characters of its longest text; 0 if it has no text.
     markers : tuple of str
-        Words for a missing value, such as k.A., that stand among its texts.
+        Words for a missing value, such as k.A., that occur among its texts.
     """
 
     name: str
@@ -101,9 +101,10 @@ class ColumnProfile:
 def attacked_as(column: Column, schema: Schema) -> str:
     """Return how an attack would guess a column's values: as a category, a number or a date.
 
-    Flags and codes are often written as numbers, and nobody who names them is nearly right. So
-    whole numbers of at most 10 different values, each shared by three records or more on average,
-    are named exactly, unless the schema declares them: ``kinds={"children": "numeric"}``.
+    Flags and codes are often written as numbers, and a guess that is only close is wrong. A column
+    of whole numbers with at most 10 different values, each shared by three records or more on
+    average, is therefore guessed as a category, unless the schema declares it numeric:
+    ``kinds={"children": "numeric"}``.
 
     Returns
     -------
@@ -199,8 +200,8 @@ def refuse_repeated(
     Raises
     ------
     SchemaError
-        Identifiers repeat, and none of them tells the rows apart, or one that by its name is a key of
-        people is released as one of the `pseudonyms`, which show whose records belong together.
+        Identifiers repeat and none of them is unique, or one that is named like a key of people
+        is released as one of the `pseudonyms`, which show whose records belong together.
     """
     if schema.unit is not UNSAID:
         return []
@@ -214,7 +215,7 @@ def refuse_repeated(
             hint=f"say who is a person: unit={repeats[0]!r} (--unit {repeats[0]}), or that every row "
             "is one: unit=None (--unit none)",
         )
-    # people share a postcode; a key of people that repeats stands for their several records
+    # people share a postcode, but a key of people repeats because people have several records
     others = [n for n in schema.undeclared(table.names) if _names_people(n)]
     shares = {name: table.distinct_share(name) for name in keys}
     shares |= {name: table.distinct_share(name) for name in others}
@@ -309,7 +310,7 @@ def _are_numbers(table: Table, name: str) -> bool:
     try:
         return table.column(name, kind="numeric").n_values == len(entries)
     except SchemaError:
-        return False  # numbers with a comma: a column is read as numbers with a point alone
+        return False  # numbers with a decimal comma; a column is read only with a decimal point
 
 
 def _role(table_kind: str, column: Column, n_present: int) -> tuple[Role, str]:
@@ -453,12 +454,12 @@ def describe_strata(table: Table, name: str, columns: Sequence[str]) -> str | No
     name : str
         The column of weights.
     columns : sequence of str
-        Columns of which it is asked whether the weight tells them.
+        Columns whose values the weight may determine.
 
     Returns
     -------
     str or None
-        A sentence; None where the weight is the same for all, or takes many values.
+        A sentence; None if the weight is the same for all records, or takes many values.
     """
     column = table.column(name, kind="categorical")
     n = column.n_values

@@ -1,14 +1,14 @@
-"""The rows of a table as an order-free sum of keyed hashes: the same rows, the same sum.
+"""Sum keyed hashes of a table's rows: the same rows have the same sum, in any order.
 
-What is compared are the values that a reader sees, by the class of their column:
+Values are compared as a reader sees them, by the class of their column:
 
-- *number*: integers, doubles and decimals by their exact value, so that 1 is 1.0; there is one
-  zero, unless a column is `signed`; NaN is missing;
+- *number*: integers, doubles and decimals by their exact value, so that 1 is 1.0; 0.0
+  equals -0.0, unless a column is `signed`; NaN is missing;
 - *date*: dates and time stamps by their moment;
-- *boolean*, *text*, *bytes*, *time*: by themselves; the text "1" is not the number 1;
+- *boolean*, *text*, *bytes*, *time*: by their own values; the text "1" is not the number 1;
 - *other* (lists, structs): by their plain text.
 
-Missing equals missing, and a dictionary counts by its values.
+Missing cells are equal, and a dictionary is compared by its values.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RowHasher:
     Parameters
     ----------
     classes : mapping of str to str
-        The columns in order, and the class that each is compared by.
+        The columns in order, with the class by which each is compared.
     key : Key
         A fresh one for every comparison, so that nobody can make rows that collide.
     signed : sequence of str
@@ -165,7 +165,7 @@ def row_hashes(
     n_rows : int
     key : Key
     allocate : callable
-        Makes room for the hashes.
+        Returns an array for the hashes, given its shape and type.
 
     Returns
     -------
@@ -234,7 +234,7 @@ class _Column:
                 return tables
         every = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
         hashes = self._hashed(canonical(every, self.kind, self.signed))
-        # the entries are held as well: nothing else comes to stand at their address
+        # the cache keeps the entries alive, so that nothing else can get their address
         self._cache = ((name, entries, hashes), *self._cache[: _DICTIONARIES - 1])
         return hashes
 
@@ -267,7 +267,7 @@ class Cells:
     form : uint8 array of shape (n,)
         Position in `FORMS`.
     texts : pyarrow array of large binary, or None
-        Where a form is a text.
+        The texts of cells whose form is a text.
     """
 
     words: Words
@@ -292,7 +292,7 @@ def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
     array : pyarrow.Array
         Not a dictionary.
     kind : str
-        The class of the column; a cell of another class equals none of it.
+        The class of the column; a cell of another class equals none of its cells.
     signed : bool
         Whether -0.0 differs from 0.0.
     """

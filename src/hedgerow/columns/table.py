@@ -1,4 +1,4 @@
-"""A table that was read: its columns as codes, and the way back to the frame it came from."""
+"""A table that was read, with its columns as codes, and the way back to the frame that it came from."""
 
 from __future__ import annotations
 
@@ -67,24 +67,24 @@ class Table:
     Attributes
     ----------
     arrow : pyarrow.Table
-        The values; refused where `is_loaded` is False, because the rows are not in memory.
+        The values; reading them raises UnsupportedError if `is_loaded` is False.
     types : pyarrow.Schema
         Column names and types, in order.
     n_rows : int
     spelled : dict
-        The table as its file is read under other declarations; None where no column differs.
+        The table as read from its file under other declarations; None if no column differs.
     engine : str
-        The name of the engine that holds it (`hedgerow.backends`).
+        The name of the engine that opened the table (`hedgerow.backends`).
     engine_reason : str, optional
-        Why that engine was chosen, where nobody named one and it is not the one in memory.
+        The reason for that engine, if nobody named it and it is not the in-memory engine.
     record_source : callable, optional
-        Makes the records that a tree grows over, where the rows are on other machines.
+        Returns the records over which a tree is grown, if the rows are on other machines.
     drawn_counts : callable, optional
-        Counts categories before and after draws, of a released table on other machines.
+        Counts categories before and after the draws of a released table on other machines.
     resume_obstacle : str, optional
-        Why nothing is left for a killed run to go on from, where that was wanted.
+        The reason why no files are kept to resume from, although that was wanted.
     resumed_from : str, optional
-        The files of a killed run that are used again, in words.
+        A description of the files of a killed run that are used again.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class Table:
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
         """Return the table with the row codes of some columns on this machine.
 
-        `besides` are bytes that a method takes for itself.
+        `besides` is the number of bytes that a method needs in addition.
         """
         return self
 
@@ -144,7 +144,7 @@ class Table:
         Raises
         ------
         UnsupportedError
-            Its rows do not lie in files of our own.
+            Its rows are not in files that DuckDB reads.
         """
         raise UnsupportedError(
             "the rows of this table do not lie in files that DuckDB reads",
@@ -258,15 +258,15 @@ class Table:
     ) -> Column:
         """Return a column as codes into a sorted dictionary, encoded once and then cached.
 
-        Another kind, order or unit of the same column is made from the codes that are there.
+        Another kind, order or unit of the same column is made from its cached codes, if possible.
 
         Parameters
         ----------
         name : str
             Column name.
         kind : {"numeric", "categorical", "ordinal", "date", "boolean"}, optional
-            Kind to encode it as; by default what its type tells (categorical when
-            `categories` are given for numbers or dates).
+            Kind to encode it as; by default that of its type (categorical if `categories` are
+            given for numbers or dates).
         categories : sequence of str, optional
             Declared category order; by default what the column's type declares.
         unit : {"day", "us"}, optional
@@ -370,7 +370,7 @@ class Table:
     def _dates(self, name: str, unit: str | None) -> Column:
         if unit is None:
             return self._encoded(name, "date")
-        # days become microseconds without a second look at the cells
+        # days become microseconds without reading the cells again
         converted = in_unit(self.column(name, kind="date"), unit)
         return converted or self._encoded(name, "date", unit)
 
@@ -446,21 +446,21 @@ class Table:
         drop: Iterable[str] = (),
         keep_order: bool = False,
     ) -> tuple[Any, NDArray[np.int64] | None]:
-        """Return the frame to release: like `restore`, but without index, attributes or unused categories.
+        """Return the frame to release, stripped of all but its values, and the input row of each of its rows.
 
         Parameters
         ----------
         columns, drop
-            As `restore` takes them.
+            As in `restore`.
         keep_order : bool
-            Leave the rows where they stand; otherwise their own content orders them.
+            Keep the order of the rows; by default they are sorted by their content.
 
         Returns
         -------
         frame : the kind of frame that was read
             Without index, attributes, notes and unused categories.
         rows : int64 array of shape (n_rows,), or None
-            The row behind each of its rows; None where the order was kept.
+            The input row of each released row; None if the order was kept.
         """
         dropped = self._check_change(columns, drop)
         released = ArrowSource(self.arrow, file=True).restore(dict(columns), dropped)
@@ -490,7 +490,7 @@ class Table:
 class StoredTable(Table):
     """A table whose rows are not in memory; its columns are known by their distinct values and counts.
 
-    Subclasses call `_describe` where they are made, and have `values` and `_distinct`.
+    Subclasses call `_describe` in their constructor and define `values` and `_distinct`.
     """
 
     is_loaded: ClassVar[bool] = False

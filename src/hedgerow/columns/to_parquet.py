@@ -1,6 +1,6 @@
-"""Copy what is no Parquet file to Parquet, once, so that it can be read many times.
+"""Copy sources that are not Parquet files to Parquet once, so that they can be read many times.
 
-A query may give its rows in another order each time it is run, and text is slow to read.
+A query may return its rows in a different order each time it is run, and text is slow to read.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ def open_chunked(
         A table of a database is named after its file: ``people.duckdb::visits``.
     workspace : Workspace
     schema : Schema, optional
-        Its categories stand as a CSV file spells them.
+        Its categories keep the spelling of a CSV file.
     unescape_formulas : bool
-        As `hedgerow.io.read.read` takes it.
+        As in `hedgerow.io.read.read`.
 
     Raises
     ------
     InputError
         It cannot be read, or its parts differ.
     UnsupportedError
-        It is no kind of source for tables that are not loaded.
+        Sources of this kind can only be read whole.
     """
     if is_relation(source):
         message = "the DuckDB relation cannot be read"
@@ -103,7 +103,7 @@ def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) 
     declared = schema or Schema()
     by_name = (sorted(option.items()) for option in (declared.kinds, declared.categories))
     options = declared.missing, declared.decimal, declared.encoding, unescape_formulas
-    with suppress(OSError):  # whoever opens it says what is wrong
+    with suppress(OSError):  # opening it will raise the error
         return job_digest(parts, name, *by_name, *options)
     return None
 
@@ -138,7 +138,7 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
             f"{path.name} cannot be read as a DuckDB database", hint="check its name and version"
         ) from None
 
-    # made when it is raised: an error in a variable would keep the workspace until the next collection
+    # built only when raised: an error in a variable would keep the workspace alive until garbage collection
     def fault() -> InputError:
         return InputError(
             f"{name!r} of {path.name} cannot be read",
@@ -194,7 +194,7 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
     Raises
     ------
     InputError
-        There is no row, in the words of `none`.
+        The tables have no rows; `none` is the message.
     """
     import pyarrow.parquet as pq
 

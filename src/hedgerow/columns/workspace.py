@@ -1,11 +1,12 @@
-"""Storage for what is larger than memory: a private folder, arrays in files, and checkpoints of a killed run.
+"""Storage for data larger than memory: a private folder, arrays in files, and checkpoints of killed runs.
 
 A checkpoint is a private folder that a killed run leaves, with finished files for the same work.
-The folder is named after the files that are read (size, times of change, last bytes), how they are
-read, and when the machine was started: nobody has the disk hold a file, so what was written before
-may be half there. What has its name there is finished; the rest is removed when a run takes the folder over.
-Every file is named after all that it is made from, so a file of other work is never taken, and beside it
-stands the hash of its bytes, so a file that was cut short or altered is not taken either.
+The folder is named after the files that are read (size, times of change, last bytes), the options
+with which they are read, and the start of the machine: files are not synced to the disk, so a file
+from before a restart may be incomplete. A file is finished once it has its final name; all others are
+removed when a run takes over the folder. Each file is named after everything that it is made from, so a
+file of other work is never used. The hash of its bytes is stored next to it, so a file that was cut
+short or altered is not used either.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from numpy.typing import NDArray
 from ..errors import OutputError, ParameterError, no_memory
 from ..files import locked, private_handle, temporary_folder
 
-# glibc keeps what numpy freed; other C libraries have no such calls
+# glibc keeps memory that numpy freed; other C libraries have no such calls
 _libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 _trim, _tune = (getattr(_libc, name, None) for name in ("malloc_trim", "mallopt"))
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12,
           "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}  # fmt: skip
-# what the interpreter and the compiled kernels take by themselves
+# bytes that the interpreter and the compiled kernels need by themselves
 LEAST = 1 << 29
-# arrays stay in memory while they take less than one part in so many of it
+# arrays stay in memory while they take less than 1 / _ARRAYS of it
 _ARRAYS = 16
 # assumed where the system does not say how much memory there is
 _UNKNOWN = 8 << 30
@@ -50,7 +51,7 @@ _CHECKPOINT, _UNFINISHED, _SUM = ".hedgerow-kept.", "unfinished.", "sum."
 _SECONDS = 86_400
 # bytes at the end of a file that are hashed: a Parquet file describes itself there
 _END = 1 << 16
-# of what a checkpoint holds: a release of the package that writes other files raises it
+# version of a checkpoint's content: raised when the package writes other files
 _VERSION = 3
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 _LARGE = 1 << 20
@@ -59,17 +60,17 @@ _LARGE = 1 << 20
 class Workspace:
     """A private folder (mode 0700) for temporary files, with a memory limit in bytes.
 
-    It lies where the system keeps temporary files (the variable TMPDIR says where), and is
-    removed by `close`, when nobody uses it any more, and when the interpreter ends; what a killed
-    process left there is removed by the next one that makes a workspace.
+    The folder is created where the system keeps temporary files (see the variable TMPDIR). It is
+    removed by `close`, when the workspace is no longer referenced, and when the interpreter ends.
+    Files that a killed process left are removed by the next process that makes a workspace.
 
     Parameters
     ----------
     memory : int
         Bytes.
     job : str, optional
-        What the work is (`job_digest`): finished files then stand in a folder of their own, which
-        a killed process leaves for the same work to go on from.
+        The digest of the work (`job_digest`). Finished files are then kept in a folder of their own,
+        from which the same work can resume after the process was killed.
     """
 
     def __init__(self, memory: int, job: str | None = None) -> None:
@@ -104,7 +105,7 @@ class Workspace:
     ) -> NDArray[Any]:
         """Return an array to be filled, in memory if there is enough left, otherwise in a file without a name.
 
-        Under a `name` it can be finished, where finished files are kept.
+        An array with a `name` can be passed to `finish`, if finished files are kept.
         """
         kind = np.dtype(kind)
         size = int(np.prod(shape)) * kind.itemsize
@@ -190,7 +191,7 @@ def _freed(whose: weakref.ref[Workspace], size: int) -> None:
 
 
 def _reserve(handle: int, size: int) -> None:
-    """Give a file its size, and reserve the space on the disk if the system can."""
+    """Extend a file to a size, reserving the space on the disk if the system can."""
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(handle, 0, size)
     else:
@@ -225,7 +226,7 @@ def memory_of(text: str | int | None) -> int:
     Raises
     ------
     ParameterError
-        It is no size, or so small that nothing can be done within it.
+        The text is not a size, or the size is too small to work with.
 
     Examples
     --------
@@ -272,14 +273,14 @@ class Checkpoint:
     Parameters
     ----------
     home : Path
-        Where temporary files lie.
+        The folder for temporary files.
     job : str
-        The work, as `job_digest` names it.
+        The digest of the work, from `job_digest`.
 
     Raises
     ------
     OSError
-        Somebody is at the same work, or the folder cannot be ours alone.
+        Another process is at the same work, or the folder cannot be private.
     """
 
     def __init__(self, home: Path, job: str) -> None:
@@ -364,7 +365,7 @@ def _file_hash(path: Path) -> bytes:
 def remove_stale_checkpoints(home: Path) -> None:
     """Remove the folders of killed runs that nobody resumed for a day."""
     for path in home.glob(f"{_CHECKPOINT}*"):
-        with suppress(OSError):  # it is locked, just gone, or somebody else's
+        with suppress(OSError):  # it may be locked, just removed, or somebody else's
             old = time.time() - path.lstat().st_mtime > _SECONDS
             if old and not path.is_symlink():
                 handle = locked(path)

@@ -1,6 +1,6 @@
-"""The engine for tables on a cluster: Spark counts, groups and writes; rows do not come here.
+"""The engine for tables on a cluster: Spark counts, groups and writes, and the rows stay on the cluster.
 
-Executors run this package on the rows that they have. Here are dictionaries, histograms of open
+Executors run this package on their rows. This process has only dictionaries, histograms of open
 nodes, and counts of groups (`backends/base` lists the costs).
 """
 
@@ -48,9 +48,9 @@ def open(
     source : Spark DataFrame, path, or SparkTable
         Files must lie where the executors read them.
     schema : Schema, optional
-        What it declares categorical stands as a CSV file spells it.
+        Columns that it declares categorical keep the spelling of a CSV file.
     memory : str or int, optional
-        Most memory that this process takes; what executors take is said by Spark's own settings.
+        Most memory that this process takes; Spark's own settings limit the executors.
     unescape_formulas : bool
         Of CSV files: see `hedgerow.io.read.read`.
     """

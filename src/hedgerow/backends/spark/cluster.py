@@ -1,7 +1,7 @@
-"""Work that is done where the rows are: functions of tables, run by the executors of a cluster.
+"""Run functions of tables on the executors of a cluster, where the rows are.
 
-Executors run this very package; nothing but small results comes back. Whatever is sent to them is
-a function and plain data, never a key of the steward.
+Executors run this very package, and only small results come back. A function is sent to them with
+plain data, never with a key of the steward.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from ...columns.table import check_names
 from ...errors import HedgerowError, InputError, UnsupportedError
 from ...files import temporary_folder
 
-# rows that are put together before they are worked on
+# rows that are collected before work is called with them
 AT_ONCE = 1 << 20
 _RAISED = re.compile(r"^hedgerow\.errors\.(\w+): (.*)(?:\n  (\S.*))?$", re.MULTILINE)
 _MISSING = re.compile(r"No module named '(\w+)")
 _LARGEST = "spark.driver.maxResultSize"
-# errors by the end of Spark's name for them, with our message and hint
+# our message and hint for errors, by the end of Spark's name for each
 _KNOWN = {
     "FileNotFoundException": ("a file of the table is gone", "read the table again"),
     "COLUMN_ALREADY_EXISTS": (
@@ -88,7 +88,7 @@ def session() -> Any:
     folder = ExitStack()
     atexit.register(folder.close)
     settings = {
-        # what Spark puts aside is data of people, in files and folders that all users may read
+        # Spark's temporary files contain data of people, and would be readable by all users elsewhere
         "spark.local.dir": str(folder.enter_context(temporary_folder())),
         # a task is tried four times: without that, local Spark gives up at the first failure
         "spark.master": f"local[{os.cpu_count() or 1},4]",
@@ -111,7 +111,7 @@ def session() -> Any:
         raise UnsupportedError(
             f"Spark does not start: {type(error).__name__}", hint=_JAVA
         ) from None
-    started.sparkContext.setLogLevel("OFF")  # what fails is raised here, without stacks of Java
+    started.sparkContext.setLogLevel("OFF")  # failures are raised here, without Java stack traces
     return started
 
 
@@ -191,7 +191,7 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> An
     ----------
     frame : Spark DataFrame
     work : callable
-        Given a table of at least one row, gives batches.
+        Takes a table of at least one row and yields batches.
     schema : str or StructType
         Of the batches.
     whole : bool
@@ -266,7 +266,7 @@ def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -
 def _as_json(value: Any, arrays: list[bytes]) -> Any:
     """Convert a result to plain JSON data, appending its arrays to `arrays` as Arrow tensors.
 
-    Unlike a pickle it runs nothing here, whatever an executor sends.
+    Unlike a pickle, such data runs no code here, whatever an executor sends.
     """
     if isinstance(value, np.ndarray):
         sink = pa.BufferOutputStream()
@@ -360,8 +360,8 @@ def placed(frame: Any) -> Any:
 def moments_as_numbers(frame: Any) -> Any:
     """Return a frame with dates and times replaced by days and microseconds since 1970.
 
-    Settings of Spark say in which calendar and type it writes those to files; times without a zone
-    are always written as they are.
+    Spark's settings decide in which calendar and type it writes dates and times to files; times
+    without a zone are always written as they are.
     """
     from pyspark.sql import functions as f
 
@@ -387,7 +387,7 @@ def _is_readable(column: Any) -> bool:
 
 
 def reading(types: pa.Schema, names: Sequence[str]) -> Callable[[pa.Table], pa.Table]:
-    """Return a function that gives rows of `SparkTable.frame` the table's own column names and types."""
+    """Return a function that restores the table's own column names and types in rows of `SparkTable.frame`."""
     places = [(place(types.names.index(n)), types.field(n)) for n in names]
 
     def read(part: pa.Table) -> pa.Table:
@@ -402,7 +402,7 @@ def codes_of(
 ) -> NDArray[np.int64]:
     """Return the index of each cell among the distinct values of its column.
 
-    `unknown` stands for a value that is not among them; by default there is none.
+    `unknown` is the index for a value that is not among them; by default, such a value is an error.
     """
     values = cells.combine_chunks()
     try:

@@ -1,9 +1,10 @@
-"""A tree over rows on a cluster: counted where they are, split by split where they are many.
+"""Grow a tree over rows on a cluster, which counts the large nodes and finishes the small ones.
 
-One pass counts all nodes that are open: of two children the smaller one, for the larger one's
-histogram is the parent's less that. The split is chosen here, by the function that the grower in
-memory calls. Nodes of few rows are finished by that very grower: their rows come together in one
-executor each. What is summed are whole numbers, so the tree does not depend on who counted what.
+One pass counts all open nodes. Of two children, only the smaller is counted, because the larger one's
+histogram is the parent's minus the smaller one's. This process chooses each split, with the function
+that the in-memory grower calls. The rows of a small node are brought together in one executor, which
+runs the in-memory grower itself. All sums are whole numbers, so the tree does not depend on the order
+in which executors count.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Records:
     packing : Packing
     predictors : Predictors
     quasi, sensitive : sequence of (str, array)
-        Columns, and what each distinct value of them stands for.
+        Columns, and the grower's code of each of their distinct values.
     """
 
     packing: Packing
@@ -151,10 +152,10 @@ class SparkLeaves:
     table : SparkTable
     records : Records
     signs : Signposts
-        To the number of each leaf, in pre-order.
+        They route rows to the number of each leaf, in pre-order.
     sizes : int64 array of shape (n_leaves,)
     columns : sequence of CountedColumn
-        The columns that released cells are made of.
+        The columns that the released cells are made from.
     """
 
     def __init__(
@@ -192,8 +193,8 @@ class SparkLeaves:
     ) -> tuple[Column, Ints, Ints]:
         """Return a column with its values sorted by group, their row numbers, and where each group begins.
 
-        Where `whole`, a value stands once for each of its rows; else once, and of numbers only the
-        least and the greatest.
+        If `whole`, a value is repeated for each of its rows; otherwise it occurs once per group, and
+        only the least and the greatest number occur.
         """
         assert isinstance(column, CountedColumn)
         listed = [c for c in self._columns.values() if c.is_number == column.is_number]
@@ -216,7 +217,7 @@ class SparkLeaves:
     ) -> Counts:
         """Return how often each code of a column occurs in each leaf.
 
-        `columns` are counted in the same pass, because a pass costs more than a column.
+        All `columns` are counted in the same pass, because a pass costs more than a column.
         """
 
         def key(each: CountedColumn) -> tuple[str, bool, bytes]:
@@ -281,17 +282,17 @@ def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
     return first | last | before
 
 
-# rows of a node that one executor finishes: they come together in its memory
+# most rows of a node that one executor finishes, in its memory
 SMALL = 1 << 20
 
 
 @dataclass
 class _Node:
-    """A node to split, with its own counts, or with the parent and sibling whose difference they are."""
+    """A node to split, with its own counts, or with its parent and sibling, from which they are computed."""
 
     number: int
     counted: Counted | None = None
-    # the parent and the smaller child, whose difference it is
+    # the parent and the smaller child, whose difference is this node's counts
     larger_of: tuple[_Node, _Node] | None = None
 
 
@@ -305,7 +306,7 @@ class SparkRows:
     columns : sequence of CountedColumn
         The columns that rows are split by.
     lookups : sequence of array or None
-        What becomes of the codes of each of them.
+        The code that replaces each code of a column, or None to keep its codes.
     sensitive : sequence of CountedColumn
         The responses.
     """
@@ -359,7 +360,7 @@ class SparkRows:
 class _Top:
     """The upper part of a tree, whose large nodes are counted on the cluster.
 
-    `tree_layout` is the layout of the grower; `layout` counts every class.
+    `tree_layout` is the grower's layout of statistics; `layout` counts every class.
     """
 
     def __init__(
@@ -436,7 +437,7 @@ class _Top:
             fields[COLUMN] = LEAF
             return []
         smaller, right = self._write(number, split)
-        # the larger child's histogram is its parent's less the smaller child's, so half the rows are not counted
+        # the larger child's histogram is its parent's minus its sibling's, so half the rows are not counted
         small, large = (smaller, right) if split.left[0] * 2 <= total[0] else (right, smaller)
         if self._is_small(large):
             return []
@@ -487,7 +488,7 @@ class _Top:
 
         schema = "place long, sums binary"
         frames = map_parts(frame, work, schema)
-        # sums of one place are added on the cluster, so one row a place comes here
+        # sums of the same place are added on the cluster, so that one row per place comes here
         frames = map_parts(frames.repartition(min(n, 64), "place"), add, schema, whole=True)
         sums_by_place = collected(frames)
         whole = np.zeros((n * n_codes, width), np.int64)
@@ -505,7 +506,7 @@ class _Top:
         stats = [np.delete(each, slice(first, first + more)) for each in self.stats]
         top = self._array(stats)
         branches, products_of = self._below(numbers, stats, frame, r)
-        # rows of the upper tree stand in no order yet; `grow` numbers them leaf by leaf
+        # rows of the upper tree have no order yet; `grow` numbers them leaf by leaf
         top.nodes[:, [START, END]] = 0
         joined = joined_nodes(top, branches)
         pairs = r * (r + 1) // 2

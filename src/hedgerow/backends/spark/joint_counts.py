@@ -1,4 +1,4 @@
-"""Original and released rows of a cluster side by side, as counted pairs of codes."""
+"""Match original and released rows on a cluster, as counted pairs of codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .cluster import codes_of, reading
 from .packing import Packing, check_room, combined, ordered
 from .spark_table import Gathered, Maker, SparkTable
 
-# prefixes of column names, for both tables may have the same
+# prefixes of column names, because both tables may have the same names
 _ORIGINAL, _RELEASED = "original ", "released "
 
 
@@ -31,24 +31,24 @@ def paired(
 ) -> tuple[Gathered, Gathered] | None:
     """Return columns of a table and of its release as two tables with matching rows, sorted by their codes.
 
-    What is released of a row is made once more where the row is, and both are counted together.
+    Executors recode every row again and count the pairs of original and released codes.
 
     Parameters
     ----------
     original, released : SparkTable
     plan : Plan, optional
-        Makes the release once more; without one it is made as it was before.
+        The plan to make the release again; by default, it is made as it was before.
     names : sequence of str
-        Columns; each of those that a table has.
+        The columns to take from each table that has them.
     besides : int
-        Bytes that the caller takes besides.
+        Bytes that the caller needs in addition.
     memory : str or int, optional
         Most memory of this process; by default half of the machine's.
 
     Returns
     -------
     tuple of Gathered, or None
-        None where the release does not hold exactly what is made of the original.
+        None if the release differs from what is made again of the original.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def paired(
     entries = {n: original.entries(n) for n in before}
     released_entries = {n: released.entries(n) for n in after}
     sizes = {_ORIGINAL + n: len(e) for n, e in entries.items()}
-    sizes |= {_RELEASED + n: len(e) + 1 for n, e in released_entries.items()}  # one more: what it does not hold
+    sizes |= {_RELEASED + n: len(e) + 1 for n, e in released_entries.items()}  # one more code: values not in it
     check_room(
         original.n_rows,
         sizes,

@@ -1,4 +1,4 @@
-"""Several small codes in one 64-bit number: what is kept of a row while it is counted."""
+"""Pack several small codes into 64-bit numbers, to store rows while they are counted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from .cluster import collected, map_parts
 
-# 64-bit numbers of Spark have a sign, and words stay positive
+# Spark's 64-bit numbers are signed, and words stay positive
 _BITS = 63
 
 
@@ -75,10 +75,10 @@ class Packing:
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     """Estimate the bytes that collecting the codes of `n_rows` rows takes in this process.
 
-    A combination comes as one word or more and its count, held twice, is unpacked (two numbers of
-    8 bytes at a time), counted (8) and put in order (8); the codes of every row are then held by
-    their values, by what becomes of these, and once more by the method. There are at most as many
-    combinations as rows, or as the numbers of values multiply to.
+    A combination arrives as one or more words and its count, stored twice. It is unpacked (two numbers
+    of 8 bytes at a time), counted (8) and sorted (8). The codes of every row are then stored three
+    times: as values, as recoded values, and by the method. There are at most as many combinations
+    as rows, or as the product of the numbers of values.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def combined(
     ----------
     frame : Spark DataFrame
     coded : callable
-        Gives the codes of some rows, where they are.
+        Returns the codes of some rows; called on the executors.
     packing : Packing
-        Of these codes; combinations are ordered by them, one after the other.
+        The packing of these codes; combinations are sorted by them, column by column.
     whole : bool
         Whether `coded` is given all rows of a partition at once.
 
@@ -131,7 +131,7 @@ def combined(
     Raises
     ------
     UnsupportedError
-        There are too many to be held.
+        There are too many combinations for this process.
     """
     from pyspark.sql import functions as f
 
@@ -181,9 +181,9 @@ def check_room(
     sizes : mapping of str to int
         By column, how many values it has.
     besides : int
-        Bytes that the caller takes besides.
+        Bytes that the caller needs in addition.
     what, hint : str
-        What the codes are for, and what may be done instead.
+        The purpose of the codes, and the advice to give instead.
     memory : str or int, optional
         Most memory to take; by default half of the machine's.
     """

@@ -1,4 +1,4 @@
-"""Recoding of rows where they are: by leaves, by maps, or by draws."""
+"""Recode rows on the executors: by leaves, by maps, or by draws."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class SparkColumn:
     entries : pyarrow.Array
         The values that it may hold.
     kind : pyarrow.DataType
-        Its type in a file: text as codes, or as it is.
+        Its type in a file; text is stored as a dictionary.
     """
 
     maker: Maker
@@ -79,7 +79,7 @@ def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) ->
     """Return the released columns of a partition, which executors compute when the release is made."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
-            table.like(column)  # refused for the whole table, and not part by part
+            table.like(column)  # raises errors here, for the whole table, instead of in every part
 
     names = [column.name for column in recoding.columns]
 
@@ -117,9 +117,10 @@ class _Looked:
     released : pyarrow.Array or None
         The released values; None where the column stays as it is.
     place : int64 array
-        Which of them each code stands for.
+        The index among them of each code's released value.
     word, listed
-        What each code is called among keys that are suppressed (`maps.suppressed`).
+        The number of each code's released value, and the number of each released value, to look up
+        suppressed keys (`maps.suppressed`).
     """
 
     name: str
@@ -197,8 +198,8 @@ class _RandomizedColumn:
 class ByDraws(Maker):
     """A maker that draws randomized values by row ids, which are keyed hashes of rows (`backends/randomize`).
 
-    Executors get the words that were derived from the key for hashes and columns. Rows that are
-    alike must be numbered, so rows of equal hashes come together.
+    Executors get only words derived from the key, for hashes and columns. Equal rows must be
+    numbered, so rows of equal hash share a partition.
     """
 
     hashed: Sequence[str]
@@ -238,7 +239,7 @@ class ByDraws(Maker):
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
-        """Return by column name how many rows have each category before (by row) and after (by column) the draw."""
+        """Count the rows with each category before (by row) and after (by column) the draw, by column name."""
         read, width = reading(table.types, self.names), [each.d + 1 for each in self.randomized]
 
         def work(part: pa.Table) -> list[Ints]:

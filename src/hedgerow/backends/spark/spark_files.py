@@ -1,4 +1,4 @@
-"""Files as tables on a cluster, which must read them where they lie."""
+"""Read files as tables on a cluster, and release and write such tables."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def from_files(
     Raises
     ------
     UnsupportedError
-        Spark does not hold a column's type.
+        Spark cannot store a column's type.
     """
     chunked = open_chunked(source, Workspace(memory), schema, unescape_formulas)
     unsupported = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
@@ -66,7 +66,7 @@ def from_files(
     paths = chunked.scan.paths
     if chunked.scan.readers:
         paths = [_typed(chunked)]
-    # as the files say, and not as their folders' names do
+    # as the files say, not as the names of their folders do
     frame = run(lambda: session().read.parquet(*map(str, paths)).select("*"))
     table = SparkTable(frame, chunked.layout, chunked.path, chunked.types)
     table.workspace = chunked.workspace
@@ -107,7 +107,7 @@ def is_held(kind: pa.DataType) -> bool:
     )
 
 
-# ranks of neighbouring columns go into one number below it: Spark's numbers have a sign
+# limit of the number that combines ranks of neighbouring columns: Spark's numbers are signed
 _WIDEST = 1 << 62
 
 
@@ -178,7 +178,7 @@ def classes(
 
     keys = [table.place(n) for n in quasi]
     frame = table.frame.select(*(table.place(n) for n in names))
-    # equal cells come to one executor, so classes of parts need not be merged
+    # equal rows go to one executor, so classes of different parts need not be merged
     frame = frame.repartition(parts_for(table.n_rows), *keys) if keys else frame.coalesce(1)
     parts = results(frame, work, whole=True)
     sizes = [part for part, _ in parts]
@@ -208,7 +208,7 @@ def release(
 ) -> ReleasedTable:
     """Return the release as a table on the cluster, with its rows sorted by their content.
 
-    Its rows have no numbers, so nothing tells the row of the input behind each.
+    Its rows have no numbers, so it does not record the input row of each of them.
     """
     from pyspark.sql import types as t
     from pyspark.sql.pandas.types import from_arrow_type
@@ -266,8 +266,8 @@ def release(
 class Order:
     """The columns to sort a release by, so that its order depends on its content (`columns/order`).
 
-    A column to sort by stands for a run of released columns: for one by its text, or for several
-    whose values were counted, by the ranks of their values in one number.
+    Each column to sort by replaces one released column by its text, or several neighbouring columns
+    whose values were counted by the ranks of their values, combined in one number.
 
     Attributes
     ----------
@@ -327,7 +327,7 @@ def write(
 ) -> None:
     """Write a table on the cluster to one Parquet or CSV file, or to a folder of parts.
 
-    `like` is the one that came in.
+    `like` is the table that came in.
 
     Raises
     ------
@@ -346,7 +346,7 @@ def write(
     types = table.file_types
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"
-        # days and moments as numbers, for settings of Spark decide how it writes dates
+        # dates and times as numbers, because Spark's settings decide how it writes dates
         run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
         entries = {
             entry.name: table.entries(entry.name).drop_null()
@@ -411,7 +411,7 @@ def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
     """Yield the rows of a folder of parts, in tables the size of one Parquet row group."""
     waiting: list[pa.Table] = []
     n = 0
-    # names of parts count up in the order of the rows
+    # parts are numbered in the order of the rows
     for path in sorted(folder.glob("part-*.parquet")):
         with pq.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches():

@@ -1,4 +1,4 @@
-"""A table on a cluster: its columns are known by their values and counts, its rows stay there."""
+"""A table on a cluster, known here by the distinct values of its columns and their counts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class RefusedCodes:
             hint='use engine="memory" or "duckdb" (--engine), or a part of the table',
         )
 
-    # refused when they are used: a column may be passed on by whoever needs its values alone
+    # raised on use only, because code that needs only the values may pass a column on
     __getitem__ = __len__ = __iter__ = __array__ = __getattr__ = _refuse
 
 
@@ -55,11 +55,11 @@ class CountedColumn(Column):
     Parameters
     ----------
     lookup : unsigned integer array
-        The code of each distinct value, in the order in which the table lists them.
+        The code of each distinct value, in the order of the table's `values`.
     rows : int64 array
-        How many rows have each.
+        The number of rows with each distinct value.
     table : SparkTable
-        Where they are.
+        The table that has the rows.
     """
 
     lookup: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint8))
@@ -103,9 +103,9 @@ class CountedColumn(Column):
         return Column(**{**attributes, "codes": codes})
 
 
-# distinct values of a column that is coded: they are in the memory of this process and of every executor
+# most distinct values of a coded column: they are in the memory of this process and of every executor
 MOST = 1 << 24
-# bytes that a record takes while its codes are collected, and in a method that does not estimate its own
+# bytes per record while its codes are collected, and in a method without an estimate of its own
 _COLLECTED, _GROUPED = 150, 130
 
 
@@ -113,17 +113,17 @@ _COLLECTED, _GROUPED = 150, 130
 class Maker:
     """A recipe by which executors compute the released columns of some rows; the base class computes none.
 
-    It is sent to executors, so it holds plain data and no key.
+    It is sent to executors, so it contains plain data and no key.
 
     Parameters
     ----------
     names : sequence of str
-        The columns that it reads.
+        The columns that the maker reads.
 
     Attributes
     ----------
     whole : bool
-        Whether it needs all rows of a partition at once.
+        Whether the maker needs all rows of a partition at once.
     """
 
     names: Sequence[str]
@@ -149,18 +149,18 @@ class SparkTable(StoredTable):
     path : Path, optional
         The file, folder or pattern that came in.
     file_types : pyarrow.Schema, optional
-        The types that a file of its rows has; by default those that Spark gives.
+        The types of its columns when written to a file; by default those that Spark gives.
 
     Attributes
     ----------
     frame : Spark DataFrame
-        The rows under names that `place` gives.
+        The rows, with columns renamed by `place`.
     workspace : Workspace, optional
-        Where temporary files are, if there are any; it lasts as long as the table.
+        The place of temporary files, if there are any; it lasts as long as the table.
     memory : str or int, optional
         Most memory of this process; by default half of the machine's.
     maker : Maker
-        What made the columns of a released table.
+        The maker of a released table's columns.
     """
 
     engine: ClassVar[str] = "spark"
@@ -203,7 +203,7 @@ class SparkTable(StoredTable):
         Raises
         ------
         UnsupportedError
-            It is nested, or its values are too many to be held.
+            The column is nested, or has too many values for this process.
         """
         if name not in self._values:
             kind = self._field(name).type
@@ -280,7 +280,7 @@ class SparkTable(StoredTable):
         Raises
         ------
         UnsupportedError
-            They, and what a method takes `besides`, do not fit into the memory of this process.
+            The codes, and the bytes that a method needs `besides`, do not fit into this process's memory.
         """
         names = list(dict.fromkeys(names))
         if not names:
@@ -305,10 +305,10 @@ class SparkTable(StoredTable):
         Raises
         ------
         UnsupportedError
-            There are too many to be held.
+            There are too many combinations for this process.
         """
 
-        # codes that are kept on the cluster need no second look at the table
+        # codes that are kept on the cluster need no second pass over the table
         is_packed = self._packed is not None and set(names) <= set(self._packed[0].places)
         packing, frame = self.packed if is_packed else self._coded(names)
         joint = Packing.of({n: len(self.values(n)[0]) for n in names})
@@ -390,14 +390,14 @@ class SparkTable(StoredTable):
 class Gathered(StoredTable):
     """A table on a cluster, with the row codes of some columns collected on this machine.
 
-    What has equal codes in all of them came as one combination with its count; rows are told apart
-    by nothing else, and stand in no order of the table's.
+    Rows with equal codes in all of these columns are collected as one combination with its count,
+    so they cannot be distinguished, and the rows are not in the order of the table.
 
     Parameters
     ----------
     whole : SparkTable
     codes : mapping of str to integer array of shape (n_rows,)
-        By column the place of each row's cell among the distinct values.
+        By column, the index of each row's cell among the distinct values.
     """
 
     engine: ClassVar[str] = "spark"
