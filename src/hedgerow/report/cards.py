@@ -1,4 +1,4 @@
-"""The first screen of the steward's page: what an intruder can do, and what the table is good for."""
+"""The first screen of the steward's page: what an intruder can do, and what the table is still good for."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .svg import bars, shares_by_group
 from .text import others
 
 FEW = 0.01
-"""The most that a learner may explain of an original that counts as teaching it nothing."""
+"""A learner that explains at most this share of the original counts as having learned nothing."""
 HALF = 0.5
-"""A share of what models learn below which the page's second colour changes."""
+"""The second card changes colour if models keep less than this share of what they learn."""
 MOST_FACTS, MOST_ROWS = 3, 6
-"""Figures and pairs of bars that fit on a card of a telephone."""
+"""The most figures and pairs of bars that fit on a card on a telephone."""
 _MASKED_ALONE = Markup(
     "Not measured: the method altered values, so groups of equal cells say nothing. Give the original, "
     "and people are linked with their records."
 )
 LINKED = {"probabilistic": "probability"}
-"""What an intruder links by, where the learner's name is no noun."""
+"""Nouns for linkage learners whose names are no nouns."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """One question with its answer in words, a picture and at most three figures.
+    """One question of the first screen, with its answer in words, a picture and at most three figures.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ class Card:
         SVG, or nothing.
     notes : sequence of str
     facts : sequence of (str, str)
-        A figure and what it is.
+        A figure and its meaning.
     title : str
         The question.
     tone : {"good", "open", "bad"}
-        Bad where a promise does not hold or a standard is not met; open where risk is told, which
-        is never called safe.
+        "bad" if a promise does not hold or a standard is not met; "open" for a card on risk, because
+        a risk is never called good.
     """
 
     say: str
@@ -58,7 +58,7 @@ class Card:
 
 
 def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
-    """Return both cards of a release.
+    """Return the two cards of the first screen: what an intruder can do, and what the table is still good for.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     plan : Plan, optional
         The plan with its promises.
     broken : bool
-        True where a promise does not hold.
+        True if a promise does not hold.
     """
     table, risk, profile = audit["table"], audit["risk"], audit.get("profile")
     most = _surest_attack(audit["attacks"])
@@ -88,7 +88,10 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
 
 
 def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the attack that most surely gains over its control; of membership the one chosen on others."""
+    """Return the attack with the highest lower confidence limit of its gain over the control, or None.
+
+    Of the membership attacks only the one that was chosen on other people counts.
+    """
     controlled = [
         a
         for a in attacks
@@ -99,7 +102,7 @@ def _surest_attack(attacks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | 
 
 
 def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the attack that most surely gains over people who took no part, which no cap bounds."""
+    """Yield a sentence on the attack that most surely succeeds more often on members; no cap bounds it."""
     if most is None or most["over_control_interval"][0] <= 0:
         return
     success, control = percent(most["success"], 0), percent(most["control"], 0)
@@ -123,7 +126,7 @@ def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterato
 
 
 def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """Return the card of groups of equal cells: what the worst of them gives away."""
+    """Return the card for groups of equal cells: what the worst group reveals."""
     risk, after = audit["risk"], audit["risk"]["release"]
     people, sensitive, prosecutor = (
         after["classes"]["people"], after["sensitive"], after["reidentification"]["prosecutor"],
@@ -167,7 +170,7 @@ def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
-    """Yield what learners infer about members and strangers, where it was measured."""
+    """Yield (figure, meaning) pairs on what learners infer about members and strangers, if that was measured."""
     inferred = at(risk["inference"], "columns", name)
     if inferred is None:
         return
@@ -188,7 +191,7 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
 
 
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """Return the card of altered records: what linking finds, or a group's best guess where that is more."""
+    """Return the card for altered records: the share linked, or the best guess in the worst group if higher."""
     risk = audit["risk"]
     card = _linked(risk["linkage"], audit["table"])
     guess = risk["linkage"].get("reconstructed")
@@ -211,7 +214,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 
 def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
-    """Return the card of a reader who reconstructs the counts of groups and guesses about their people."""
+    """Return the card for a reader who reconstructs the counts of groups and guesses people's values."""
     column, cap = guess["columns"][name], None
     if plan is not None:
         # a third has more digits than a reader compares
@@ -242,7 +245,7 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
 
 
 def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
-    """Return the card of how many people are linked with their own record."""
+    """Return the card with the share of people who are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
     say = Markup(
@@ -274,7 +277,7 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
 
 
 def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
-    """Return the card of rows that belong to nobody known."""
+    """Return the card for released rows that cannot be paired with people of the original."""
     if most is None:
         why = (
             f"{len(tried)} attacks were tried, and nobody was named who took no part: what holds "
@@ -297,7 +300,7 @@ def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """Return the second card: the use that is left in the table."""
+    """Return the second card: how useful the table still is."""
     title, use = "What is it still good for?", audit["utility"]
     if audit["table"]["alone"]:
         return Card("Not measured: no original was given to compare with.", title=title)
@@ -321,7 +324,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
-    """Return a learner: its name, what it reaches from the original and the release, and by no learning."""
+    """Return a learner's name, its scores from the original and from the release, and the score without learning."""
     key = "accuracy" if "accuracy" in learner["release"] else "r2"
     name = {"gradient boosting": "boosting"}.get(learner["estimator"], learner["estimator"])
     # R2 is measured from the mean already; accuracy starts at the likeliest value
@@ -330,7 +333,7 @@ def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
 
 
 def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, float]]) -> str:
-    """Draw what models reach, or, where none was trained, the detail that each column lost."""
+    """Draw the scores of learners, or the detail that each column lost if no learner was trained."""
     if rows:
         # a learner worse than the mean has a negative R2, and a bar has no negative length
         positive = [(name, max(b, 0.0), max(a, 0.0), floor) for name, b, a, floor in rows[:MOST_ROWS]]
@@ -353,7 +356,7 @@ def _drawing(use: Mapping[str, Any], rows: Sequence[tuple[str, float, float, flo
 
 
 def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[str, str]]:
-    """Yield the error of counts, the relationship that changed most, and the column that lost most."""
+    """Yield (figure, meaning) pairs: error of counts, most changed pair of columns, column that lost most detail."""
     counts = use["queries"]["range"]
     if counts["median"] is not None:
         yield (

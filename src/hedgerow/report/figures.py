@@ -1,6 +1,6 @@
-"""Figures of an audit as rows of text: a name, the original, the release and what it says.
+"""Figures of an audit as rows of text: name, original, release and meaning.
 
-Terminal, page, notebook and studio show these rows. A figure is written by its unit, in one place.
+Terminal, page, notebook and studio show these rows. The unit of a figure decides how it is written.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
     "people": lambda value: f"{value:,.1f}",
     "estimate": lambda value: f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.5g}",
 }
-"""How a figure of each unit is written; people may be a mean, an estimate has five digits."""
+"""The function that writes a figure of each unit; people may be a mean, an estimate has five digits."""
 
 
 def written(value: Any, unit: str = "number") -> str:
-    """Return a figure as text, "-" where it was not measured."""
+    """Return a figure as text in its unit; "-" if it was not measured."""
     return "-" if value is None else UNITS[unit](value)
 
 
 def at(side: Mapping[str, Any] | None, *path: str) -> Any:
-    """Return the figure at a path, None where that side was not measured."""
+    """Return the figure at a path of keys; None if that side was not measured."""
     for key in path:
         side = None if side is None else side.get(key)
     return side
 
 
 class FigureRow(NamedTuple):
-    """A figure as text, beside the original's."""
+    """A figure as text: its name, its value in the original and in the release, and its meaning."""
 
     name: str
     original: str
@@ -44,7 +44,7 @@ class FigureRow(NamedTuple):
 
 
 class Definition(NamedTuple):
-    """A figure: its name, its path in one side of an audit, its unit and what it says."""
+    """The definition of a figure: its name, its path in one side of an audit, its unit and its meaning."""
 
     name: str
     path: tuple[str, ...]
@@ -56,7 +56,7 @@ _TABLE = tomllib.loads(resources.files(__package__).joinpath("figures.toml").rea
 
 
 def definitions(group: str, **words: str) -> list[Definition]:
-    """Return a group of figures of ``figures.toml``; `words` fill the braces."""
+    """Return a group of definitions from ``figures.toml``; `words` fill the placeholders."""
     rows = ([text.format(**words) for text in (name, *row)] for name, row in _TABLE[group].items())
     return [Definition(name, tuple(path.split(".")), *more) for name, path, *more in rows]
 
@@ -67,7 +67,7 @@ def figure_rows(
     after: Mapping[str, Any],
     keep_missing: bool = False,
 ) -> Iterator[FigureRow]:
-    """Yield a row per figure; those that the release lacks only if `keep_missing`."""
+    """Yield one row per figure; a figure that the release lacks has a row only if `keep_missing`."""
     for name, path, unit, says in definitions:
         value = at(after, *path)
         if value is not None or keep_missing:
@@ -84,7 +84,7 @@ INTRUDERS = {
 def risk_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
 ) -> Iterator[FigureRow]:
-    """Yield the risks of being found: by groups, by intruder (all where none is named), in the population."""
+    """Yield the re-identification risks: by groups, by intruder (default: all), and in the population."""
     rows = definitions("classes")
     for model in models or INTRUDERS:
         rows += definitions("intruder", model=model, knowledge=INTRUDERS[model])
@@ -109,9 +109,9 @@ _PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta"
 def disclosure_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any], audience: str = "terminal"
 ) -> Iterator[FigureRow]:
-    """Yield what groups give away about one sensitive column.
+    """Yield the figures of what groups reveal about one sensitive column.
 
-    The terminal shows those that decide, the steward's page all, the recipient's page no worst group.
+    The terminal gets the deciding figures, the steward's page all, the recipient's none of the worst group.
     """
     caveat = "" if after["enhanced_beta_holds"] else " (does not hold for any beta)"
     rows = [
@@ -136,7 +136,7 @@ def disclosure_rows(
 
 
 def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
-    """Return the figures of special uniques, empty where they were not searched for."""
+    """Return the figures of special uniques; empty if they were not searched for."""
     if not special:
         return []
     before, after = special["original"], special["release"]
@@ -152,25 +152,25 @@ def special_rows(special: Mapping[str, Any] | None) -> list[FigureRow]:
 
 
 def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """Return the scores of numeric columns: name and text."""
+    """Return the scores of numeric columns as (name, text) pairs."""
     return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
 
 THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
-"""The three numbers of disclosure: by groups, by learners, and about members beyond strangers."""
+"""The three figures of disclosure: by groups, by learners, and about members more than strangers."""
 SHORT = ("groups", "inferred", "advantage")
-"""Their names in a narrow table."""
+"""The names of `THREE` in a narrow table."""
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
-    """Return per sensitive column its name and the `THREE` as text.
+    """Return each sensitive column's name and its figures of `THREE`, as text.
 
     Parameters
     ----------
     risk : mapping
         As `Audit.to_dict` has it.
     classes : bool
-        Whether classes of equal cells mean anything: not where values were altered.
+        Whether classes of equal cells mean anything, which they do not if values were altered.
     """
     rows = []
     for name, column in risk["release"]["sensitive"].items():
@@ -181,7 +181,7 @@ def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str
 
 
 def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
-    """Return what learners infer of a column, and the member advantage with its interval."""
+    """Return two texts: what learners infer of a column, and the member advantage with its interval."""
     if column is None:
         return "not measured", "not measured"
     members, worst, strangers = (at(column, who, "explained") for who in ("members", "worst_tenth", "strangers"))
@@ -208,7 +208,7 @@ TOGETHER = (
 def together_rows(
     composition: Mapping[str, Any] | None,
 ) -> list[tuple[str, list[tuple[str, ...]]]]:
-    """Return per sensitive column each release and all of them, with the `TOGETHER` as text."""
+    """Return, per sensitive column, the figures of `TOGETHER` for each release and for all together, as text."""
     return [
         (name, [_together_row(one) for one in (*column["alone"], column["together"])])
         for name, column in (composition["columns"] if composition else {}).items()
@@ -228,7 +228,7 @@ def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 class AttackRow(NamedTuple):
-    """An attack as text: who tries what, and how many people it is right about."""
+    """An attack as text: its name, learner and target, and the share of people it is right about."""
 
     attack: str
     learner: str
@@ -243,7 +243,7 @@ class AttackRow(NamedTuple):
 
 
 def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[AttackRow]:
-    """Return a row per attack."""
+    """Return one row per attack."""
     return [
         AttackRow(
             attack["attack"],
@@ -262,17 +262,17 @@ def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[AttackRow]:
 
 
 def attack_names(attacks: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return which attacks were tried, without their results."""
+    """Return the names of the attacks that were tried, sorted, without their results."""
     return sorted({f"{attack['attack']} ({attack['learner']})" for attack in attacks})
 
 
 def blind_guess(attack: Mapping[str, Any]) -> float:
-    """Return the success of a guess by public totals or by a random row, the higher of both."""
+    """Return the success of a blind guess: by public totals or by a random row, whichever is higher."""
     return float(max(attack["public_best"], attack["random_row"]))
 
 
 def interval(ends: Sequence[float] | None, digits: int = 1) -> str:
-    """Return an interval of shares as text; "-" where there is none."""
+    """Return an interval of shares as text; "-" if there is none."""
     return "-" if ends is None else " to ".join(percent(end, digits) for end in ends)
 
 
@@ -282,7 +282,7 @@ def _over_control(attack: Mapping[str, Any]) -> str:
 
 
 def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return a row per linkage: how people are linked, and how many in the original, the release and at random."""
+    """Return a row per linkage: its learner, and the people linked in the original, the release and at random."""
     return [
         (attack["learner"], *(percent(attack[key]) for key in ("original", "success", "public_best")))
         for attack in linkage["attacks"]
@@ -290,7 +290,7 @@ def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
-    """Return weighted estimates before and after."""
+    """Return rows with the weighted estimates before and after protection."""
     if not estimates:
         return []
     both = estimates["people"]
@@ -318,11 +318,11 @@ LEARNING = {
     "r2": "R squared",
     "accuracy": "accuracy",
 }
-"""The errors of learners, as the page names them."""
+"""The names of the error measures of learners on the page."""
 
 
 def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """Return a row per error of a learner: target, learner, measure, release, original and constant guess."""
+    """Return a row per error measure of a learner: target, learner, measure, release, original, constant guess."""
     return [
         (
             row["target"],
@@ -350,7 +350,7 @@ _INTRUDER = {
 
 
 def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
-    """Return one sentence for the first screen; nothing where no standard was named."""
+    """Return the verdict on a standard as a sentence for the first screen; empty if none was named."""
     if not profile:
         return []
     states = [row["state"] for row in profile["criteria"]]
@@ -376,7 +376,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
 
 
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield a row per criterion: the question, its clause, the threshold, the figure, the state and notes."""
+    """Yield a row per criterion: the question, its clause, threshold, figure, state and notes."""
     for row in profile["criteria"]:
         # more digits than elsewhere: it is compared with a threshold
         reached = "-" if row["figure"] is None else f"{row['figure']:.4g}"
@@ -391,14 +391,14 @@ def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def ground(row: Mapping[str, Any]) -> str:
-    """Describe how far a threshold can be relied on; empty if it was read in its source."""
+    """Return words on how reliable a threshold is; empty if it was read in its source."""
     if row["ours"]:
         return "the source names no threshold, and this is Hedgerow's reading"
     return _READ[row["read"]] if row["threshold"] else ""
 
 
 def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what was found of a standard, for the terminal."""
+    """Yield the results for a standard, as lines for the terminal."""
     yield from standard_verdict(profile)
     yield f"Source: {profile['source']}, {profile['date']}. {profile['note']}".rstrip()
     for asks, clause, threshold, reached, state, detail in criterion_rows(profile):

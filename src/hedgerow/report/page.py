@@ -43,19 +43,19 @@ def render(
     Parameters
     ----------
     audit : mapping
-        What was measured, as `Audit.to_dict` or a saved audit has it.
+        The measured figures, as `Audit.to_dict` or a saved audit has them.
     audience : {"steward", "recipient"}
         The recipient's page has neither the original's figures nor anything that
         tells an intruder where to look: no attack table, no worst class, no
         influence of columns, no tree, no parameters.
     plan : Plan, optional
-        What was done.
+        The plan of the release.
     checks : sequence of Check or mapping
         The verified promises: name, required, reached, holds.
     drawings : mapping of str to str, optional
         SVG pictures that the method publishes with its release, by file name.
     cautions : sequence of str
-        What the release warns of; for the steward alone.
+        The warnings of the release; for the steward alone.
     name : str, optional
         The file that was measured.
     examples : Shown, optional
@@ -63,7 +63,7 @@ def render(
         how many records fit a description. The form is the page's only script, which the
         page allows by its hash.
     k, max_disclosure : optional
-        Thresholds of whoever measures, beside what was promised; for the steward alone.
+        Thresholds of the person who measures, besides the promised ones; for the steward alone.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def render(
 
 @cache
 def _environment() -> Environment:
-    """Return the page's templates, compiled once for all reports of a process."""
+    """Return the page's templates, compiled once per process."""
     environment = templates()
     # the same functions write a figure here and on the terminal
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
@@ -107,7 +107,7 @@ def _environment() -> Environment:
 
 
 def _people(examples: Any) -> dict[str, Any]:
-    """Return the records to show, and the script that looks people up with the hash that allows it."""
+    """Return the records to show and the look-up script, with the hash that allows it to run."""
     if examples is None or examples.people is None:
         return {"examples": examples, "lookup": ""}
     script = resources.files(__package__).joinpath("lookup.js").read_text(encoding="utf-8")
@@ -119,7 +119,7 @@ def _people(examples: Any) -> dict[str, Any]:
 def _about(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any], steward: bool
 ) -> str:
-    """Return what the page is about, in one line."""
+    """Return one line on what the page is about: its rows, columns, method and date."""
     table, date = audit["table"], audit["parameters"].get("date")
     parts = [text.rows_in_words(table), f"{len(table['released_columns'])} columns"]
     if plan is not None:
@@ -136,13 +136,13 @@ def _about(
 def answers(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]
 ) -> tuple[list[Line], list[Card]]:
-    """Return what was promised, a sentence each, and the two questions of the first screen."""
+    """Return the promises, one sentence each, and the two cards of the first screen."""
     promised = lines(audit, plan, checks)
     return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
 
 
 def _done(plan: Plan | None, steward: bool) -> list[str]:
-    """Return what was done, in words; the recipient's without thresholds."""
+    """Return sentences on what was done; those for the recipient leave out the parameters."""
     if plan is None:
         return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]

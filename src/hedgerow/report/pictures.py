@@ -1,4 +1,4 @@
-"""The pictures: drawn on any axes, or as SVG for the report with the same bytes on every run."""
+"""Pictures, drawn on any axes or as SVG for the report with the same bytes on every run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ON_DARK = {
     _BAR: "#6a6a6a",
     _GRID: "#3a3a3a",
 }
-"""Other colours for axes on dark paper."""
+"""Colours to use instead on axes with a dark background."""
 STYLE = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -54,20 +54,20 @@ STYLE = {
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG image with the words that stand for it."""
+    """An SVG image with the text that describes it."""
 
     svg: str
     alt: str
 
     @property
     def source(self) -> str:
-        """Return the image as a data address, so that the page needs no other file."""
+        """Return the image as a data URL, so that the page needs no other file."""
         return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode()).decode()
 
 
 @contextmanager
 def _figure(width: float, height: float, below: float = 0.0) -> Iterator[tuple[Axes, list[str]]]:
-    """Yield axes, and a list that has their SVG when the block ends; `below` inches are left for a legend."""
+    """Yield new axes, and a list that gets their SVG at the end; `below` inches are left for a legend."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -81,7 +81,7 @@ def _figure(width: float, height: float, below: float = 0.0) -> Iterator[tuple[A
 
 
 def svg_text(figure: Figure) -> str:
-    """Return a figure as SVG: a fixed salt and no date, so that the same numbers give the same text."""
+    """Return a figure as SVG with a fixed salt and no date, so that the same numbers give the same text."""
     import matplotlib
 
     text = io.StringIO()
@@ -94,7 +94,7 @@ def svg_text(figure: Figure) -> str:
 
 
 def _margins(figure: Figure, axes: Axes, legend: float) -> None:
-    """Leave margins for the labels, by their lengths: a layout engine would draw every figure twice."""
+    """Set the margins by the lengths of the labels; a layout engine would draw every figure twice."""
     width, height = figure.get_size_inches()
     inch = 0.07  # of a character at 9 points
     label_width = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
@@ -114,18 +114,18 @@ def _margins(figure: Figure, axes: Axes, legend: float) -> None:
 
 
 def _legend(axes: Axes) -> None:
-    """Draw the legend, above the picture on the right."""
+    """Draw the legend above the picture, on the right."""
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
 
 
 def _pairs(axes: Axes, place: Any, width: float, sides: Sequence[tuple[float, Any, str, str]]) -> None:
-    """Draw lying bars at every place: (shift, lengths, colour, label) of the original and of the release."""
+    """Draw horizontal bars at every place; each side is (shift, lengths, colour, label)."""
     for shift, lengths, colour, label in sides:
         axes.barh(place + shift, lengths, width, color=colour, label=label)
 
 
 def _ink(axes: Axes, colour: str) -> str:
-    """Return the colour, or its counterpart where the axes stand on dark paper."""
+    """Return the colour, or its counterpart if the axes have a dark background."""
     from matplotlib.colors import to_rgba
 
     red, green, blue, solid = to_rgba(axes.get_facecolor())
@@ -141,7 +141,7 @@ def _percent_axis(axis: Any) -> None:
 
 
 def _plain_log(axis: Any) -> None:
-    """Draw ticks at 1, 2, 5, 10, 20 ... as plain numbers."""
+    """Set the ticks of an axis at 1, 2, 5, 10, 20 ..., written as plain numbers."""
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -150,12 +150,12 @@ def _plain_log(axis: Any) -> None:
 
 
 def _histograms(risk: Mapping[str, Any]) -> list[Sequence[Mapping[str, int]]]:
-    """Return the sizes of groups of the original, if there is one, and of the release."""
+    """Return the histograms of group sizes of the original (empty if there is none) and of the release."""
     return [risk[side]["classes"]["histogram"] if risk[side] else [] for side in ("original", "release")]
 
 
 def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
-    """Draw bars of the records by the size of their class, from the risk of an audit."""
+    """Draw bars of the share of records by the size of their class, from the risk of an audit."""
     before, after = _histograms(risk)
     bins = sorted({(b["from"], b["to"]) for b in (*before, *after)})
     names = [str(lo) if lo == hi else f"{lo}-{hi}" for lo, hi in bins]
@@ -177,7 +177,7 @@ def draw_sizes(axes: Axes, risk: Mapping[str, Any]) -> None:
 
 
 def class_sizes(risk: Mapping[str, Any]) -> Picture:
-    """Draw the share of records by the size of their class, original (where there is one) and release."""
+    """Return a picture of the share of records by class size, for the original (if any) and the release."""
     with _figure(5.2, 2.6) as (axes, svg):
         draw_sizes(axes, risk)
     alt = "Share of records by group size. "
@@ -192,7 +192,7 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
 def draw_disclosure(
     axes: Axes, points: Mapping[str, Any], cap: float | None = None
 ) -> tuple[int, float]:
-    """Draw a mark per class, by size and disclosure, with the cap; return how many, and the worst."""
+    """Draw classes by size and disclosure, with the cap; return their number and the worst disclosure."""
     from matplotlib.ticker import MaxNLocator
 
     colour = _ink(axes, RELEASE)
@@ -225,7 +225,7 @@ def draw_disclosure(
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
-    """Draw class size against disclosure, with the promised cap; counts in bins beyond 1,000 classes."""
+    """Return a picture of class size against disclosure, with the cap; over 1,000 classes are binned."""
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
@@ -236,7 +236,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
-    """Draw a line per attack: its success with its interval, control, public guess and original."""
+    """Draw one line per attack: its success with interval, control, public guess and original."""
     # attacks on a column are named by learner and column, others by what they try
     about = {a["target"] for a in attacks if a["attack"] in ("regression", "inference")}
     names = [
@@ -281,7 +281,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
 
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
-    """Draw the success of every attack with its interval beside control, public guess and original."""
+    """Return a picture of the success of every attack beside control, public guess and original."""
     with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (axes, svg):
         draw_attacks(axes, attacks)
         below: Any = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}
@@ -296,7 +296,7 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
-    """Draw the shares of one column before and after; every category has its name."""
+    """Return a picture of one column's shares before and after; every category is named."""
     with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
     return Picture(
@@ -307,18 +307,18 @@ def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
-    """Return width and height of a column's picture in inches: a line per category."""
+    """Return the width and height of a column's picture in inches; each category takes one line."""
     return 4.4, 2.3 if shape["kind"] == "numbers" else 0.75 + 0.27 * len(shape["labels"])
 
 
 def draw_column(axes: Axes, shape: Mapping[str, Any]) -> None:
-    """Draw a column's shares before and after: bins of numbers, or a line per category."""
+    """Draw a column's shares before and after: bins of numbers, or two bars per category."""
     (_categories if shape["kind"] == "categories" else _numbers)(axes, shape)
     _legend(axes)
 
 
 def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
-    """Draw bins of numbers: the original as bars, the release as steps above them."""
+    """Draw the bins of a numeric column: the original as bars, the release as steps above them."""
     labels = shape["labels"]
     place = np.arange(len(labels))
     axes.bar(place, shape["before"], 0.9, color=_ink(axes, _BAR), label="original")
@@ -335,7 +335,7 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 
 def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
-    """Draw two bars a category, the original above the release."""
+    """Draw two bars per category, the original above the release."""
     labels = shape["labels"]
     place = np.arange(len(labels))[::-1]
     after = (-0.2, shape["after"], _ink(axes, RELEASE), "release")
@@ -346,7 +346,7 @@ def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
-    """Draw each quasi-identifier's share of the disclosure."""
+    """Return a picture of each quasi-identifier's share of the disclosure."""
     with _figure(5.2, 0.8 + 0.32 * len(rows)) as (axes, svg):
         place = np.arange(len(rows))[::-1]
         before, after = ([r[side]["tree"] for r in rows] for side in ("original", "release"))
@@ -365,7 +365,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
-    """Draw a partition with at most `limit` leaves as a tree; None for other plans."""
+    """Return a picture of a partition as a tree; None if it has over `limit` leaves, and for other plans."""
     if getattr(recoding, "kind", "") != "partition" or not 2 <= recoding.n_leaves <= limit:
         return None
     x, y, links = _layout(recoding)
@@ -395,7 +395,7 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
 
 
 def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:
-    """Return where the nodes stand: leaves side by side, parents above the middle of their children."""
+    """Return x and y of all nodes and the (parent, child) links; parents are centred above their children."""
     n = len(recoding.split)
     x, y, links, leaf = [0.0] * n, [0] * n, [], 0
     for i in range(n):
@@ -430,7 +430,7 @@ def _short(text: Any, length: int = 16) -> str:
 
 _MARKS = "os^Dvp*X"
 _WIDTH, _HEIGHT = 7.0, 4.4
-"""Inches; lines below the axes come on top."""
+"""Width and height in inches, without the lines below the axes."""
 _CHARACTER, _LINE = 5.0, 9.0
 """Width and height of a character of a label, in points."""
 _PLACES = (
@@ -443,9 +443,9 @@ _PLACES = (
     (4, -4 - _LINE, "left"),
     (-4, -4 - _LINE, "right"),
 )
-"""Places of a label beside its point, in points: where it begins, and which side stands there."""
+"""Offsets of a label from its point, in points, with the side of the label that is placed there."""
 _NOTES = 4
-"""Reasons why settings are not possible that are told; of more, how many there are."""
+"""The most reasons for impossible settings that are listed; further ones are counted."""
 _FAINT = 0.35
 _SHEET = {
     "figure.facecolor": "white",
@@ -455,19 +455,19 @@ _SHEET = {
     "xtick.labelcolor": "black",
     "ytick.labelcolor": "black",
 }
-"""A picture that is a file of its own stands on paper of its own."""
+"""The colours of a picture in a file of its own, with a white background."""
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier {filter: invert(1) hue-rotate(180deg)}
 }</style>"""
-"""Dark paper for readers whose screen is dark, as style.css has it for the pictures of a report."""
+"""Inverts the picture on dark screens, as style.css does for the pictures of a report."""
 
 
 def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
-    """Draw disclosure against utility from `Frontier.to_dict()`.
+    """Return a picture of disclosure against utility, from `Frontier.to_dict()`.
 
-    Points that are not dominated are labelled with their parameters where there is room,
-    dominated ones are faint, those whose cap makes learning collapse are crossed out. What
-    was not possible stands below with its reason.
+    Points that are not dominated are labelled with their parameters if there is room,
+    dominated ones are faint, and those whose cap makes learning collapse are crossed out.
+    Settings that were not possible are listed below with the reason.
     """
     import matplotlib
     from matplotlib.figure import Figure
@@ -497,7 +497,7 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
 
 
 def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
-    """Draw every release as a mark, those that nothing dominates joined and labelled.
+    """Draw every release as a mark; those that no other one dominates are joined and labelled.
 
     Parameters
     ----------
@@ -508,7 +508,7 @@ def draw_frontier(axes: Axes, frontier: Mapping[str, Any]) -> int:
     Returns
     -------
     int
-        Releases under whose cap learning collapses.
+        The number of releases under whose cap learning collapses.
     """
     from matplotlib.ticker import PercentFormatter
 
@@ -561,7 +561,7 @@ def _legend_title(points: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line or two per reason why settings are not possible, and how many more reasons there are."""
+    """Return lines with the reasons for impossible settings, and the number of reasons left out."""
     by_reason: dict[str, list[str]] = {}
     for f in infeasible:
         setting = f"{f['method']} {parameters_in_short(f['parameters'])}".rstrip()
@@ -577,7 +577,7 @@ def _notes(infeasible: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
-    """Draw labels at the points that nothing dominates, where they cover nothing else."""
+    """Draw labels at the points that no other one dominates, if they fit without covering anything."""
     inch = axes.figure.dpi
     # in points, so that a label has one size at every resolution
     places = axes.transData.transform([(p["disclosure"], p["utility"]) for p in points]) * 72 / inch
@@ -607,12 +607,12 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
 
 
 _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name}
-"""The report's style on whatever paper the reader has chosen."""
+"""The report's style without background colours, which are the reader's."""
 
 
 @contextmanager
 def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
-    """Yield the caller's axes, or those of a new figure of `width` times `height` inches."""
+    """Yield the caller's axes, or those of a new figure of `width` by `height` inches."""
     if axes is not None:
         yield axes
         return
@@ -626,14 +626,14 @@ def _on(axes: Axes | None, width: float, height: float) -> Iterator[Axes]:
 
 
 def plot_frontier(frontier: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Draw disclosure against utility from `Frontier.to_dict()`."""
+    """Draw disclosure against utility from `Frontier.to_dict()`, and return the axes."""
     with _on(ax, 7.0, 4.4) as axes:
         draw_frontier(axes, frontier)
     return axes
 
 
 def plot_column(name: str, shape: Mapping[str, Any], ax: Axes | None) -> Axes:
-    """Draw the shares of a column before and after."""
+    """Draw the shares of a column before and after, and return the axes."""
     width, height = column_size(shape)
     with _on(ax, width + 1, height + 0.4) as axes:
         draw_column(axes, shape)
@@ -644,7 +644,7 @@ def plot_column(name: str, shape: Mapping[str, Any], ax: Axes | None) -> Axes:
 
 
 def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
-    """Draw groups by size and disclosure, with the cap; or a column before and after.
+    """Draw groups by size and disclosure with the cap, or a column before and after; return the axes.
 
     Parameters
     ----------
@@ -673,7 +673,7 @@ def _groups(name: str, points: Mapping[str, Any], cap: float | None, ax: Axes | 
 
 
 def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
-    """Draw attacks, disclosure by groups, sizes of groups, or a column before and after.
+    """Draw attacks, disclosure by groups, group sizes, or a column before and after; return the axes.
 
     Parameters
     ----------
@@ -684,7 +684,7 @@ def plot_audit(audit: Any, what: str | None, ax: Axes | None) -> Axes:
     Raises
     ------
     InputError
-        The audit has nothing of that name.
+        The audit has no picture of that name.
     """
     grouped = audit.table["yardstick"] == "classes"
     columns = {n: shape for n, shape in audit.pictures["histograms"].items() if shape["labels"]}

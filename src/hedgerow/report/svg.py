@@ -1,4 +1,4 @@
-"""Small pictures that stand in the page itself, in its colours, light or dark."""
+"""Small SVG pictures inside the page, in its colours, light or dark."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..notation import figure, percent
 Box = tuple[float, float, float, float]
 Size = tuple[float, float, float]
 _SIDES = {"start": 0.0, "left": 0.0, "middle": 0.5, "center": 0.5, "end": 1.0, "right": 1.0}
-"""The part of a label before its anchor, by the names of SVG and of matplotlib."""
+"""The fraction of a label before its anchor, by the anchor names of SVG and of matplotlib."""
 _PLACES = ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle"))
-"""Places of a label beside its point, in pixels."""
+"""Offsets of a label from its point in pixels, with the anchor of the label."""
 _BARS_WIDTH = 440
 UNNAMED = ("k", "max_disclosure")
 """Parameters that a label gives without their names."""
@@ -25,18 +25,18 @@ def shares_by_group(
     alt: str,
     ends: tuple[str, str] = ("0% nothing", "100% all"),
 ) -> str:
-    """Draw bars of the records by a figure of their group, with the promised cap.
+    """Return an SVG of the share of records by a figure of their group, with the promised cap.
 
     Parameters
     ----------
     shares : sequence of float
         Of the records, in bins of equal width from nothing to all.
     cap : float, optional
-        Where the line stands.
+        Position of the cap line.
     alt : str
         The picture in words.
     ends : tuple of str
-        What nothing and all are called.
+        The words below the two ends of the axis.
     """
     start, wide, base, high = 4, _BARS_WIDTH - 8, 88, 70
     step, top = wide / len(shares), max(shares, default=0.0) or 1.0
@@ -65,17 +65,17 @@ def bars(
     *,
     most: float,
 ) -> str:
-    """Draw two bars per row, grey for the original and green for the release.
+    """Return an SVG with two bars per row, grey for the original and green for the release.
 
     Parameters
     ----------
     rows : sequence of (name, original, release, mark)
         None draws nothing; a mark is a line across both bars.
     note : str
-        What the bars are, below them.
+        A line below the bars that explains them.
     alt : str
     most : float
-        What the longest bar stands for.
+        The value of the longest bar.
     """
     wide, parts, y = _BARS_WIDTH - 48, list[str](), 12.0
     for name, before, after, mark in rows:
@@ -109,7 +109,7 @@ def _svg(height: float, parts: Sequence[str], alt: str, width: int = _BARS_WIDTH
 
 
 def parameters_in_short(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as the label of a point.
+    """Return parameters as a short label for a point.
 
     Examples
     --------
@@ -144,24 +144,23 @@ def choices(
     k: int | None,
     guess: Mapping[str, float] | None = None,
 ) -> str:
-    """Draw the points of a frontier: further right is more use, lower is less disclosure.
+    """Return an SVG of the points of a frontier: further right is more useful, lower is less disclosure.
 
-    Those of the chosen method stand out, and those with the chosen k are joined by a line; of the
-    others one sees that they are there. Each point has the class ``point`` and its number as
-    ``data-point``.
+    Points of the chosen method and k are joined by a line, and all others are faint. Each point
+    has the class ``point`` and its number as ``data-point``.
 
     Parameters
     ----------
     points : sequence of mapping
         As `Frontier.to_dict` has them.
     title : str
-        The chosen method's.
+        The title of the chosen method.
     chosen : int, optional
-        Which point is the chosen setting.
+        The number of the point that is the chosen setting.
     k : int, optional
         The chosen k.
     guess : mapping, optional
-        ``disclosure`` and ``utility`` of the chosen setting as long as nobody tried it.
+        Estimated ``disclosure`` and ``utility`` of the chosen setting, if it was not tried.
     """
     if not points:
         return ""
@@ -225,7 +224,7 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
-    """Return the label of a point of the line; its k goes without saying but where it is chosen."""
+    """Return the label of a point on the line, without its k unless the point is the chosen one."""
     parameters = point["parameters"]
     if chosen or not set(parameters) <= {"k", "max_disclosure"}:
         return parameters_in_short(parameters)
@@ -233,7 +232,7 @@ def _point_label(point: Mapping[str, Any], chosen: bool) -> str:
 
 
 def _named(point: Mapping[str, Any]) -> str:
-    """Return a point in words, with its figures."""
+    """Return a point's method, parameters and figures as text."""
     return f"{point['method']} {parameters_in_short(point['parameters'])}".strip() + f": {_figures(point)}"
 
 
@@ -255,7 +254,7 @@ def _text(x: float, y: float, words: str, anchor: str, kind: str = "") -> str:
 
 
 class LabelSpace:
-    """The free space for labels in a frame: no label covers another one, or a mark.
+    """The free space for labels in a frame; no label covers another one or a mark.
 
     Boxes are left, top (or bottom), right and bottom (or top), the smaller number first.
     """
@@ -265,16 +264,16 @@ class LabelSpace:
         self.boxes: list[Box] = []
 
     def block(self, x: float, y: float, reach: float) -> None:
-        """Keep labels off a mark."""
+        """Keep labels away from a mark at (x, y)."""
         self.boxes.append((x - reach, y - reach, x + reach, y + reach))
 
     def place(
         self, x: float, y: float, size: Size, places: Sequence[tuple[float, float, str]]
     ) -> tuple[float, float, str] | None:
-        """Return the first of the places beside a point where a label covers nothing; it is then occupied.
+        """Return the first free place for a label beside a point, and mark it as occupied; None if there is none.
 
-        `size` is a label's width, and its height before and after the line that it stands on; a place
-        is the way there from the point, and the side of the label that stands there.
+        `size` is the label's width, and its height before and after its baseline. A place is an
+        offset from the point, and the side of the label that is placed there.
         """
         wide, before, after = size
         low, top, right, bottom = self.frame
@@ -292,7 +291,7 @@ class LabelSpace:
 
 
 def _label(space: LabelSpace, x: float, y: float, words: str, strong: bool) -> list[str]:
-    """Return the label of a point, where there is space for one."""
+    """Return the SVG of a point's label, in a list; empty if there is no space for it."""
     place = space.place(x, y, (6.6 * len(words), 11, 3), _PLACES)
     if place is None:
         return []

@@ -1,4 +1,4 @@
-"""Templates of pages, and wide tables stacked on narrow screens; light, for the studio's server loads it too."""
+"""Templates of pages, and wide tables stacked on narrow screens; it imports little, for the studio's server."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _HEADS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.S)
 _ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
 _CELL = re.compile(r"<(td|th scope=\"row\")")
 _LEAST = 4
-"""Columns from which a table is stacked; one of fewer fits."""
+"""The fewest columns of a table that is stacked; a narrower one fits."""
 
 
 def templates(*folders: Any) -> Environment:
-    """Return the templates of the report, below those of `folders`; they escape all text."""
+    """Return the report's template environment, which searches `folders` first and escapes all text."""
     import jinja2
 
     return jinja2.Environment(
@@ -30,7 +30,7 @@ def templates(*folders: Any) -> Environment:
 
 
 def stacked(page: str) -> str:
-    """Return a page whose wide tables have the class ``stack`` and the headings in their cells."""
+    """Return the page with the class ``stack`` on wide tables, and the headings repeated in their cells."""
     return _TABLE.sub(lambda match: _stacked(match[0]), page)
 
 

@@ -31,7 +31,7 @@ from .figures import (
 )
 
 WIDE = 54
-"""Characters of a figure's name in front of the original's figure and the release's."""
+"""Width of a figure's name in characters, before the figures of original and release."""
 APART = (
     "Nobody can tell which released row belongs to whom. So attacks on people who took part are "
     "compared with the same attacks on people who took no part."
@@ -43,7 +43,7 @@ NO_SCORES = (
 
 
 def summary(audit: Mapping[str, Any]) -> str:
-    """Return the figures of `Audit.to_dict()` that decide, the original's beside the release's."""
+    """Return the deciding figures of `Audit.to_dict()` as text, the original's beside the release's."""
     table, risk = audit["table"], audit["risk"]
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
     lines += [*(f"- not bounded: {text}" for text in audit.get("unbounded", ())), ""]
@@ -63,7 +63,7 @@ def summary(audit: Mapping[str, Any]) -> str:
 
 
 def audit_face(audit: Mapping[str, Any]) -> str:
-    """Return HTML of `Audit.to_dict()` for a notebook; shares and counts, no value of a person."""
+    """Return `Audit.to_dict()` as HTML for a notebook: shares and counts, no value of a person."""
     table, risk, attacks = audit["table"], audit["risk"], audit["attacks"]
     risk_model = table["yardstick"]
     lines, tables = [f"Quasi-identifiers: {', '.join(table['quasi'])}."], list[Rows]()
@@ -91,7 +91,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
 
 
 def rows_in_words(table: Mapping[str, Any]) -> str:
-    """Describe which rows are compared: how many, and whether one by one."""
+    """Return a phrase on the rows that are compared: how many, and whether they are paired."""
     if table["paired"]:
         return f"{table['rows']:,} rows, {table['suppressed']:,} left out"
     if table["alone"]:
@@ -106,7 +106,7 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
 def _aligned_figures(
     rows: Iterable[FigureRow], head: str = "", *, name: int = WIDE, each: int = 12
 ) -> Iterator[str]:
-    """Yield rows as lines of fixed width, below a heading where one is given."""
+    """Yield rows as lines of fixed width, below a heading if there is one."""
     named = [FigureRow(head, "original", "release")] if head else []
     for row in (*named, *rows):
         yield f"{row.name:{name}}{row.original:>{each}}{row.release:>{each}}"
@@ -119,7 +119,7 @@ def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the risk by classes of equal cells."""
+    """Yield lines on the risk by equivalence classes and on each sensitive column."""
     release, before = audit["risk"]["release"], audit["risk"]["original"]
     yield from _aligned_figures(risk_rows(before, release, "prosecutor", "journalist"), "Risk")
     for name, column in release["sensitive"].items():
@@ -129,7 +129,7 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
-    """Describe how many records the columns without a role single out."""
+    """Yield a sentence on how many records the columns without a role single out."""
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]
@@ -141,7 +141,7 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the risk of altered records: how well they are linked with their originals."""
+    """Yield lines on the risk of altered records: how many are linked with their originals."""
     linkage = audit["risk"]["linkage"]
     yield "Values were altered: records are judged by how well they are linked with their originals."
     yield ""
@@ -157,7 +157,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
-    """Describe how often somebody who reconstructs the counts of a randomized release guesses right."""
+    """Yield sentences on how often a reader who reconstructs a randomized release's counts guesses right."""
     for name, column in (reconstructed["columns"] if reconstructed else {}).items():
         assert reconstructed is not None
         # a number is guessed right within a tolerance, which is named
@@ -171,7 +171,7 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield how many records few columns single out, and which columns do."""
+    """Yield lines on special uniques: how many records few columns single out, and which columns do."""
     if not special:
         return
     yield ""
@@ -184,7 +184,7 @@ def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
-    """Yield disclosure by groups, inference by learners, and the member advantage, side by side."""
+    """Yield lines on disclosure by groups, inference by learners, and the member advantage."""
     risk = audit["risk"]
     rows = three_numbers(risk, audit["table"]["yardstick"] == "classes")
     if rows:
@@ -199,7 +199,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
-    """Describe what somebody can conclude who knows which finer groups the method refused."""
+    """Yield sentences on what an intruder learns from knowing which finer groups the method refused."""
     if not refusals:
         return
     groups, people, worst = refusals["groups"], refusals["people"], refusals["worst"]
@@ -225,13 +225,13 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
-    """Return per sensitive column the worst group that a learner corrects, where it was measured."""
+    """Return lines on the worst group that a learner corrects, per sensitive column, if measured."""
     columns = (risk["inference"] or {"columns": {}})["columns"]
     return [line for name, each in columns.items() for line in corrected_in_words(name, each)]
 
 
 def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield what each of several releases leaves of a person's values, and what all of them leave together."""
+    """Yield lines on what several releases reveal about a person's values, each alone and all together."""
     if composition:
         yield ""
         yield f"What {composition['releases']} releases leave of a person's values, on average"
@@ -273,7 +273,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Describe how many members an intruder finds who seldom takes strangers for members."""
+    """Yield sentences on how many members an intruder finds who seldom takes strangers for members."""
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
@@ -291,7 +291,7 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
-    """Describe how near the nearest released record lies, and why that says little."""
+    """Yield sentences on how near the nearest released record is, and why that says little."""
     if nearest["closer"] is not None:
         yield (
             f"A released record is nearer to a member than to somebody who took no part in "
@@ -317,7 +317,7 @@ def _utility(utility: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _estimates(estimates: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the weighted estimates of a survey, before and after."""
+    """Yield lines with the weighted estimates of a survey, before and after."""
     if estimates:
         yield ""
         head = f"Estimates weighted by {estimates['weight']}"

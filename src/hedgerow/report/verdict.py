@@ -1,4 +1,4 @@
-"""Whether a release meets what was asked of it: thresholds, what was asked and what was reached."""
+"""The verdict on a release: the thresholds that were asked and the figures that were reached."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ..notation import figure, number, percent, words
 from ..plan import Plan
 
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
-"""Checks of a method's own that bound a figure."""
+"""The checks of a method itself that bound a figure."""
 
 
 class Verdict(NamedTuple):
-    """One threshold: what is bounded, the limit, what was reached, and whether that meets it."""
+    """The verdict on one threshold: its name, the limit, the figure reached, and whether it meets the limit."""
 
     name: str
     limit: str
@@ -24,7 +24,7 @@ class Verdict(NamedTuple):
 
 
 def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
-    """List what an audit found that no promise bounds, and the columns that a plan left as they were."""
+    """Return sentences on what an audit found that no promise bounds, and on columns that a plan left unchanged."""
     # only where values are altered: a grouping may leave a column as it is and still protect
     altered = plan is not None and plan.recoding.risk_model == "linkage"
     unchanged = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
@@ -39,9 +39,9 @@ def verdict(
     loud: Sequence[str],
     **thresholds: Any,
 ) -> dict[str, Any]:
-    """Weigh thresholds and what no promise bounds: the one verdict of terminal, report and studio.
+    """Return the verdict that terminal, report and studio share, from the thresholds and what is not bounded.
 
-    `thresholds` are those of `verdicts`.
+    `thresholds` are `k` and `max_disclosure`, as in `verdicts`.
 
     Returns
     -------
@@ -80,10 +80,10 @@ def verdicts(
     k: int | None = None,
     max_disclosure: float | None = None,
 ) -> list[Verdict]:
-    """Return the thresholds that were promised, and those of whoever measures.
+    """Return one verdict per threshold: those that were promised, and those set by the person who measures.
 
-    `audit`, `plan` and `checks` are those of `lines`; a group must have `k` records (people, where
-    these have several), and may give away `max_disclosure` of any sensitive column.
+    `audit`, `plan` and `checks` are those of `lines`. A group must have at least `k` records (people,
+    if people have several) and may reveal at most `max_disclosure` of any sensitive column.
     """
     data = _as_data(checks)
     return [
@@ -109,7 +109,7 @@ def _as_data(checks: Sequence[Any]) -> list[Mapping[str, Any]]:
 def _promised(
     plan: Plan | None, checks: Sequence[Mapping[str, Any]]
 ) -> Iterator[tuple[Any, Mapping[str, Any]]]:
-    """Yield each guarantee of a plan with its check, where it was checked."""
+    """Yield each guarantee of a plan with its check, if it was checked."""
     by_name = {check["name"]: check for check in checks}
     for promise in plan.promises if plan is not None else ():
         guarantee = from_promise(promise)
@@ -119,7 +119,7 @@ def _promised(
 
 
 def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
-    """Yield the verdict of a standard, by the criteria that have a threshold."""
+    """Yield the verdict on a standard, from the criteria that have a threshold."""
     criteria = profile["criteria"] if profile else ()
     # what a standard only asks to be measured is neither met nor missed
     judged = [row["state"] for row in criteria if row["state"] != "measured"]
@@ -131,7 +131,7 @@ def _standard(profile: Mapping[str, Any] | None) -> Iterator[Verdict]:
 
 
 def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
-    """Yield the thresholds that a method checks itself."""
+    """Yield a verdict for each threshold that a method checks itself."""
     for check in checks:
         holds, reached = bool(check["holds"]), check["reached"]
         if check["name"].startswith(OVER):
@@ -145,7 +145,7 @@ def _method_verdicts(checks: Sequence[Mapping[str, Any]]) -> Iterator[Verdict]:
 def _measured(
     audit: Mapping[str, Any], k: int | None, max_disclosure: float | None
 ) -> Iterator[Verdict]:
-    """Yield the thresholds of whoever measures, which say nothing where cells are not equal by group."""
+    """Yield verdicts on `k` and `max_disclosure`; none if the audit does not judge equivalence classes."""
     if audit["table"]["yardstick"] != "classes":
         return
     release = audit["risk"]["release"]
@@ -161,7 +161,7 @@ def _measured(
 
 
 def _exactly(limit: Any) -> str:
-    """Return a limit as text, exactly as it was set; a computed one (a third, say) is shortened."""
+    """Return a limit as text, exactly as it was set; a long computed one, such as a third, is shortened."""
     text = number(limit) if isinstance(limit, float) else ""
     return text if 0 < len(text) < 16 else figure(limit)
 
@@ -176,10 +176,10 @@ FILE = {
     "means and shares": "Means and shares are those of the groups that they stand for.",
     "whole rows": "Nobody has a value of somebody else's record.",
 }
-"""What the checks of the file itself say where they hold."""
+"""The sentence for each check of the file that holds."""
 
 REPLACED = "It has the declared columns and no others; pseudonyms stand in place of identifiers."
-"""The same of the columns, where identifiers were replaced."""
+"""The sentence for the check of the columns if identifiers were replaced."""
 
 METHOD = {
     "values in the domain": "Every released value is one that its column may have.",
@@ -193,21 +193,21 @@ METHOD = {
     "inference (measured)": "Learners infer at most {required} of a sensitive column "
     "(measured: {reached}; others may infer more).",
 }
-"""What a method's own checks say where they hold."""
+"""The sentence for each of a method's own checks that holds."""
 
 OVER = "disclosure risk over its cap"
 BOUNDS = {
     "paper": "The chance that a person's own record gives a sensitive value away is capped",
     "operational": "The chance to guess a sensitive value right through any record is capped",
 }
-"""What a randomized release caps, by its bound."""
+"""The sentence for what a randomized release caps, by its bound."""
 
 Line = tuple[str, str]
-"""A sentence, and how it stands: "kept", "broken" or "open"."""
+"""A sentence and its state: "kept", "broken" or "open"."""
 
 
 def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> list[Line]:
-    """Return the promises of a release in plain words.
+    """Return the promises of a release as plain sentences, each with its state.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     plan : Plan, optional
         The plan with its promises.
     checks : sequence of Check or mapping
-        What was checked on the released table.
+        The checks made on the released table.
     """
     data = _as_data(checks)
     unpromised = [(sentence, "open") for sentence in _open(audit, plan, data)]
@@ -224,7 +224,7 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
 
 
 def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Yield what was promised of groups, and the checks of the method's own."""
+    """Yield the lines on promises about groups, then on the method's own checks."""
     promised = set()
     for guarantee, check in _promised(plan, checks):
         promised.add(check["name"])
@@ -238,7 +238,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
 
 
 def _method_line(check: Mapping[str, Any]) -> str:
-    """Return a check of the method's own as a sentence."""
+    """Return one of the method's own checks as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):
         bound = BOUNDS["operational" if "operational" in name else "paper"]
@@ -253,7 +253,7 @@ def _method_line(check: Mapping[str, Any]) -> str:
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
-    """Yield every check of the file that does not hold, then the others in one line."""
+    """Yield a line for every check of the file that fails, then one line for those that hold."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
     sentences, holding = FILE | ({"columns": REPLACED} if replaced else {}), []
     for check in checks:
@@ -274,7 +274,7 @@ def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
 def _open(
     audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    """Yield what a reader might take for promised, with what was measured of it."""
+    """Yield sentences on what a reader might believe is promised but is not, with what was measured of it."""
     kinds = {promise["kind"] for promise in plan.promises} if plan is not None else set()
     risk, table = audit["risk"], audit["table"]
     if checks and table["yardstick"] == "classes":
@@ -310,7 +310,7 @@ def _open(
 
 
 def _guessed(risk: Mapping[str, Any]) -> str:
-    """Describe how often a guess about a whole group is right, if that was measured."""
+    """Return sentences on how often a guess about a whole group is right; empty if not measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
         f" Measured: in the worst group such a guess about {name} is right for "

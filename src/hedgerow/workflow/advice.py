@@ -11,29 +11,29 @@ from typing import Any
 from ..notation import figure, percent
 
 CARRIES = 0.25
-"""The least share of what a tree infers for a column to be named."""
+"""A column is named if it carries at least this share of what a tree infers."""
 GAINS = 0.02
-"""Leaving a column out gains little where it takes less than this off."""
+"""Leaving a column out gains little if it lowers the explained share by less than this."""
 TAKES = 0.05
-"""The least part of the disclosure that a change takes off to be named."""
+"""A change is named if it removes at least this part of the disclosure."""
 LITTLE = 0.05
 """No column is worth leaving out of groups that explain less than this: its shares are noise."""
 PARTS = {0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
-"""Shares that people say in a word."""
+"""Shares that have a common name."""
 STEP, LOSS = 0.05, 0.03
 """A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """One recommendation.
+    """One recommendation to the steward, with the figures behind it and the change that it proposes.
 
     Parameters
     ----------
     title : str
-        What to do.
+        The change that is recommended.
     why : str
-        The figures that speak for it.
+        The figures behind the recommendation.
     leave_out : str, optional
         The column that would be left out.
     take : mapping, optional
@@ -55,7 +55,7 @@ def advise(
     chosen: Mapping[str, Any] | None = None,
     shares: Mapping[str, Any] | None = None,
 ) -> list[Advice]:
-    """Return what would help most.
+    """Return recommendations: a better setting from the frontier, and columns to coarsen or leave out.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ def advise(
     chosen : mapping, optional
         The chosen point among those of the frontier.
     shares : mapping, optional
-        What each column carries in the chosen release, as `Shares.to_dict` has it; where one
-        carries much, it is named in place of those of the unprotected table.
+        Each column's share of what the chosen release reveals, as `Shares.to_dict` has it; a column
+        with a large share is named in place of those of the unprotected table.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def advise(
 
 
 def listed(names: Sequence[str]) -> str:
-    """Return names as a sentence lists them.
+    """Return names joined as in a sentence, with "and" before the last one.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
 
 
 def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
-    """Yield the column whose removal takes most off, and the number whose coarsening does."""
+    """Yield advice on the column whose removal lowers disclosure most, and on the best number to coarsen."""
     columns, today = shares["columns"], percent(shares["explained"], 0)
 
     def effect(share: float, explained: float) -> str:
@@ -146,7 +146,7 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
 
 
 def _part(share: float) -> str:
-    """Return a share in words where it is near a part that people say."""
+    """Return a share as words such as "a third" if one is within 0.02, else as a percentage."""
     near = min(PARTS, key=lambda part: abs(part - share))
     return PARTS[near] if abs(near - share) <= 0.02 else percent(share, 0)
 
@@ -181,7 +181,7 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
 
 
 def setting(parameters: Mapping[str, Any]) -> str:
-    """Return parameters as a steward names them.
+    """Return parameters as short text for the steward, such as "k 10, cap 0.5".
 
     Examples
     --------
@@ -199,13 +199,13 @@ def setting(parameters: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Estimate:
-    """An estimated place of a setting in the picture.
+    """The estimated disclosure and utility of a setting that may not have been tried.
 
     Parameters
     ----------
     disclosure, utility : float
     between : tuple of int
-        The tried k on both sides; the nearest one alone beyond the smallest and the largest.
+        The tried k below and above; only the nearest one outside the tried range.
     """
 
     disclosure: float
@@ -216,10 +216,11 @@ class Estimate:
 def estimated(
     points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None
 ) -> Estimate | None:
-    """Return the figures of k and cap, interpolated between the settings that were tried.
+    """Estimate disclosure and utility for k and a cap by interpolating between the settings that were tried.
 
-    Along the cap first, for every tried k, then along the logarithm of k; beyond the first and the
-    last one the nearest is taken. No group tells more than the cap, so the estimate does not.
+    Interpolates along the cap for every tried k, then along the logarithm of k; outside the tried
+    range the nearest setting is taken. The estimated disclosure is never above the cap, because no
+    group's is.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """Counts and names of columns, as `inspect` finds them; never a value.
+    """The names and counts of a table's columns, as `inspect` finds them; it never holds a value.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Inspection:
     schema : Schema
         The proposal, for a person to correct: only they know what an intruder may know.
     warnings : tuple of str
-        What to look at before the table is protected.
+        Points to check before the table is protected.
     """
 
     rows: int
@@ -43,7 +43,7 @@ class Inspection:
     warnings: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return the inspection as plain data."""
         return {
             "rows": self.rows,
             "columns": [
@@ -65,7 +65,7 @@ class Inspection:
         return f"Inspection({self.rows:,} records, {len(self.columns)} columns)"
 
     def _repr_html_(self) -> str:
-        """Return the columns with their proposed roles, for notebooks; counts only."""
+        """Return the columns and their proposed roles as HTML for notebooks, with counts only."""
         lines = ["Proposed roles, to correct: only you know what an intruder may know."]
         return notebook_html(
             f"{self.rows:,} records, {len(self.columns)} columns",
@@ -97,7 +97,7 @@ class Inspection:
         return "\n".join(lines + [f"\n{wrapped('warning: ' + text)}" for text in self.warnings])
 
     def _codes(self) -> Iterator[str]:
-        """Yield which numbers attacks take for codes."""
+        """Yield a note on the numeric columns that attacks treat as codes."""
         codes = [
             c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
         ]
@@ -118,9 +118,9 @@ def inspect(
     Parameters
     ----------
     table : path, pandas, Polars or Arrow table, DuckDB relation
-        What to look at, as `hedgerow.protect` takes it; never changed.
+        The table to inspect, as `hedgerow.protect` takes it; never changed.
     missing, decimal, encoding
-        How a CSV file is read; see `Schema`, which the proposal hands them on to.
+        Settings for reading a CSV file; see `Schema`. The proposed schema contains them.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def inspect(
 
 
 def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
-    """Yield what a file of text leaves open: words for no value, numbers that can be read in two ways."""
+    """Yield warnings about a text file: guesses at its encoding and numbers, and words that may mean missing."""
     if table.suffix not in (".csv", ".xlsx"):
         return
     yield from table.layout.dialect.doubts()
@@ -202,7 +202,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
 
 
 def _strata(table: Table, schema: Schema) -> Iterator[str]:
-    """Yield that a released weight gives strata away, where it does."""
+    """Yield a warning if a released sampling weight reveals strata."""
     if schema.weight in table.names and schema.role(str(schema.weight)) == "other":
         text = describe_strata(table, str(schema.weight), schema.quasi)
         if text is not None:

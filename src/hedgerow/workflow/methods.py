@@ -1,7 +1,7 @@
-"""The methods by the names that command line and studio give them, and every option of theirs.
+"""The methods by the names that command line and studio give them, and all their options.
 
 A new method is one row of `METHODS`; a parameter that no other method has is one
-row of `OPTIONS`. Which method takes which option, its class tells.
+row of `OPTIONS`. The class of a method says which options it takes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ROWS = {row.name: row for row in OPTIONS}
 
 
 def make(name: str, options: Mapping[str, Any]) -> Any:
-    """Return a method with these options; ParameterError for those it does not have.
+    """Return a method with these options; raise ParameterError for an option that it does not have.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
 
 
 def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters from options; the texts of caps and known negations are parsed."""
+    """Return method parameters from options, with the texts of caps and known negations parsed."""
     params = dict(options)
     if "caps" in params:
         # from the right, for a value may hold a colon
@@ -90,7 +90,7 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options from parameters: the inverse of `_parsed`."""
+    """Return options from method parameters; the inverse of `_parsed`."""
     options = dict(params)
     if isinstance(options.get("caps"), Mapping):
         options["caps"] = [f"{name}:{cap!r}" for name, cap in options["caps"].items()]
@@ -103,7 +103,7 @@ def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def name_of(method: Any) -> str:
-    """Return the name of a method on the command line."""
+    """Return the command-line name of a method; raise UnsupportedError if it has none."""
     cls = type(method).__name__
     name = next((name for name, (_, each) in METHODS.items() if each == cls), None)
     if name is None:
@@ -112,7 +112,7 @@ def name_of(method: Any) -> str:
 
 
 def changed(method: Any) -> dict[str, Any]:
-    """Return the parameters of a method that differ from its defaults, but for a schema."""
+    """Return the parameters of a method that differ from its defaults, except the schema."""
     defaults = type(method)().get_params(deep=False)
     return {
         name: value
@@ -128,7 +128,7 @@ def options_of(method: Any) -> dict[str, Any]:
     Raises
     ------
     UnsupportedError
-        A parameter has a value that no option stands for.
+        A parameter has a value that no option can express.
     """
     params = {name: value for name, value in changed(method).items() if name != "key"}
     options = {n: _typed(v, _ROWS[n].type) for n, v in _unparsed(params).items() if n in _ROWS}
@@ -147,12 +147,12 @@ def options_of(method: Any) -> dict[str, Any]:
 
 
 def _is_sayable(value: Any, kind: type) -> bool:
-    """Return whether a value survives the command line."""
+    """Return whether the command line can express a value of an option's type."""
     return fits(value, kind) and (kind is not list or split(value) == value)
 
 
 def _typed(value: Any, kind: type) -> Any:
-    """Return a parameter as its option's type; as it is where it does not fit."""
+    """Return a parameter converted to its option's type, or unchanged if it does not fit."""
     if kind is float and isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     return _listed(value) if kind is list else value
@@ -163,13 +163,13 @@ def _listed(value: Any) -> Any:
 
 
 def words(method: Any) -> list[str]:
-    """Return a method and its options as words of a command line, but for its key."""
+    """Return a method and its options, except its key, as words of a command line."""
     values = options_of(method)
     return [name_of(method), *(w for name, value in values.items() for w in _ROWS[name].words(value))]
 
 
 def canonical(method: Any) -> Any:
-    """Return the method with numbers as the command line gives them, so that both make one plan."""
+    """Return the method with numbers as the command line gives them, so that both give the same plan."""
     floats = [name for name, row in _ROWS.items() if row.type is float]
     params = changed(method)
     return method.copy().set_params(**{n: _typed(params[n], float) for n in floats if n in params})

@@ -1,4 +1,4 @@
-"""Options as data: what a command line, a configuration file or a page may set, and the schema they make."""
+"""Options as data, for command line, configuration file and studio, and the schema built from them."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Option:
     Parameters
     ----------
     name : str
-        Its name in the TOML file; on the command line ``--name`` with dashes.
+        The name in the TOML file; on the command line ``--name`` with dashes.
     type : type
         str, int, float, bool, or list (text that may be repeated or joined by commas).
     help : str
     flags : tuple of str
         Further flags, such as ``-k``.
     panel : str
-        The heading that it stands below in a help text.
+        The heading above the option in a help text.
     step : str
-        The step of a `Session` that takes it under this name.
+        The step of a `Session` that takes the option under this name.
     """
 
     name: str
@@ -47,16 +47,16 @@ class Option:
 
     @property
     def long(self) -> str:
-        """Return the flag that spells its name."""
+        """Return the option's long flag, such as ``--keep-order``."""
         return "--" + self.name.replace("_", "-")
 
     @property
     def switch(self) -> str:
-        """Return the flags that spell it; a bool is switched off as well, by ``--no-name``."""
+        """Return the option's flags; a bool has a second one, ``--no-name``, that switches it off."""
         return f"{self.long}/--no-{self.long[2:]}" if self.type is bool else self.long
 
     def words(self, value: Any) -> list[str]:
-        """Return the words of a command line that set it."""
+        """Return the words of a command line that set the option to a value."""
         if isinstance(value, bool):
             return [self.switch.split("/")[not value]]
         texts = [each if isinstance(each, str) else repr(each) for each in _listed(value)]
@@ -71,7 +71,7 @@ _TABLE = tomllib.loads(resources.files(__package__).joinpath("options.toml").rea
 
 
 def rows(group: str, **words: str) -> tuple[Option, ...]:
-    """Return a group of options of ``options.toml``; `words` fill the braces of their help."""
+    """Return a group of options from ``options.toml``; `words` fill the placeholders in their help texts."""
     options = []
     for panel, table in _TABLE[group].items():
         for name, row in table.items():
@@ -83,7 +83,7 @@ def rows(group: str, **words: str) -> tuple[Option, ...]:
 
 
 def fits(value: Any, kind: type) -> bool:
-    """Return whether a value has the type of an option; a list may stand as one text."""
+    """Return whether a value has the type of an option; a list may also be given as one text."""
     if kind is list:
         return isinstance(value, str) or (
             isinstance(value, list) and all(isinstance(v, str) for v in value)
@@ -99,7 +99,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 def split(value: str | Sequence[str]) -> list[str]:
-    """Return the names of repeated and comma-separated text; a name with a comma stands in quotes.
+    """Split repeated and comma-separated text into names; a name with a comma must be in quotes.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def split(value: str | Sequence[str]) -> list[str]:
 
 
 def quoted(name: str) -> str:
-    """Return a name as `split` reads it among others.
+    """Return a name in the form that `split` reads back, in quotes if necessary.
 
     Examples
     --------
@@ -129,22 +129,22 @@ def quoted(name: str) -> str:
 
 
 READING = rows("reading")
-"""How files of text are read."""
+"""Options for reading text files."""
 SCHEMA = (*rows("schema"), *READING)
 ROLES = ("quasi", "sensitive", "identifiers", "other")
 TABLES = (*COLUMN_TABLES, "hierarchies")
-"""Keys of a TOML file that say something for each column they name."""
+"""Keys of a TOML file that hold one entry per column."""
 ENGINE, RESTART = rows("engine"), rows("restart")
 
 
 def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
-    """Return the schema of options: its file, then the tables of the TOML file, then the flags.
+    """Build a schema from options: its file, overridden by the tables of the TOML file, then by the flags.
 
     Parameters
     ----------
     options : mapping
     folder : Path
-        Where paths of the TOML file start.
+        The folder that paths in the TOML file are relative to.
     """
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
     names = (*ROLES, *SURVEY, "together", "rest", *READING_FIELDS)
@@ -170,14 +170,14 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
 
 
 def plan_read_as(plan: Plan, options: Mapping[str, Any]) -> Plan:
-    """Return a plan for files that are read as the options say, in place of what it says itself."""
+    """Return the plan with the options' settings for reading files in place of its own."""
     names = [name for name in READING_FIELDS if name in options]
     checked = Schema(**{name: options[name] for name in names})  # refuses unknown encodings
     return replace(plan, **{name: getattr(checked, name) for name in names})
 
 
 def _grid(entries: Iterable[str]) -> dict[str, Any]:
-    """Return the points by column; text that was split at commas belongs to the column before."""
+    """Return the cut points by column; a text without a column name belongs to the column before it."""
     points: dict[str, list[str]] = {}
     for entry in entries:
         # from the right, for a column's name may hold an equals sign

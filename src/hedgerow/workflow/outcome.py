@@ -1,4 +1,4 @@
-"""What a release reached, in sentences for the person who made it."""
+"""Sentences for the steward on what a release reached."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ..report.verdict import not_bounded, verdict
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
-    """Return what was promised and reached, by the risk model that judges the release.
+    """Return sentences on what was promised and reached, by the risk model that applies to the release.
 
     Parameters
     ----------
     release : Release
     measured : Audit, optional
-        For releases whose values were altered: what linkage found.
+        The audit of the release, for what linkage and learners found.
     """
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
@@ -52,13 +52,13 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
 
 
 def _who(numbers: dict[str, Any]) -> str:
-    """Return how many people and households the smallest group has, where that was counted."""
+    """Return the number of people and households in the smallest group as text; empty if not counted."""
     counts = [f"{numbers[w]:,} {w}" for w in ("people", "households") if numbers[w] is not None]
     return f" ({', '.join(counts)})" if counts else ""
 
 
 def _inferred(release: Release, measured: Audit | None) -> list[str]:
-    """Return what learners infer, and the member advantage, or that these were not measured."""
+    """Return sentences on what learners infer and on the member advantage, or that these were not measured."""
     if not release.schema.sensitive:
         return []
     inference = measured.risk.get("inference") if measured else None

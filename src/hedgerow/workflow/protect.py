@@ -52,8 +52,8 @@ def protect(
     pseudonym_key : bytes or path, optional
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
-        person, within this release and with others under the same key. A household gets none: who
-        lives together is not told.
+        person, within this release and with others under the same key. Households get none,
+        because one would show who lives together.
     max_inference : float, in (0, 1), optional
         Accept a release only where the best of the named attackers (`hedgerow.inference`),
         who have it and are asked about its people, takes at most this share off the public
@@ -145,12 +145,12 @@ def protect(
 def _within(
     people: Any, schema: Schema, method: Any, max_inference: float, making: Mapping[str, Any]
 ) -> Release:
-    """Return the release of the first of the method's stricter settings that the bound holds for.
+    """Return the first release that meets the bound, trying the method and then its stricter settings.
 
     Raises
     ------
     InfeasibleError
-        None does; says how near they came.
+        No setting meets it; the message names the nearest one.
     """
     bound = InferenceBound(max_inference)
     if not schema.sensitive:
@@ -189,10 +189,10 @@ def _within(
 
 
 def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None = None) -> Any:
-    """Return the method with the k that a profile requires; warn where k was raised.
+    """Return the method with the k that a profile requires; warn if k was raised.
 
-    `is_chosen` says that somebody chose the method's k: by default where it differs from the
-    default of its class. A chosen k that is too small is refused.
+    `is_chosen` means that the user chose the method's k; by default that is assumed if k differs
+    from the default of the class. A chosen k that is too small raises ParameterError.
     """
     k, profile = method.get_params(deep=False).get("k"), Profile.load(profile)
     if is_chosen is None:

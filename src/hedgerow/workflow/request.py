@@ -1,4 +1,4 @@
-"""A request for a release: one record, and one row an option for flags, TOML keys, help and scripts."""
+"""A request for a release as one record, and one row per option for flags, TOML keys, help and scripts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ WRITING = tuple(row.name for row in OPTIONS if row.step == "write")
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a release: everything that was chosen, once.
+    """A request for a release, with everything that was chosen.
 
     Parameters
     ----------
     schema : Schema
     method : Method
-        Unfitted; None where the command line takes its own.
+        The unfitted method; None for the default of the command line.
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
     max_inference : float, optional
@@ -50,9 +50,9 @@ class Request:
     out : Path, optional
         The release folder; ``release/`` by default.
     escape : bool
-        Put an apostrophe before cells that a spreadsheet would run.
+        Write an apostrophe before cells that a spreadsheet would run as formulas.
     mapping : bool
-        Write whose record is which as well.
+        Also write which released record belongs to which original one.
     public : Path, optional
         The folder to hand out.
     """
@@ -72,22 +72,22 @@ class Request:
     public: Path | None = None
 
     def secret(self) -> Secret | None:
-        """Return the key of the pseudonyms itself."""
+        """Return the key of the pseudonyms as a `Secret`; None if there is none."""
         return Secret.of(self.pseudonym_key)
 
     def changed(self, names: Collection[str]) -> dict[str, Any]:
-        """Return those of the named fields that differ from their defaults, in the order of fields."""
+        """Return the named fields that differ from their defaults, as {name: value} in field order."""
         rows = (each for each in fields(self) if each.name in names)
         return {r.name: getattr(self, r.name) for r in rows if getattr(self, r.name) != r.default}
 
     @property
     def folder(self) -> str:
-        """Return the release folder as text."""
+        """Return the release folder as text that ends with a slash."""
         return "release/" if self.out is None else f"{as_argument(self.out)}/"
 
 
 def as_argument(path: str | Path) -> str:
-    """Return a path as a word of a command line: one that begins with a dash is no flag."""
+    """Return a path as a word of a command line; one that begins with a dash gets ``./`` in front."""
     text = str(path)
     # a dash alone is standard input
     return f"./{text}" if text.startswith("-") and text != "-" else text

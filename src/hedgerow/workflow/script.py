@@ -1,4 +1,4 @@
-"""A request as a command line and as Python that repeat it exactly."""
+"""A request as a shell command and as Python code that repeat it exactly."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .options import ROLES
 from .request import CHOICE, OPTIONS, REPORT, WRITING, Request, as_argument
 
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
-"""Names that stand in a list on the command line as they are."""
+"""Names that need no quotes in a list on the command line."""
 _END = "END_OF_SCHEMA"
 _DRAWN = "# every run draws anew: a key file (--key-file, key=) makes draws that can be repeated"
 
@@ -27,14 +27,14 @@ _ROWS = {row.name: row for row in OPTIONS}
 
 
 def command_line(request: Request, schema_file: str | Path | None = None) -> str:
-    """Return the shell command that makes a release again.
+    """Return the shell command that makes the same release again.
 
     Parameters
     ----------
     request : Request
     schema_file : path, optional
-        A file that holds the schema. Without one the command holds the roles, and
-        what these cannot say in lines before it that write such a file.
+        A file that holds the schema. Without one the command names the roles; if the
+        schema says more than roles, lines before the command write such a file.
 
     Raises
     ------
@@ -74,14 +74,14 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
 
 
 def _notes(request: Request) -> list[str]:
-    """Return comments that say what keeps a second run from repeating the first."""
+    """Return a comment if a second run would draw other random numbers than the first; else nothing."""
     params = request.method.get_params(deep=False) if request.method is not None else {}
     fixing = [params[name] for name in ("key", "random_state") if name in params]
     return [_DRAWN] if fixing and all(value is None for value in fixing) else []
 
 
 def is_sayable(schema: Schema) -> bool:
-    """Return whether flags say all of a schema: plain names, and nothing but roles."""
+    """Return whether command-line flags can express the whole schema: plain names, and nothing but roles."""
     # made again from what flags can say, and compared
     flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "together", "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
@@ -92,7 +92,7 @@ def is_sayable(schema: Schema) -> bool:
 
 
 def _key(method: Any, pseudonym_key: Any) -> dict[str, Any]:
-    """Return the options of the secrets: one key file serves both."""
+    """Return the options for the keys of method and pseudonyms, which must be in the same file."""
     method_key = method.get_params(deep=False).get("key") if method is not None else None
     secrets = [key for key in (method_key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
@@ -110,7 +110,7 @@ def _key(method: Any, pseudonym_key: Any) -> dict[str, Any]:
 
 
 def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> dict[str, Any]:
-    """Return the options of the report; what follows from the attacks is not repeated."""
+    """Return the options of the report, without those that follow from ``--attacks``."""
     if measured is None and chosen is None:
         return {"report": False}
     measured = {"attacks": False, "learning": False, **(measured or {})}
@@ -134,12 +134,12 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
 
 
 def python(request: Request) -> str:
-    """Return Python that makes a release again; a table that is no file is called ``people``.
+    """Return Python code that makes the same release again; a table without a file is called ``people``.
 
     Raises
     ------
     UnsupportedError
-        A parameter or a key is an object that no code can spell out.
+        A parameter or a key is an object that cannot be written as code.
     """
     needed: set[str] = set()
     lines = [] if request.path is None else [f"people = {str(request.path)!r}"]
@@ -186,7 +186,7 @@ def _schema(schema: Schema, needed: set[str]) -> str:
 
 
 def _literal(value: Any, needed: set[str]) -> str:
-    """Return a value as code; add what the code needs to import to `needed`."""
+    """Return a value as Python code, and add the imports that the code needs to `needed`."""
     # repr gives nan and inf, which are no names in Python
     if isinstance(value, float) and not math.isfinite(value):
         return f"float({str(value)!r})"
@@ -219,7 +219,7 @@ def _sequence(value: Sequence[Any], needed: set[str]) -> str:
 
 
 def _record(value: Any, needed: set[str]) -> str:
-    """Return the code of a record of the package, such as the settings of a tree."""
+    """Return a record of the package, such as tree settings, as Python code; add its import to `needed`."""
     cls = type(value)
     needed.add(f"from {cls.__module__} import {cls.__name__}")
     parts = {each.name: getattr(value, each.name) for each in fields(value)}

@@ -1,4 +1,4 @@
-"""From a table to a release, step by step: every result is kept until an earlier step is done again."""
+"""A session from a table to a release; the result of a step is kept until an earlier step is repeated."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _AFTER = {
     "protect": ("measure", "write"),
     "measure": ("write",),
 }
-"""The steps that a step makes undone when it is done again."""
+"""For each step, the later steps whose results are discarded when it is repeated."""
 
 
 class Session:
-    """From a table to a release, step by step, free to go back.
+    """A working session that leads from a table to a release; any step can be repeated.
 
-    Each step gives its result and keeps it; a step that is done again makes the steps after it
-    undone. Nothing is printed, and neither the text of a session nor its messages hold a value
-    of a person. A long step calls `progress` with what is being done and the share that is done
-    (None where that is not known); what `progress` raises stops it, and so does `cancel` from
-    another thread. A step that was stopped leaves everything as it was before.
+    Each step returns its result and stores it; repeating a step discards the results of the steps
+    after it. Nothing is printed, and neither the text of a session nor its messages contain a value
+    of a person. A long step calls `progress` with the name of its current task and the fraction done
+    (None if unknown). An exception from `progress` stops the step, and so does `cancel` from another
+    thread. A step that was stopped leaves everything as it was before.
 
     Parameters
     ----------
@@ -109,23 +109,23 @@ class Session:
 
     @property
     def done(self) -> tuple[str, ...]:
-        """The steps that are done, in their order."""
+        """Return the steps that are done, in their order."""
         return tuple(step for step in STEPS if step in self._results)
 
     def result(self, step: str) -> Any:
-        """Return the result of a step; None where it was not done, or a later choice undid it."""
+        """Return the result of a step; None if it was not done or a later choice discarded it."""
         if step not in STEPS:
             raise ParameterError(f"unknown step {step!r}", hint=f"the steps are {', '.join(STEPS)}")
         return self._results.get(step)
 
     def _require(self, step: str, call: str) -> Any:
-        """Return the result of a step; ParameterError with the call that does it where there is none."""
+        """Return the result of a step; if there is none, raise ParameterError that names the call to make."""
         if step not in self._results:
             raise ParameterError(f"the step {step!r} is not done yet", hint=f"call {call} first")
         return self._results[step]
 
     def _keep(self, step: str, result: Any, /, **settings: Any) -> Any:
-        """Keep the result of a step and its settings; undo the steps after it."""
+        """Store the result and the settings of a step, discard the steps after it, and return the result."""
         for later in _AFTER.get(step, ()):
             self._undo(later)
         self._results[step], self._settings[step] = result, settings
@@ -137,33 +137,33 @@ class Session:
 
     @property
     def name(self) -> str:
-        """The name of the table: that of its file."""
+        """Return the file name of the table, or "a table" if it has no file."""
         return self.path.name if self.path is not None else "a table"
 
     @property
     def table(self) -> Table:
-        """The table as read."""
+        """Return the table as read."""
         return self._results["open"]
 
     @property
     def choice(self) -> Request:
-        """The request so far; ParameterError before `choose`."""
+        """Return what was chosen so far; raise ParameterError before `choose`."""
         return self._require("choose", "choose(schema, method)")
 
     @property
     def release(self) -> Release:
-        """The verified release; ParameterError before."""
+        """Return the verified release; raise ParameterError before `protect`."""
         return self._require("protect", "protect()")
 
     @property
     def cautions(self) -> list[str]:
-        """The warnings of the last long step."""
+        """Return the warnings of the last long step."""
         return self._cautions
 
     def cancel(self) -> None:
-        """Stop the step that is running, from another thread, as soon as it reports its progress.
+        """Stop the running step from another thread, as soon as the step reports its progress.
 
-        Where none is running yet, the next one is stopped when it begins.
+        If no step is running, the next one is stopped when it begins.
         """
         self._cancelled.set()
 
@@ -174,7 +174,7 @@ class Session:
 
     @contextmanager
     def _running(self, progress: Progress | None, final: bool = False) -> Iterator[Progress]:
-        """Yield the progress of a step that can be cancelled; a `final` one is not at its end."""
+        """Yield a progress function that stops a cancelled step; a `final` step is not stopped at its end."""
 
         def report(step: str, fraction: float | None) -> None:
             # before and after: what progress does may be what cancels
@@ -201,18 +201,18 @@ class Session:
         method: Any = None,
         resume: bool | None = None,
     ) -> Table:
-        """Read another table; every step begins anew.
+        """Read another table, and discard the results of all steps.
 
         Parameters
         ----------
         source : path, pandas, Polars or Arrow table, DuckDB relation
         engine, memory
-            Where it is held; see `hedgerow.protect`.
+            The engine that holds the table, and its memory; see `hedgerow.protect`.
         schema : Schema, optional
-            What is said of the columns, where that is known already: how a CSV file, which has no
-            types, is read.
+            The schema, if it is known already; it says how to read a CSV file, which has no
+            types.
         method : Method, optional
-            What will be chosen, where that is known already: an engine must run it.
+            The method, if it is known already; the engine must be able to run it.
         resume : bool, optional
             "duckdb" keeps finished files until the session is gone, for the same work to go on from
             after the process was killed: True goes on, False begins anew. By default
@@ -238,7 +238,7 @@ class Session:
         return self._keep("open", table)
 
     def inspect(self) -> Inspection:
-        """Look at the columns and propose a schema; see `hedgerow.inspect`."""
+        """Inspect the columns and propose a schema; see `hedgerow.inspect`."""
         return self.result("inspect") or self._keep("inspect", inspect(self.table))
 
     @takes(schema=SCHEMA, progress=PROGRESS)
@@ -249,7 +249,7 @@ class Session:
         attacks: bool = True,
         progress: Progress | None = None,
     ) -> Unprotected:
-        """Measure what the table gives away as it is; see `hedgerow.audit.single_table`.
+        """Measure what the table reveals without protection; see `hedgerow.audit.single_table`.
 
         Parameters
         ----------
@@ -266,13 +266,13 @@ class Session:
         return self._keep("today", figures, schema=schema)
 
     def _roles(self) -> Schema:
-        """Return the chosen schema, or else the proposal of `inspect`."""
+        """Return the chosen schema, or the proposal of `inspect` if none was chosen."""
         request: Request | None = self.result("choose")
         return self.inspect().schema if request is None else request.schema
 
     @takes(wanted=named(TEXT, "a mapping of columns to values"))
     def look_up(self, wanted: Mapping[str, str]) -> Found:
-        """Look a person up: how many records fit what is known, before and after.
+        """Look up a person: count the records that match what is known, before and after protection.
 
         Parameters
         ----------
@@ -299,23 +299,23 @@ class Session:
         profile: str | Path | None = None,
         parts: bool = False,
     ) -> Request:
-        """Choose the roles of the columns and what protects them.
+        """Choose the roles of the columns and the method that protects them.
 
         Parameters
         ----------
         schema : Schema
-            The roles; at least one quasi-identifier.
+            The roles, with at least one quasi-identifier.
         method : Method
             An unfitted method such as ``MART(k=10)``; it is copied, not changed.
         pseudonym_key : path or bytes, optional
             Replace the identifiers by pseudonyms under this secret (a file of 16 bytes or
             more) instead of leaving them out.
         max_inference : float, in (0, 1), optional
-            What named attackers may infer at most; see `hedgerow.protect`.
+            The most that named attackers may infer; see `hedgerow.protect`.
         keep_order : bool, default False
             Leave the rows in the order of the input, which may show who is who.
         profile : str or path, optional
-            A standard to keep; see `hedgerow.protect`. What k does not keep is judged by `measure`.
+            A standard to keep; see `hedgerow.protect`. `measure` judges the criteria that k does not settle.
         parts : bool, default False
             Write the table as a folder of Parquet files of 1,048,576 rows each.
 
@@ -365,11 +365,11 @@ class Session:
         Parameters
         ----------
         methods : Method, sequence or mapping of Method, optional
-            What to try; by default the chosen method.
+            The methods to try; by default the chosen one.
         schema : Schema, optional
             By default the chosen one.
         keep : bool
-            Keep the points of earlier searches where they stand on the same axes, and add to them.
+            Add to the points of earlier searches if they have the same axes.
         progress : callable, optional
         **axes
             ``k``, ``max_disclosure``, ``settings``, ``utility``, ``disclosure``, ``max_inference``,
@@ -387,7 +387,7 @@ class Session:
 
     @takes(progress=PROGRESS)
     def carried(self, *, progress: Progress | None = None) -> Shares:
-        """Measure how much of what the chosen method's groups reveal is due to each quasi-identifier.
+        """Measure how much each quasi-identifier adds to what the groups of the chosen method reveal.
 
         The release is made again without each of them; see `hedgerow.audit.column_ablation`.
         """
@@ -396,7 +396,7 @@ class Session:
             return shares(self._ready(choice.schema), choice.method, report)
 
     def _ready(self, schema: Schema) -> Prepared:
-        """Return the table prepared for searches; it is cached, for searches follow each other."""
+        """Return the table prepared for frontier searches, cached for the next search."""
         ready = self._prepared
         if ready is None or ready.table is not self.table or ready.schema != schema:
             ready = self._prepared = Prepared.of(self.table, schema)
@@ -444,7 +444,7 @@ class Session:
         progress: Progress | None = None,
         **more: Any,
     ) -> Audit:
-        """Measure what the release gives away and what it is still good for.
+        """Measure what the release reveals and how useful it still is.
 
         Parameters
         ----------
@@ -479,10 +479,10 @@ class Session:
         public: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Path:
-        """Write the release as a folder that appears whole or not at all.
+        """Write the release to a folder, completely or not at all.
 
-        What was measured goes into its report and ``audit.json``; without `measure` there
-        is no report. See `Release.write`. A chosen profile is judged before, if it was not yet.
+        The report and ``audit.json`` contain what was measured; without `measure` there is no
+        report. See `Release.write`. A chosen profile is judged first, if it was not yet.
         """
         release, profile = self.release, self.choice.profile
         settings: dict[str, Any] = {"escape": escape, "mapping": mapping, "public": public}
@@ -501,14 +501,14 @@ class Session:
 
     @takes(schema_file=PATH)
     def command_line(self, *, schema_file: str | Path | None = None) -> str:
-        """Return the shell command that repeats what was chosen, byte for byte.
+        """Return the shell command that repeats the chosen release, byte for byte.
 
         Parameters
         ----------
         schema_file : path, optional
-            A file that holds the schema. Without one the command holds the roles, and
-            what these cannot say (kinds, orders, hierarchies, odd names) in lines before
-            it that write such a file.
+            A file that holds the schema. Without one the command names the roles; if the
+            schema says more (kinds, orders, hierarchies, odd names), lines before the command
+            write such a file.
 
         Raises
         ------
@@ -518,16 +518,16 @@ class Session:
         return script.command_line(self._request(), schema_file)
 
     def python(self) -> str:
-        """Return Python that repeats what was chosen; a table that is no file is called ``people``.
+        """Return Python code that repeats the chosen release; a table without a file is called ``people``.
 
         Raises
         ------
         UnsupportedError
-            A parameter or a key is an object that no code can spell out.
+            A parameter or a key is an object that cannot be written as code.
         """
         return script.python(self._request())
 
     def _request(self) -> Request:
-        """Return the request as it was written, or else as it would be written by default."""
+        """Return the request as it was written, or as it would be written by default if it was not."""
         measured = self._settings.get("measure", {"attacks": False, "learning": False})
         return self.result("write") or replace(self.choice, measured=measured)

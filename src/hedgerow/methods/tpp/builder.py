@@ -122,7 +122,7 @@ def best_first(
     weights: NDArray[np.int64] | None = None,
     closed_left: bool = False,
 ) -> BuiltTree:
-    """Grow a tree of at most `n_splits` splits; next comes the largest gain (of equal gains, the oldest leaf).
+    """Grow a tree of at most `n_splits` splits, each at the leaf with the largest gain (if equal, the oldest).
 
     Parameters
     ----------

@@ -126,7 +126,7 @@ class Sanitizer:
         return plan
 
     def privacy(self, plans: Sequence[ColumnPlan]) -> tuple[int, float | None]:
-        """Return K, the smallest class over the released predictors, and L, the least n / max frequency."""
+        """Return K, the size of the smallest class over the released predictors, and L, the least n / max frequency."""
         codes = [
             plan.group[column.codes]
             for column, plan in zip(self.columns, plans, strict=True)

@@ -144,7 +144,7 @@ def gains(
 def best_of(
     gains: NDArray[np.float64], lefts: NDArray[np.int64], total: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], bool]:
-    """Return the best categorical splits, by their gains and then by their statistics on the left.
+    """Return the splits of categories with the largest gain; ties go to the smallest statistics on the left.
 
     A split is oriented by statistics: the smaller vector goes left. Of equal gains
     the smaller left vector wins.
