@@ -114,7 +114,7 @@ def number_keys(
     order = np.argsort(keys_of)
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
-    for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels takes room
+    for a in range(0, len(labels), _WINDOW):  # in place: a second array of labels would take memory
         labels[a : a + _WINDOW] = rank[labels[a : a + _WINDOW]]
     return labels, keys_of[order], first[order]
 

@@ -33,7 +33,7 @@ def mdav(points: Floats, k: int) -> Groups:
 
     While 3k records are left: the record r farthest from their centroid takes its
     k - 1 nearest, then the record s farthest from r does. Ties go to the record
-    that stands first.
+    that comes first.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def _gower(
         distance[i] = gap
 
 
-# draws before the free ranks are counted: where m of w are free all fail with (1 - m/w)^32
+# draws before the free ranks are counted: if m of w are free, all fail with chance (1 - m/w)^32
 _TRIES = 32
 
 
@@ -382,7 +382,7 @@ def normalise_blocks(ordered: Floats, lo: Floats, span: Floats, k: int) -> None:
 
 
 def trace_back(first: Index, second: Index, k: int, place: Index, block: Index) -> None:
-    """Write each value's original position and its block in the first order, by the second order."""
+    """Write, in the second order, each value's original position and its block in the first order."""
     np.take(first, second, out=place)
     np.floor_divide(second, k, out=block)
 

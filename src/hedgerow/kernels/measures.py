@@ -210,7 +210,7 @@ def entropies(counts, starts, sizes):  # type: ignore[no-untyped-def]
 
 @checked
 def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-untyped-def]
-    """Return per class the sums of deviations, of their sizes, and of their squares with a floor.
+    """Return per class the sums of deviations, of absolute deviations, and of squares with a floor.
 
     Parameters
     ----------

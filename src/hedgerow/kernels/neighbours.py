@@ -3,7 +3,7 @@
 Nearest and farthest records come from a tree of boxes whose points can be deleted.
 
 Squared Euclidean distances are summed attribute by attribute in one order, for
-points and for boxes alike, so a box never claims to be farther than a point in
+both points and boxes, so a box never appears to be farther than a point in
 it and ties are exact. Ties go to the smaller record number.
 """
 
@@ -477,7 +477,7 @@ def estimate(
         Pairs of each pattern.
     m : array, shape (d, levels)
         First guess of the levels' shares among pairs that belong together; there are
-        2**bits levels where a pattern has so many bits a column.
+        2**bits levels if a pattern has `bits` bits per column.
     u : array, shape (d, levels)
         Their shares among the others.
     belong : float

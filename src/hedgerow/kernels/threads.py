@@ -19,7 +19,7 @@ WORTH = 1_000_000
 
 
 def _workers() -> int:
-    """Return the number of threads: no more than processors, as more would only evict each other's caches."""
+    """Return the number of threads, at most one per processor: more would evict each other's caches."""
     return min(PARTS, os.cpu_count() or 1)
 
 

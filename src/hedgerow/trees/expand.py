@@ -190,8 +190,8 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         else:
             for i in range(n_cells):
                 search.sides[BEST, i] = all_cells[top, i]
-        # the best split by what histograms say is nearly always admitted; only where its judged
-        # columns break a cap are all candidates checked for theirs
+        # the best split by the histograms is nearly always admitted; only if its judged columns
+        # break a cap are the judged columns of all candidates checked
         for judging in range(2 if n_cells > 0 else 1):
             # a node takes time of its own, however few rows it has
             state[SPENT] += (b - a) * p + 64

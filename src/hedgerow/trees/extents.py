@@ -60,7 +60,7 @@ class ByExtents(NamedTuple):
     n_codes: Any
     ordered: Any
     offsets: Any
-    """Where each column's codes begin among all, with the end of the last."""
+    """Offset of each column's codes among all codes, with the end of the last."""
     positions: Any
     domain: Any
     count: Any
@@ -77,7 +77,7 @@ class ByExtents(NamedTuple):
     """For every category of every column, the tick of `now` at which it last occurred."""
     now: Any
     run: Any
-    """Of a column: lowest and highest code, and categories, of the first codes of a sequence."""
+    """Per column, over the first codes of a sequence: lowest code, highest code, number of categories."""
     present: Any
     """The codes of a column that occur in a node, ascending."""
     sequence: Any
@@ -218,7 +218,7 @@ def _write_extents(a, b, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
-    """Write every column's extent or categories for each code of column c; return how many are listed."""
+    """Write each column's extent or categories for every code of column c; return how many categories."""
     words, present = policy.words, policy.present
     begins, rows, met = policy.begins, policy.rows, policy.met
     p = policy.fields.shape[0]

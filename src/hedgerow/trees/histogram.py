@@ -72,7 +72,7 @@ class CodeSums(NamedTuple):
     """Rows of the codes that occur."""
     first: Any
     last: Any
-    """Where this column's part of `rows` begins and ends."""
+    """Bounds of this column's part of `rows`."""
     base: Any
     """The row of the column's code 0."""
     column: Any
@@ -87,9 +87,9 @@ class CountedNow(NamedTuple):
     place: Any
     """Positions of the codes."""
     base: Any
-    """Where their histograms begin."""
+    """First row of each column's histogram."""
     bounds: Any
-    """Where the columns of each code width begin, with the end of the last; 0 at first."""
+    """First column of each code width, with the end of the last; begins with 0."""
 
 
 class Counter(NamedTuple):
@@ -114,7 +114,7 @@ class Counter(NamedTuple):
     squares: int
     """Entry of the first square, or -1."""
     squared: int
-    """How many of the quantities, the last ones, are squared."""
+    """Number of quantities that are squared: the last ones."""
     shift: int
     floors: Any
     """The least of each square, shifted."""
@@ -123,11 +123,11 @@ class Counter(NamedTuple):
     cell_starts: Any
     """Offset of each judged column's first cell, with the end of the last."""
     is_narrow: bool
-    """Whether all codes are bytes or 16-bit numbers."""
+    """True if all codes are bytes or 16-bit numbers."""
     whole: int
-    """Where, among the 32-bit fields, four begin whose last three hold all plain sums; or -1."""
+    """Position of four 32-bit fields of which the last three contain all plain sums; or -1."""
     lanes: Any
-    """What each row of a block adds to the plain sums."""
+    """The terms that each row of a block adds to the plain sums."""
     entries: Any
     """The entries that each row of a block adds one to."""
     now: CountedNow
@@ -165,7 +165,7 @@ class Counter(NamedTuple):
 
 
 def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return n zeros that begin at a cache line, so that no four lanes lie across two lines."""
+    """Return n zeros that begin at a cache line, so that loads of four integers never cross a line."""
     buffer = np.zeros(n + 8, np.int64)
     skip = (-buffer.ctypes.data // 8) % 8
     return buffer[skip : skip + n]
@@ -297,7 +297,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
                 n += 1
         now.bounds[width + 1] = n
     lane = lanes.shape[0] // BLOCK
-    # two registers of four sums hold what most layouts ask for
+    # two registers of four sums are enough for most layouts
     is_small = lane == counter.stride and lane <= 8
     few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
     if few and counter.whole >= 0:

@@ -25,7 +25,7 @@ Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 WORD_AT, SHIFT, MASK = 2, 3, 4
 """Columns of `Format.codes`: the position of a code's bits."""
 BYTE, SHORT, LONG, WORD = range(4)
-"""How wide a field is: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
+"""Width of a field: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
 BATCH = 1 << 16
 """Rows written at once, so that a batch stays in the processor's cache."""
 _REST = 1 << 23

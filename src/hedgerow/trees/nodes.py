@@ -170,7 +170,7 @@ def is_open(branch, budget):  # type: ignore[no-untyped-def]
 
 @inner
 def close_node(node, column, middle, branch):  # type: ignore[no-untyped-def]
-    """Write the outcome of the node on top of the stack, whose right rows begin at `middle`.
+    """Write the split of the node on top of the stack, if any; its right rows begin at `middle`.
 
     On the stack a split node is replaced by its larger child, with the smaller one on top.
     Return the left child, or -1 for a leaf or a node that stays open.

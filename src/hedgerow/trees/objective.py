@@ -89,7 +89,7 @@ class JudgedTerms(NamedTuple):
 
     cap: Any
     cells: Any
-    """Where each column's cells begin, with the end of the last."""
+    """Offset of each column's cells, with the end of the last."""
     share: Any
     local: Any
     ranked: Any

@@ -37,12 +37,12 @@ class Response:
     span: float = 1.0
     n_missing: int = 0
     ordered: bool = False
-    """Whether a categorical response has an order, and its judged cells stand for its classes."""
+    """True if a categorical response has an order; its judged cells are then its classes."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A whole number of every row, which is summed over rows.
+    """A column of whole numbers, one per row, which are summed over rows.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Quantity:
 
 @dataclass(frozen=True)
 class ClassColumn:
-    """A class of every row, whose occurrences are counted.
+    """A column of classes, one per row, whose occurrences are counted.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class ClassColumn:
 
 @dataclass(frozen=True)
 class ScoredColumn:
-    """A cell of every row, which is counted only to check a cap on disclosure.
+    """A judged column: one cell per row, counted only to check a cap on disclosure.
 
     The cells are the intervals of a number between its cuts, or the two values of a flag.
 

@@ -155,7 +155,7 @@ class Likeness:
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
     def telling_cells(self, rows: NodeRows | DistributedRows, k: int, people: int) -> tuple[Grown, int]:
-        """Return the tree of k, 2k, 4k or 8k people a cell that explains most beyond chance, and that number.
+        """Return the tree of k, 2k, 4k or 8k people per cell that explains most beyond chance, and this size.
 
         The tree has the largest E - 2 e (L - 1): E is the share of the sensitive columns that its L
         cells explain, and e the share that one cell of k people explains by chance.

@@ -38,7 +38,7 @@ class SparseSums(NamedTuple):
     """Buffers for likeness: the non-zero entries of one column's codes, and the sums of a walk."""
 
     begins: Any
-    """Where the entries of each code begin, with the end of the last."""
+    """Offset of each code's entries, with the end of the last."""
     at: Any
     """Their places among the responses' entries."""
     value: Any
@@ -190,7 +190,7 @@ class SparseClasses(NamedTuple):
     value: Any
     """The pairs: place and count."""
     first: Any
-    """Where the codes of every class that occurs begin, with the end of the last."""
+    """Offset of the codes of every class that occurs, with the end of the last."""
     holder: Any
     share: Any
     """The pairs once more by class: position of the code, and its share of the class."""
@@ -514,7 +514,7 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
 
 @inner
 def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
-    """Write the codes in the order of one response or class, or of their main axis; return their number."""
+    """Write the codes in the order of one response or class, or their main axis; return how many to walk."""
     if sequence < n_channels:
         return write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
     key, order, present = search.key, search.order, classes.present

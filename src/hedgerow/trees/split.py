@@ -61,7 +61,7 @@ class Search(NamedTuple):
     columns: Any
     """See `Histograms.columns`."""
     bounds: Any
-    """Where each column's listed rows begin, with the end of the last."""
+    """Offset of each column's listed rows, with the end of the last."""
     best: Any
     """The best gain so far."""
     split: Any

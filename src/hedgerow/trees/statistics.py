@@ -112,9 +112,9 @@ class StatisticsLayout:
     """What a record of every class adds to the public Brier loss, at the class's offset."""
     judged: tuple[ScoredColumn, ...] = ()
     alone: bool = False
-    """Whether each category is tried against the rest, instead of all subsets and the axis."""
+    """True if each category is tried against the rest, instead of all subsets and the axis."""
     orders: int = -1
-    """How many class columns order the categories of a split by their means; -1: all with a weight."""
+    """Number of class columns whose means order the categories of a split; -1: all with a weight."""
     listed: ClassBlocks | None = None
     """The class columns that are listed; the first ones of the responses."""
 
@@ -159,7 +159,7 @@ class StatisticsLayout:
 
     @property
     def person(self) -> int:
-        """Return what one person counts in the entry `persons`."""
+        """Return the amount that one person adds to the entry `persons`."""
         return 1 << UNIT_BITS if self.persons else 1
 
     @classmethod

@@ -80,13 +80,13 @@ class ClassSums(NamedTuple):
 
     n: Floats
     square: Floats
-    """Of c^2."""
+    """Sum of c^2."""
     cross: Floats
-    """Of c C."""
+    """Sum of c C."""
     divergence: Floats
-    """Of c log (c N / (n C))."""
+    """Sum of c log (c N / (n C))."""
     n_classes: int
-    """Classes that occur."""
+    """Number of classes that occur."""
 
 
 def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = False) -> ClassSums:
@@ -220,7 +220,8 @@ def _p_values(
 ) -> Floats:
     """Return every node's p-value by a likelihood ratio test (Li & Sarkar 2014, equation 9).
 
-    The statistic is n_t - 1 times the likelihood ratio of unbiased covariances, chi-squared.
+    The statistic is n_t - 1 times the likelihood ratio of unbiased covariances, plus the G-test
+    of every categorical response; it is chi-squared.
     """
     from scipy.special import chdtrc  # scipy.stats takes longer to load than a small table
 
@@ -342,7 +343,7 @@ def _prune(  # type: ignore[no-untyped-def]
 def prune_order(
     tree: Grown, measures: NodeMeasures, k: int, violates: npt.NDArray[np.bool_]
 ) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Return the nodes that error-digression pruning turns into leaves, in order, and each one's q then.
+    """Return the nodes that error-digression pruning turns into leaves, in order, and the q of each.
 
     Parameters
     ----------
