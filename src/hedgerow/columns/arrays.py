@@ -117,7 +117,7 @@ def text_lengths(cells: pa.Array) -> NDArray[np.int64]:
 
 
 def in_parquet(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which Parquet stores an Arrow type, since it has no seconds and only one type of dates."""
+    """Return the type in which Parquet stores an Arrow type; Parquet lacks seconds and 64-bit dates."""
     if kind == pa.date64():
         return pa.date32()
     if kind == pa.time32("s"):

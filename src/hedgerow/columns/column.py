@@ -263,7 +263,7 @@ class Column(Dictionary):
     def crossed(
         self, levels: NDArray[np.int64], others: Sequence[Column]
     ) -> Iterator[tuple[NDArray[Any], NDArray[Any], NDArray[np.int64] | None]]:
-        """Yield for each other column the level of every row, by its code here, and its code there.
+        """Yield for each other column each row's level, looked up by its code here, and its code there.
 
         Yields
         ------

@@ -498,7 +498,7 @@ class _Top:
             node.counted = Counted(sums[:, :size].copy(), sums[:, size:].copy())
 
     def finished(self, frame: Any, r: int) -> tuple[Nodes, tuple[Ints, Ints]]:
-        """Return the whole tree, and the high and low words of each leaf's products, by node."""
+        """Return the whole tree, and each leaf's sums of response products in two words, by node."""
         numbers = [i for i, node in enumerate(self.nodes) if node[COLUMN] == OPEN]
         leaves = [i for i, node in enumerate(self.nodes) if node[COLUMN] == LEAF]
         # the grower's own layout has no counts of classes that it finds in lists
@@ -525,7 +525,7 @@ class _Top:
     def _below(
         self, numbers: Sequence[int], stats: Sequence[Ints], frame: Any, r: int
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
-        """Return the subtrees and products below some nodes, grown on executors by the in-memory grower."""
+        """Return the subtrees below some nodes, grown on executors, and their sums of response products."""
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}
@@ -577,7 +577,7 @@ class _Top:
         )
 
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
-        """Return the products of large leaves, whose rows do not fit into one executor."""
+        """Return the sums of response products in large leaves, whose rows do not fit into one executor."""
         labels = {number: at for at, number in enumerate(leaves)}
         signs, records, responses = self.signposts(labels), self.rows.records, self.responses
 
