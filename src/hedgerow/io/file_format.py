@@ -7,16 +7,9 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-import pyarrow as pa
-
 # What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
 Code = float | int | str
 UNICODE = ("utf-8", "utf-8-sig", "utf-16")
-
-
-def value_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a dictionary's values; other types are returned unchanged."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from ..columns.arrays import value_class
+from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, no_memory
 from ..files import SUFFIXES
-from .file_format import FileFormat, value_type
+from .file_format import FileFormat
 from .write import PART_FILE
 
 # What other programs leave beside their files begins so.

@@ -19,9 +19,9 @@ from ..columns.arrays import (
     is_text,
     one_piece,
     text_lengths,
+    value_type,
 )
 from ..errors import InputError, SchemaError
-from .file_format import value_type
 from .text_cells import cell_text
 
 Replaced = Mapping[str, Any]

@@ -20,7 +20,7 @@ from ..columns.table import Table, check_names
 from ..errors import InputError, no_memory
 from ..schema import Schema
 from .csv_file import declared_texts, read_csv, read_texts
-from .file_format import UNICODE, Dialect, FileFormat, value_type
+from .file_format import UNICODE, Dialect, FileFormat
 from .file_sets import check_path, damaged, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class
+from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class, value_type
 from ..schema import Schema
 from .csv_file import read_csv_batches
-from .file_format import Dialect, FileFormat, value_type
+from .file_format import Dialect, FileFormat
 from .file_sets import check_path, damaged
 from .json_lines import read_json_batches
 from .parquet_reader import Scan

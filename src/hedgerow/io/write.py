@@ -17,12 +17,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import decoded, in_parquet, is_text, one_piece, text_lengths, value_class
+from ..columns.arrays import (
+    decoded,
+    in_parquet,
+    is_text,
+    one_piece,
+    text_lengths,
+    value_class,
+    value_type,
+)
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
 from .duckdb_reader import connected, whole
-from .file_format import Dialect, FileFormat, value_type
+from .file_format import Dialect, FileFormat
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
 from .text_cells import _RISKY, _is_risky, cell_text, concat, escape_cells
