@@ -21,8 +21,9 @@ from .outputs import forget
 
 HELP = """Protect a table about people before it is shared, and measure what is left to find out.
 
-To see one release of made people, with its report: hedgerow demo
-To do all of it in the browser, step by step: hedgerow studio
+See a release of synthetic people, with its report: hedgerow demo
+
+Go through all of it in the browser, step by step: hedgerow studio
 
 A first release of your own takes two commands. Look at the columns, and which role each might have:
 

@@ -28,7 +28,7 @@ OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
     ),
 )
 def audit(options: Options, source: str | None = None, release: str | None = None) -> int:
-    """Measure what a released file discloses, and how useful it still is.
+    """Measure what a released file discloses, and its utility.
 
     Name the roles as for protect; a release folder knows its own. Rows are paired by the
     folder, a key, the plan, columns that were not altered, or an order that is tested. Where

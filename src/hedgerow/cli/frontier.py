@@ -28,7 +28,7 @@ METHOD = tuple(row for row in methods.OPTIONS if row.name not in _NAMES)
 
 @command(*SCHEMA, *OWN, *METHOD, source=TABLE)
 def frontier(options: Options, source: str | None = None) -> None:
-    """Try many settings and compare the disclosure and utility of each.
+    """Try many settings, and compare disclosure and utility.
 
     With a --target the best release is picked; --out writes it.
     """

@@ -148,7 +148,7 @@ def _saved_proposal(path: Path, text: str) -> Path | None:
     *rows("json"), name=("NAME", "One of them, or a .toml file of your own, to see what it asks.")
 )
 def profiles(options: Options, name: str | None = None) -> None:
-    """List the standards for --profile, or show the criteria of one."""
+    """List the standards for --profile, or the criteria of one."""
     listed = [Profile.load(each) for each in ([name] if name else Profile.names())]
     if options.get("json"):
         as_json({profile.name: asdict(profile) for profile in listed})
