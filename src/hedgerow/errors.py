@@ -102,7 +102,7 @@ class Cancelled(HedgerowError):
 
 
 class UnsupportedError(HedgerowError):
-    """A request outside what a method guarantees; the message names it."""
+    """A request that goes beyond what a method guarantees; the message names the request."""
 
 
 def needed(package: str, extra: str, what: str) -> ModuleType:

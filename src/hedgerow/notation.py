@@ -333,7 +333,7 @@ def counted(label: str) -> tuple[int, int] | None:
 def signs(
     labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
 ) -> set[str]:
-    """Return which of the notation's `SIGNS` occur in a column's released cells.
+    """Return those of the notation's `SIGNS` that occur in a column's released cells.
 
     Parameters
     ----------

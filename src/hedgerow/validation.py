@@ -48,7 +48,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def whole(least: float = -math.inf, most: float = math.inf) -> Kind:
-    """Return the kind of whole numbers from `least` to `most`."""
+    """Return the `Kind` of whole numbers from `least` to `most`."""
     words = "a whole number"
     if least > -math.inf:
         words += f" of at least {least}" if most == math.inf else f" between {least} and {most:,}"
@@ -66,12 +66,12 @@ def _is_list(value: Any) -> bool:
 
 
 def one_of(cls: type | tuple[type, ...], words: str, hint: str | None = None) -> Kind:
-    """Return the kind of objects of a class."""
+    """Return the `Kind` of instances of a class."""
     return Kind(words, lambda value: isinstance(value, cls), hint)
 
 
 def many(kind: Kind, words: str) -> Kind:
-    """Return the kind of lists whose elements are of `kind`; iterators are not checked."""
+    """Return the `Kind` of lists whose elements are of `kind`; iterators are not checked."""
 
     def fits(value: Any) -> bool:
         if not _is_list(value):
@@ -105,7 +105,7 @@ MAPPING = one_of(Mapping, "a mapping")
 
 
 def named(kind: Kind, words: str) -> Kind:
-    """Return the kind of mappings whose values are of `kind`."""
+    """Return the `Kind` of mappings whose values are of `kind`."""
     return Kind(words, lambda v: isinstance(v, Mapping) and all(map(kind.fits, v.values())))
 
 
@@ -129,7 +129,7 @@ METHOD = Kind(
 
 
 def takes(**kinds: Kind) -> Callable[[F], F]:
-    """Decorate a function so that each argument is checked against its kind, unless it is the default.
+    """Decorate a function so that each argument is checked against its `Kind`, unless it is the default.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def takes(**kinds: Kind) -> Callable[[F], F]:
 
 
 def check(name: str, value: Any, kind: Kind) -> None:
-    """Raise ParameterError if a value is not of its kind; texts are not quoted."""
+    """Raise ParameterError if a value is not of the given `Kind`; the message does not repeat string values."""
     if not kind.fits(value):
         nan = isinstance(value, float) and math.isnan(value)
         described = value if is_number(value) else "NaN" if nan else f"a {type(value).__name__}"
@@ -171,7 +171,7 @@ def check(name: str, value: Any, kind: Kind) -> None:
 
 
 def check_one_of(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """Raise ParameterError if a parameter has none of its allowed values."""
+    """Raise ParameterError if a parameter's value is not one of the allowed ones."""
     listed = list(allowed)
     if value not in listed:
         raise ParameterError(f"{name} must be one of {', '.join(map(str, listed))}, not {value!r}")

@@ -74,7 +74,7 @@ def number_ends(text: str) -> Ends | None:
 
 
 def whole(ends: Ends) -> Ends:
-    """Round two ends inwards to whole numbers; return them as they are if no whole number lies between."""
+    """Round two ends inwards to whole numbers; return them unchanged if no whole number lies between them."""
     low, high = (f(e) if isfinite(e) else e for f, e in zip((ceil, floor), ends, strict=True))
     return (float(low), float(high)) if low <= high else ends
 

@@ -23,7 +23,7 @@ _ENDS = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class Carried:
-    """The part of a release's disclosure that one quasi-identifier carries.
+    """The part of a release's disclosure that is due to one quasi-identifier.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Shares:
-    """The disclosure of a release by its groups, and the part that each quasi-identifier carries.
+    """The disclosure of a release by its groups, and the part that is due to each quasi-identifier.
 
     Parameters
     ----------

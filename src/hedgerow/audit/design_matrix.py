@@ -23,7 +23,7 @@ WIDEST = 60
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """The true quasi-identifiers of some people, as an intruder knows them.
+    """The true quasi-identifiers of a set of people, as an intruder knows them.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Known:
         return cls(tuple(np.concatenate(c) for c in zip(*(p.columns for p in parts), strict=True)))
 
     def part(self, rows: Any) -> Known:
-        """Select some of the people."""
+        """Return only the people at the given positions."""
         return Known(tuple(c[rows] for c in self.columns))
 
 
@@ -63,7 +63,7 @@ class Everybody:
 
 
 def true_values(column: Column, rows: Any = slice(None)) -> npt.NDArray[Any]:
-    """Return the values of some rows: numbers (NaN if missing) or category codes."""
+    """Return the values of the given rows: numbers (NaN if missing) or category codes."""
     codes = column.codes[rows]
     return column.by_code[codes] if column.is_number else codes.astype(np.int64)
 
@@ -82,7 +82,7 @@ def shown_values(original: Column, released: Column) -> tuple[npt.NDArray[Any], 
 
 
 def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
-    """Return the true quasi-identifiers of some people in the table."""
+    """Return the true quasi-identifiers of the given people in the table."""
     return Known(tuple(true_values(column.original, rows) for column in released))
 
 
@@ -123,7 +123,7 @@ def design_known(released: Sequence[ReleasedColumn], people: Known) -> FloatArra
 
 
 def feature_columns(released: Sequence[ReleasedColumn]) -> IntArray:
-    """Return the index of the quasi-identifier behind each feature; shape (n_features,)."""
+    """Return the index of the quasi-identifier that each feature comes from; shape (n_features,)."""
     widths = []
     for column in released:
         number = column.is_number

@@ -74,7 +74,7 @@ class Setting:
     parameters: Mapping[str, Any]
 
     def uncapped(self) -> Setting | None:
-        """Return the same setting without its cap on disclosure, or None if it has none."""
+        """Return the same setting without its cap on disclosure; None if it has no cap."""
         cap = self.parameters.get(CAP)
         if cap is None or cap >= 1:
             return None
@@ -206,7 +206,7 @@ class Trial:
         return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
-        """Return the reason why a setting with these figures cannot be chosen; None if it can."""
+        """Return the reason why a setting with these figures cannot be chosen; None if it can be chosen."""
         reached = figures["inferred"]
         if self.max_inference is not None and reached > self.max_inference + SLACK:
             return f"learners infer {figure(reached)}, more than {self.max_inference:g}"
@@ -236,7 +236,7 @@ class Trial:
         }
 
     def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
-        """Measure what attackers infer about members and about people left out, if an axis or bound needs it."""
+        """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
         if self._folds is None:
             return {"inferred": None, "advantage": None}
         inferred = infer(
@@ -370,7 +370,7 @@ class Point:
 
     @property
     def collapsed(self) -> bool:
-        """Return whether the cap takes away more than half of what learners explain without it."""
+        """Return whether the cap removes more than half of what learners explain without it."""
         free = self.uncapped
         return free is not None and free >= WORTH and self.utility < COLLAPSED * free
 

@@ -363,7 +363,7 @@ def training_set(sides: TablePair, j: int, members: IntArray) -> TrainingSet | N
 
 @dataclass(frozen=True)
 class _Losses:
-    """Calculator of the losses of several learners, under one random state."""
+    """A calculator for the losses of several learners, all with the same random state."""
 
     learners: tuple[str, ...]
     random_state: int
@@ -417,7 +417,7 @@ class _Losses:
 
 
 def _alone(column: Column, truth: Any) -> FloatArray:
-    """Return each person's public loss, for a release without values to learn from."""
+    """Return each person's loss under public guessing, for a release without values to learn from."""
     return np.full(len(truth), np.nan) if not column.n_values else public_loss(column, truth)
 
 
@@ -433,7 +433,7 @@ def public_loss(column: Column, truth: Any) -> FloatArray:
 
 
 def _tree_cells(before: TablePair, name: str, rows: IntArray) -> IntArray:
-    """Grow a tree without a cap on some people for one column, and return each person's leaf."""
+    """Grow a tree without a cap for one column on part of the people, and return each person's leaf."""
     # too few people for a tree of two cells
     if len(rows) < 2 * CELL:
         return np.zeros(len(rows), np.int64)
@@ -520,7 +520,7 @@ def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], Fl
 
 
 def _share(shares: FloatArray) -> dict[str, Any]:
-    """Return the first share, with the 95% interval of the others (the bootstrap samples)."""
+    """Return the share over all people, with the 95% interval of the shares in the bootstrap samples."""
     value = float(shares[0])
     if len(shares) < 2:
         return {"explained": value, "interval": [value, value]}
@@ -701,7 +701,7 @@ class InferenceBound:
         return self._measured[1]
 
     def __call__(self, release: Release, progress: Progress | None = None) -> Check:
-        """Check a release as it stands."""
+        """Check a release in its current state."""
         inference = self.measure(release, progress)
         reached = inference.reached
         return Check(

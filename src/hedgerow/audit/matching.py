@@ -76,7 +76,7 @@ def find_rows(
     quasi: Sequence[ReleasedColumn],
     key: str | None = None,
 ) -> RowPairs:
-    """Find the original row behind each released row.
+    """Find the original row that each released row comes from.
 
     Rows are paired by the first of these that applies: the key, if one is named; the release or its
     plan, if they know the rows; the unchanged columns, if these identify rows; the order of the
@@ -198,7 +198,7 @@ def by_columns(
 
 
 def _contained(before: IntArray, after: IntArray) -> bool:
-    """Return whether no label occurs more often after than before."""
+    """Return whether every label occurs at most as often after as before."""
     n = int(max(before.max(), after.max())) + 1
     return bool((np.bincount(after, minlength=n) <= np.bincount(before, minlength=n)).all())
 
@@ -392,6 +392,6 @@ def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
 
 
 def _runs(codes: npt.NDArray[Any], runs: IntArray) -> IntArray:
-    """Split runs of rows wherever the code changes, and return each row's new run."""
+    """Split runs of rows wherever the code changes, and return the new run of each row."""
     new = (codes[1:] != codes[:-1]) | (runs[1:] != runs[:-1])
     return np.concatenate([[0], np.cumsum(new)])

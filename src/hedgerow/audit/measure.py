@@ -81,7 +81,7 @@ S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
 
 @dataclass(frozen=True, eq=False)
 class Task(Generic[S]):
-    """The tables to measure, and the figures and options that were asked for.
+    """The tables to measure, and the figures and options that were requested.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class Task(Generic[S]):
 
     @cached_property
     def there(self) -> dict[str, bool]:
-        """Return, for each thing that a figure may need, whether it is available."""
+        """Return, for each requirement that a figure may have, whether it is met."""
         sides = self.sides
         is_compared = not isinstance(sides, Alone)
         return {
@@ -151,7 +151,7 @@ class Task(Generic[S]):
 
     @cached_property
     def journalist(self) -> Population | None:
-        """Return the population behind each class, for an intruder who does not know who is in the table."""
+        """Return the `Population` of the classes, for an intruder who does not know who is in the table."""
         return journalist(self.sides.plain, self.population, self.options["weights"])
 
     @cached_property
@@ -160,7 +160,7 @@ class Task(Generic[S]):
         return self.special_of(self.sides.plain.released_quasi)
 
     def special_of(self, quasi: Sequence[ReleasedColumn]) -> SpecialUniques:
-        """Return the special uniques over some columns."""
+        """Return the special uniques over the given columns."""
         return special_uniques(
             [column.codes for column in quasi],
             [column.name for column in quasi],
@@ -176,7 +176,7 @@ class Task(Generic[S]):
 
     @cached_property
     def non_members(self) -> list[Outside]:
-        """Return people who took no part in a release: the control, or people left out by refitting the method."""
+        """Return people who took no part in a release: the control, or people left out when the method is refitted."""
         sides = self.sides
         if isinstance(sides, Alone) or "attacks" not in self.wanted:
             return []
@@ -196,7 +196,7 @@ class Task(Generic[S]):
 
     @property
     def drawing(self) -> dict[str, Any]:
-        """Return the options for steps that draw people at random and take long."""
+        """Return the options for the slow steps that draw people at random."""
         return {"random_state": self.options["random_state"], "progress": self.report}
 
 
@@ -248,7 +248,7 @@ def _after(task: Task[Any]) -> dict[str, Any]:
 
 
 def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
-    """Count, for each column, the cells whose range ends at a value that fewer than k records have."""
+    """Count, for each column, the cells whose range ends at a value shared by fewer than k records."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
         ends = list(zip(released.lo.tolist(), released.hi.tolist(), strict=True))
@@ -407,7 +407,7 @@ def figures_of(task: Task[Any]) -> dict[str, Any]:
 
 
 def _measured(task: Task[Any]) -> Iterator[tuple[Figure, Any]]:
-    """Measure the figures, some in parallel, and yield each with its value."""
+    """Measure the figures, some of them in parallel, and yield each with its value."""
     wanted = [f for f in FIGURES if all(task.there[n] for n in f.needs)]
     for parallel, figures in groupby(wanted, lambda figure: figure.parallel):
         if not parallel:
@@ -847,7 +847,7 @@ def versions() -> dict[str, str]:
 
 
 def against(release: Release, profile: str | Path | Profile, options: Mapping[str, Any]) -> Judged:
-    """Compare a release with a profile, trying attacks if the profile needs them."""
+    """Compare a release with a profile, running attacks if the profile needs them."""
     audited = audit_against(release, Profile.load(profile), options)
     assert audited.profile is not None
     return Judged(audited.profile)
@@ -888,7 +888,7 @@ class ProfileCheck:
         return self._measured[1]
 
     def __call__(self, release: Release) -> Check:
-        """Check a release as it stands."""
+        """Check a release in its current state."""
         result = self.measure(release)
         states = Counter(row["state"] for row in result["criteria"])
         notes = [

@@ -28,7 +28,7 @@ Refit = Callable[[Table], Pair]
 
 @dataclass(frozen=True, eq=False)
 class Outside:
-    """A release with its original, and people whose data it does not contain.
+    """A release with its original, and other people whose data the release does not contain.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def refitting(method: Any, schema: Schema) -> Refit:
 
 
 def check_control(original: Table, control: Table, schema: Schema) -> None:
-    """Raise InputError if a control contains people of the original, because attacks would gain nothing on them.
+    """Raise InputError if a control contains people of the original, because attacks would show no gain on them.
 
     Records are compared by all measured columns. Strangers should share somebody else's record as
     often as members do by chance; if far more of them do, they are members themselves.

@@ -227,7 +227,7 @@ def _with_values(column: Column, codes: IntArray, values: Any) -> Column:
 def _outside(
     quasi: Sequence[Column], released: Sequence[ReleasedColumn], allowed: bool
 ) -> list[str]:
-    """Check that ranges and sets cover the original value of their row; return faults as notes if allowed."""
+    """Check that each range or set covers the original value of its row; return faults as notes if allowed."""
     faults = []
     for original, column in zip(quasi, released, strict=True):
         if column.general and not column.stands_in:
@@ -453,7 +453,7 @@ def together(one: Column, two: Column) -> tuple[Column, Column]:
 
 
 def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple[str, ...]]:
-    """Read a released column, and return a note on cells that no person could have."""
+    """Read a released column, and return a note on the cells that fit no person's value."""
     reading = released_column(column_read, subject)
     column, strange = reading.column, reading.rows_of((*reading.unread, *reading.outside))
     notes: tuple[str, ...] = ()

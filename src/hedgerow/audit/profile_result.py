@@ -148,7 +148,7 @@ def _measured(
 
 
 def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
-    """Return the number of columns with an identifier, or None if some columns only may have one."""
+    """Return the number of columns with an identifier; None if no column certainly has one but some may."""
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
@@ -169,7 +169,7 @@ def _k(audit: Mapping[str, Any]) -> Finding:
 
 
 def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
-    """Return k if suppressed cells match anything; if people are counted, the strict k, which is no larger."""
+    """Return k if suppressed cells match anything; if people are counted, return the strict k, which is no larger."""
     figure, counted = _k(audit)
     classes = audit["risk"]["release"]["classes"]
     if figure is None or classes["people"]:
@@ -200,7 +200,7 @@ def _counted(audit: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _uncounted(audit: Mapping[str, Any]) -> str:
-    """Return a sentence on the released columns whose cells are not counted, and why; "" if all are."""
+    """Return a sentence on the released columns whose cells are not counted, with the reason; "" if all are counted."""
     sensitive, table = audit["risk"]["release"]["sensitive"], audit["table"]
     many = ", ".join(name for name in sensitive if name not in _counted(audit))
     others = ", ".join(n for n in table["released_columns"] if n not in {*table["quasi"], *sensitive})
@@ -226,7 +226,7 @@ def households(audit: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> str:
-    """Return a phrase with the household figure that belongs to a figure of people; "" if there is none."""
+    """Return a phrase with the household figure that corresponds to a figure of people; "" if there is none."""
     figures = households(audit)
     if figures is None or (by and figures["by"] != by):
         return ""
@@ -272,7 +272,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
 
 
 def _least(attack: Mapping[str, Any]) -> float | None:
-    """Return the lower end of the gain's 95% interval, over the control or else over a blind guess."""
+    """Return the lower end of the gain's 95% interval, relative to the control or else to a blind guess."""
     if attack["over_control_interval"] is not None:
         return float(attack["over_control_interval"][0])
     guess = attack["public_best"]

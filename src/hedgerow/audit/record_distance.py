@@ -75,7 +75,7 @@ class Reach:
         return out
 
     def agreeing(self, people: Known, person: int, shares: Mapping[int, float]) -> IntArray:
-        """Return the rows that agree with a person in certain columns.
+        """Return the rows that agree with a person in the given columns.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Reach:
         return rows
 
     def _rows_of(self, j: int, cells: IntArray) -> IntArray:
-        """Return the rows that have certain cells of a column."""
+        """Return the rows that have one of the given cells of a column."""
         if j not in self._by_cell:  # sorted once: most cells that agree with a person have few rows
             order = np.argsort(self._codes[j], kind="stable")
             ends = np.cumsum(np.bincount(self._codes[j], minlength=self._tables[j].column.n_cells))

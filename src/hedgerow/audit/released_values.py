@@ -93,7 +93,7 @@ class ReleasedColumn:
 
     @cached_property
     def wild(self) -> BoolArray:
-        """Return which cells match anything (``*`` and missing); shape (n_cells,)."""
+        """Return, for each cell, whether it matches anything (``*`` and missing); shape (n_cells,)."""
         return self.anything | np.array([label is None for label in self.labels], np.bool_)
 
     @cached_property
@@ -147,7 +147,7 @@ class ReleasedColumn:
         return Cover(self.lo, self.hi, self.missing, self.anything, cells * m + members, m)
 
     def paired(self, rows: IntArray, released_rows: IntArray) -> ReleasedColumn:
-        """Return the column for paired rows; missing cells count as suppressed if a known value is behind them."""
+        """Return the column for paired rows; missing cells count as suppressed if the original value is known."""
         original = of_rows(self.original, rows)
         every = None if original is self.original else self.original
         column = replace(self, original=original, every=every, codes=_codes_of_rows(self.codes, released_rows))
@@ -184,13 +184,13 @@ def unchanged(column: Column) -> ReleasedColumn:
 
 
 def of_rows(column: Column, rows: IntArray) -> Column:
-    """Return some rows of a column, with the same dictionary."""
+    """Return the given rows of a column, with the same dictionary."""
     codes = _codes_of_rows(column.codes, rows)
     return column if codes is column.codes else replace(column, codes=codes)
 
 
 def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
-    """Return the codes of some rows, without a copy if these are all rows in order."""
+    """Return the codes of the given rows, without a copy if these are all rows in order."""
     # without a copy, and the column keeps what it has cached
     if len(rows) == len(codes) and (rows[:-1] < rows[1:]).all():
         return codes
@@ -198,14 +198,14 @@ def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
-    """Treat missing cells as suppressed if the original has a value in some of their rows."""
+    """Treat missing cells as suppressed if the original has a value in any of their rows."""
     is_missing = np.array([label is None for label in column.labels], np.bool_)[column.codes]
     hidden = is_missing & (column.original.codes != column.original.n_values)
     return suppressed(column) if hidden.any() else column
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
-    """Return the column with its missing cell, if any, changed to stand for every value."""
+    """Return the column with its missing cell, if it has one, changed to stand for every value."""
     cell = next((i for i, label in enumerate(column.labels) if label is None), None)
     if cell is None:
         return column
@@ -253,7 +253,7 @@ class CellReading:
     outside: tuple[int, ...]
 
     def rows_of(self, some: Sequence[int]) -> dict[str, int]:
-        """Count the rows that have certain cells, by released text."""
+        """Count the rows that have each of the given cells, by released text."""
         return {str(self.column.labels[i]): int(self.column.counts[i]) for i in some}
 
 

@@ -68,7 +68,7 @@ Cells = list[Any]
 
 @dataclass(frozen=True)
 class Identifiers:
-    """The columns that have identifiers, by kind and with a reason, but without any cell's value.
+    """The columns that have identifiers, by type of identifier and with a reason, but without any cell's value.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Identifiers:
 
 
 def identifiers_found(table: Table, year: int | None = None) -> Identifiers:
-    """Find the released columns that have an identifier, and those that may have one, by kind.
+    """Find the released columns that have an identifier, and those that may have one, by type of identifier.
 
     Years of birth mean ages in `year`, by default this one. Text whose content no rule explains may
     hold names, and numbers that differ in every record may be record numbers.
@@ -207,7 +207,7 @@ def _parts(words: set[str], cells: Cells) -> str:
 
 
 def _may_be_names(name: str, words: set[str], texts: list[str]) -> str:
-    """Return a reason why text may be names: its content looks so, or no rule explains it; otherwise ""."""
+    """Return a reason why text may be names: it looks like names, or no rule explains it; otherwise ""."""
     spelled = [text for text in texts if any(map(_SPELLED.search, _parts_of(text)))]
     if 2 * sum(bool(_PERSON.match(text.strip())) for text in spelled) > len(texts):
         return "its cells look like surnames with given names"
@@ -228,7 +228,7 @@ def _parts_of(text: str) -> list[str]:
 
 
 def _many_have(cells: Cells, digits: range, n: int) -> bool:
-    """Return whether most of n cells are whole numbers with this many digits, and few of them are round."""
+    """Return whether most of n cells are whole numbers with the given number of digits, and few of them are round."""
     numbers = [n for n in map(whole_number, cells) if n is not None and len(str(n)) in digits]
     return len(numbers) >= MOST * n and not round_numbers(numbers)
 
@@ -350,7 +350,7 @@ def _card(n: int) -> bool:
 
 @dataclass(frozen=True)
 class _Form:
-    """A kind of identifying number, with its possible lengths in digits and a rule that it follows."""
+    """A type of identifying number, with its possible lengths in digits and a rule that it follows."""
 
     kind: str
     what: str
@@ -370,7 +370,7 @@ _FORMS = (
 
 
 def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
-    """Yield the kind of identifier that whole numbers look like, with a reason and whether that is sure.
+    """Yield the type of identifier that whole numbers look like, with a reason and whether it is certain.
 
     A kind is sure if the numbers keep its rules (no ZIP code begins with 213, no telephone number
     with 1) and random numbers of their span would do so in fewer than one column of a hundred.

@@ -117,7 +117,7 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
 
 
 def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
-    """Copy some records of a pair into a new pair in memory."""
+    """Copy the given records of a pair into a new pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
     names = dict.fromkeys((*schema.quasi, *schema.sensitive, *others))
     names |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)

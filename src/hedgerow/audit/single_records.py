@@ -139,7 +139,7 @@ def per_person(
 
 
 def _named(original: Column, released: Column, labels: IntArray, target: AttackTarget) -> FloatArray:
-    """Return, for each record, the share of its group whose released values match the record's own."""
+    """Return, for each record, the share of its group whose released values equal the record's own."""
     codes, values = shown_values(original, released)
     n = len(values) + 1
     # sorted by group and value, so that two binary searches count for every row
@@ -416,7 +416,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
 
 
 def _code(column: Column, text: str) -> float:
-    """Return the code of a value: -1 if unknown, or halfway between two codes for a number nobody has."""
+    """Return the code of a value: -1 if unknown; for a number that nobody has, halfway between two codes."""
     text = text.strip()
     if not text:
         return float(column.n_values)
@@ -435,7 +435,7 @@ def _code(column: Column, text: str) -> float:
 
 
 def _covers(column: ReleasedColumn, code: float) -> BoolArray:
-    """Return which cells may stand for a value code; shape (n_cells,)."""
+    """Return, for each cell, whether it can stand for a value code; shape (n_cells,)."""
     m = column.original.n_values
     free = column.anything | column.stands_in
     if code == m:

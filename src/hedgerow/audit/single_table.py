@@ -108,7 +108,7 @@ def _cells(table: Table, schema: Schema, name: str) -> ReleasedColumn:
 
 
 def _column(table: Table, schema: Schema, name: str) -> Column:
-    """Read a column as declared, or as the release has it if that fails (for ranges, say)."""
+    """Read a column as declared or, if that fails (as for ranges), with the type it has in the release."""
     try:
         return table.declared_column(schema, name)
     except (SchemaError, InputError):

@@ -186,7 +186,7 @@ def counted(
 
 
 def _made_again(plan: Plan) -> bool:
-    """Return whether a plan alone can repeat the release exactly."""
+    """Return whether the plan alone suffices to reproduce the release exactly."""
     return plan.recoding.applies and not plan.recoding.draws
 
 

@@ -53,7 +53,7 @@ class UnreadCells(InputError):
 
 
 def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
-    """List the most frequent of some cells by column, with their numbers of rows.
+    """List the most frequent of the given cells by column, each with its number of rows.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Subject:
     is_aligned: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
-        """Return the original row behind each released row, from the row map or the plan.
+        """Return the original row of each released row, from the row map or the plan.
 
         None if neither of them has it.
 
@@ -218,7 +218,7 @@ def subject(
 
 
 def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
-    """Find the original row of each released row by repeating the plan; None if the rows differ."""
+    """Find the original row of each released row by applying the plan again; None if the rows differ."""
     if original.n_rows != released.n_rows:
         return None
     if not original.is_loaded:

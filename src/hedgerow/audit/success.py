@@ -60,7 +60,7 @@ EXACT = Tolerance("exact", "exact")
 
 @dataclass(frozen=True)
 class AttackTarget:
-    """The way a sensitive column is attacked: as which kind, and which guesses count as right.
+    """The settings for attacking a sensitive column: the type of value to guess, and which guesses count as right.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class AttackTarget:
 
     @property
     def is_number(self) -> bool:
-        """Return whether a guess can be nearly right."""
+        """Return whether a guess can be nearly right, which is true of numbers and dates."""
         return self.attacked_as != "category"
 
     @classmethod
@@ -140,7 +140,7 @@ class Rate:
 
     @property
     def interval(self) -> list[float]:
-        """Return both ends, for JSON."""
+        """Return both ends of the interval, for JSON."""
         return [self.low, self.high]
 
 
@@ -191,7 +191,7 @@ def rate_of(each: npt.NDArray[Any]) -> Rate:
 
 
 def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
-    """Return the area under the ROC curve (AUC): how often a member scores above a stranger, ties half.
+    """Return the area under the ROC curve (AUC): how often a member scores above a stranger, with ties counted half.
 
     The interval is Wilson's (`wilson`) for the number of coin tosses that have DeLong's variance,
     so that perfect scores of few people do not give an interval without width.
@@ -225,7 +225,7 @@ def area(scores: Sequence[tuple[npt.NDArray[Any], npt.NDArray[Any]]]) -> Rate:
 
 
 def _beaten(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the share of pairs in which `mine` beats `theirs`, ties half, and its variance.
+    """Return the share of pairs in which `mine` beats `theirs`, with ties counted half, and its variance.
 
     Both are sorted; the variance is that of DeLong and others (1988).
     """
@@ -261,7 +261,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
 
 
 def relative(attack: float, control: float) -> float:
-    """Return what an attack gains over a control, as a share of what was left to gain.
+    """Return the gain of an attack over a control, as a share of the largest possible gain.
 
     (attack - control) / (1 - control). It is negative when the attack does
     worse than the control, and stays so; a control of 1 leaves nothing to gain
@@ -271,7 +271,7 @@ def relative(attack: float, control: float) -> float:
 
 
 def gained(success: Rate, control: Rate) -> Rate | None:
-    """Return what an attack gains over its control (`relative`), with a 95% interval.
+    """Return the gain of an attack over its control (see `relative`), with a 95% interval.
 
     Wilson's ends of both shares, each by how much it moves the figure, are squared and
     added (Newcombe's way for a difference). None where the control leaves nothing to gain.

@@ -28,7 +28,7 @@ def by_name(columns: Sequence[Named]) -> list[Named]:
 
 
 def evenly(rows: IntArray, most: int) -> IntArray:
-    """Choose at most `most` of some rows, evenly spaced."""
+    """Choose at most `most` of the given rows, evenly spaced."""
     picked = np.linspace(0, len(rows) - 1, min(most, len(rows))).astype(np.int64)
     return rows[np.unique(picked)]
 
@@ -57,7 +57,7 @@ def spread(rows: IntArray, most: int, random_state: int = 0) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """The true values of some people, in the codes of the table they are compared with.
+    """The true values of a set of people, encoded with the same codes as the table they are compared with.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class People:
     def values_for(
         self, released: Sequence[ReleasedColumn | Column], rows: Any = slice(None)
     ) -> Known:
-        """Return the true values of some people in the released columns, as an intruder knows them."""
+        """Return the true values of the given people in the released columns, as an intruder knows them."""
         by_column = {c.name: c for c in (*self.quasi, *self.sensitive)}
         return Known(tuple(true_values(by_column[c.name], rows) for c in released))
 
@@ -120,7 +120,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a released table, with all that can be measured without pairing their rows.
+    """An original and a released table, with everything that can be measured without pairing their rows.
 
     Parameters
     ----------
@@ -199,12 +199,12 @@ class TablePair:
 
     @property
     def everybody(self) -> Everybody | None:
-        """Return the true quasi-identifiers behind all released rows; None if rows are not paired."""
+        """Return the true quasi-identifiers of the people in all released rows; None if rows are not paired."""
         return None
 
     @property
     def persons(self) -> Persons | None:
-        """Return the people behind the rows; None if every row is a person, or rows are not paired."""
+        """Return the person that each row belongs to; None if every row is a person, or rows are not paired."""
         return None
 
     def people_in(self, groups: Groups) -> IntArray:
@@ -242,7 +242,7 @@ class TablePair:
         return self.members.canonical
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Return the order that sorts some people by their values alone."""
+        """Return the order that sorts the given people by their values alone."""
         return self.canonical if people is self.members else people.canonical
 
     def rows_of(self, people: People, picked: IntArray) -> IntArray:
@@ -250,7 +250,7 @@ class TablePair:
         return np.full(len(picked), UNKNOWN if people is self.members else OUTSIDE)
 
     def original_rows(self, picked: IntArray) -> IntArray:
-        """Return the original rows of some members."""
+        """Return the original rows of the given members."""
         return picked
 
 
@@ -299,7 +299,7 @@ class Pair(TablePair):
 
     @cached_property
     def persons(self) -> Persons | None:
-        """Return the people behind the rows; None if every row is a person."""
+        """Return the person that each row belongs to; None if every row is a person."""
         persons = Persons.from_table(self.original, self.schema.person, self.schema.household)
         return None if persons is None else persons.subset(self.rows)
 
@@ -309,7 +309,7 @@ class Pair(TablePair):
 
     @cached_property
     def everybody(self) -> Everybody:
-        """Return the true quasi-identifiers behind all released rows."""
+        """Return the true quasi-identifiers of the people in all released rows."""
         rows = np.arange(self.n_rows)
         return Everybody(known_rows(self.released_quasi, rows), self.canonical)
 
@@ -342,7 +342,7 @@ class Pair(TablePair):
         return np.lexsort(keys[::-1]) if keys else np.arange(self.n_rows)
 
     def order_of(self, people: People, *values: Any) -> IntArray:
-        """Return the order that sorts some people by their values alone."""
+        """Return the order that sorts the given people by their values alone."""
         if people is self.members:
             return self.canonical
         return np.lexsort((*values, *people.values_for(by_name(self.released_quasi)).columns))
@@ -354,7 +354,7 @@ class Pair(TablePair):
         return super().rows_of(people, picked)
 
     def original_rows(self, picked: IntArray) -> IntArray:
-        """Return the original rows of some members."""
+        """Return the original rows of the given members."""
         return self.rows[picked]
 
     def people_of(self, table: Table) -> People:

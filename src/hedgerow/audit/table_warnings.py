@@ -41,7 +41,7 @@ def released_identifiers(after: Table, schema: Schema) -> list[str]:
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:
-    """Return a note on sensitive text columns that contain only numbers or dates and have no declared kind."""
+    """Return a note on sensitive text columns that contain only numbers or dates but have no declared kind."""
 
     def reads_so(name: str) -> bool:
         if {name} & {*schema.kinds, *schema.categories} or table.kind(name) != "categorical":
@@ -59,7 +59,7 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
 
 
 def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
-    """Return a note on sensitive categories that the release suppresses or joins."""
+    """Return a note on sensitive categories that the release suppresses or merges."""
     faults = []
     for original, released in zip(sensitive, released_as, strict=True):
         if original.is_number:

@@ -14,7 +14,7 @@ from ..measures import IntArray, group
 def shared(
     one: Table, two: Table, names: Collection[str] | None = None
 ) -> list[tuple[Column, Column]]:
-    """Return the columns that both tables have, reading both of a pair as the same kind."""
+    """Return the columns that both tables have, each read as the same kind of column in both."""
     pairs = []
     for name in one.names:
         if name not in two.names or (names is not None and name not in names):

@@ -256,7 +256,7 @@ class Engine(Protocol):
         groups: Partition | None = None,
         redrawn: Table | None = None,
     ) -> Iterator[T]:
-        """Yield the result of `work` on each part of a table, run where the rows are.
+        """Yield the result of `work` on each part of a table, computed where the rows are stored.
 
         A table of this machine is one part, the table itself.
 
@@ -371,7 +371,7 @@ Executors = Mapping[str, Callable[..., Transformed]]
 def execute_by(
     executors: Executors, plan: Plan, table: Table, key: Key | None = None
 ) -> Transformed:
-    """Execute a plan with the executor for its kind of recoding; raise UnsupportedError if there is none."""
+    """Execute a plan with the executor for its type of recoding; raise UnsupportedError if none is registered."""
     kind, keys = plan.recoding.kind, (key,) if plan.recoding.draws else ()
     if kind not in executors:
         raise UnsupportedError(

@@ -24,7 +24,7 @@ _WINDOW = 1 << 20
 
 
 def recode(maps: Maps, table: Table) -> Transformed:
-    """Return the released columns: each value replaced by its column's map, rows of small classes suppressed."""
+    """Return the released columns: values replaced by the column maps, rows of small classes suppressed."""
     columns, outside = coded_maps(maps, table)
     codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
     # a window at a time, because grouping keys takes eight bytes per row and column

@@ -123,7 +123,7 @@ def release(
 def _written(
     table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
 ) -> list[Path]:
-    """Write the release in files of `size` rows, skipping those that a killed run finished; return their paths.
+    """Write the release in files of `size` rows, except those that a killed run finished; return their paths.
 
     The input row of each released row is written to `rows`.
     """

@@ -117,7 +117,7 @@ def as_arrays(recoded: Transformed) -> Transformed:
 def release(
     table: Table, columns: Released, *, parts: bool = False, **options: Any
 ) -> ReleasedTable:
-    """Return the release as the kind of frame that came in; `options` are those of `Table.release`."""
+    """Return the release as a frame of the same type as the input; `options` are those of `Table.release`."""
     arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
     return ReleasedTable(*table.release(arrays, **options))
 

@@ -170,7 +170,7 @@ def check_row_id(table: Table, name: str) -> None:
 
 
 def refuse_ids(name: str, missing: int, again: int) -> None:
-    """Raise PlanError if any row ids are missing or repeated."""
+    """Raise PlanError if any row id is missing or repeated."""
     doubled = again - max(missing - 1, 0)
     if missing or doubled:
         raise PlanError(
@@ -185,7 +185,7 @@ PURPOSE = "column "
 
 
 def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """Return the index of each row's category in the plan; d if the plan does not list the value."""
+    """Return the index of each row's category in the plan; d if the plan does not list the row's value."""
     coded = table.like(column)
     # categories are matched once for each distinct value, and looked up for each row
     lookup = category_of_code(coded, column)
@@ -196,7 +196,7 @@ def original_codes(table: Table, column: Randomized) -> NDArray[np.unsignedinteg
 
 
 def category_of_code(coded: Column, column: Randomized) -> NDArray[np.unsignedinteger]:
-    """Return the index of the plan's category for each code of a column; d if the plan does not list the value."""
+    """Return the index of the plan's category for each code of a column; d if the plan does not list it."""
     is_number = column.kind in ("numeric", "date")
     d = column.d
     if is_number:

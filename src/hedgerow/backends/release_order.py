@@ -65,7 +65,7 @@ class ReleasedCodes:
     place: NDArray[Any]
 
     def occurring(self, counts: Ints) -> Ints:
-        """Return the indices of the entries that some row is released as, leaving out missing ones.
+        """Return the indices of the entries that occur in the release, leaving out missing ones.
 
         `counts` is the number of rows with each code. A file shows its whole dictionary, so the
         dictionary must not contain values that occur only in another table.
@@ -116,7 +116,7 @@ class Ordered:
         self._values = [self._values_in_file(column) for column in columns]
 
     def digest(self) -> str:
-        """Return a hash of all that the released rows are made from, so that a later run recognises them."""
+        """Return a hash of everything that determines the released rows, so that a later run recognises them."""
         hasher = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
         for column in self._columns:
             at = self._at[id(column.numbers)]
@@ -139,7 +139,7 @@ class Ordered:
     def tables(
         self, size: int, rows: NDArray[Any] | None = None, done: int = 0
     ) -> Iterator[pa.Table]:
-        """Yield the release in tables of `size` rows, writing the input row behind each to `rows`.
+        """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`.
 
         The first `done` rows are skipped.
         """

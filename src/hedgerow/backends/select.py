@@ -32,7 +32,7 @@ def opened(
     schema: Schema | None = None,
     resume: bool | None = None,
 ) -> Table:
-    """Open a source as a table, with the named engine or with one chosen by the source's kind and size.
+    """Open a source as a table, with the named engine or with one chosen by the source's type and size.
 
     "auto" reads files and relations into memory where they fit into `memory` (by default half of
     the machine's) with what work takes besides, and streams larger ones, folders, patterns and

@@ -125,7 +125,7 @@ class SqlRequest:
         return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
     def columnwise(self, expressions: Mapping[str, str]) -> str:
-        """Return a SELECT of the released columns in which `expressions` replace some of them."""
+        """Return a SELECT of the released columns, some of which are replaced by `expressions`."""
         columns = (
             f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n)
             for n in self.released
@@ -135,7 +135,7 @@ class SqlRequest:
 
 @singledispatch
 def select(recoding: Recoding, request: SqlRequest) -> str:
-    """Return the SELECT for one kind of recoding, in DuckDB's dialect; each kind registers its own function."""
+    """Return the SELECT for one type of recoding, in DuckDB's dialect; each type registers its own function."""
     if not recoding.applies:
         raise recoding.refuse()
     raise UnsupportedError(
@@ -194,7 +194,7 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
 
 
 def _stays(column: ColumnMap, request: SqlRequest) -> bool:
-    """Return whether a column that is not text keeps its values; values that the plan lacks become NULL."""
+    """Return whether a column that is not text keeps its values; values that the plan does not list become NULL."""
     same = column.labels == column.categories and column.missing is None
     other = column.kind in ("numeric", "date", "boolean") or column.name in request.declared
     return same and bool(column.categories) and other
@@ -288,7 +288,7 @@ def _pointed(column: PlanColumn) -> bool:
 
 
 def _places(tree: Partition) -> dict[int, list[str]]:
-    """Return the sorted categories of each column that has a split listing more than `_LISTED` of them."""
+    """Return the sorted categories of each column that has a split on more than `_LISTED` of them."""
     listed: dict[int, set[str]] = {}
     long: set[int] = set()
     for column, number_ in zip(tree.split, tree.subset, strict=True):

@@ -136,7 +136,7 @@ def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> 
 
 
 def _page(name: str) -> inspect.Parameter:
-    """Return the flag that shows one of the further help pages."""
+    """Return the flag that shows one of the additional help pages."""
     flag = "--" + name.replace("_", "-")
     option = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
     by_name = inspect.Parameter.KEYWORD_ONLY

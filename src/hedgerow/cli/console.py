@@ -22,7 +22,7 @@ _loudness = USUAL
 
 
 def set_loudness(quiet: bool = False, verbose: bool = False) -> None:
-    """Set how much is printed besides results, warnings and errors: nothing, the usual, or every step."""
+    """Set how much is printed besides results, warnings and errors: nothing, the usual lines, or every step."""
     global _loudness
     _loudness = QUIET if quiet else VERBOSE if verbose else USUAL
 
@@ -147,7 +147,7 @@ def _bar(text: str) -> Iterator[Progress]:
 
 
 class _Pace:
-    """The pace of some work, measured from how its finished share grows."""
+    """The pace of a task, measured from the growth of its finished share."""
 
     def __init__(self) -> None:
         self.began, self.reached = time.monotonic(), 0.0
@@ -227,7 +227,7 @@ def lasting(seconds: float) -> str:
 
 
 def time_left(seconds: float, share: float) -> str:
-    """Return the remaining time as text, if a share of the work took so many seconds.
+    """Return the remaining time as text, given the finished share of the work and the seconds that it took.
 
     Examples
     --------

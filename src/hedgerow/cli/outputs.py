@@ -150,7 +150,7 @@ def forget() -> None:
 
 @contextmanager
 def sent(out: str | Path, suffix: str) -> Iterator[Path]:
-    """Yield the path to write a file to; if `out` is `-`, copy the file to standard output afterwards."""
+    """Yield the path to write a file to; if `out` is `-`, the file is then copied to standard output."""
     if str(out) != STREAM:
         yield Path(out)
         return

@@ -163,7 +163,7 @@ def _with_keys(options: Options) -> tuple[Any, str | None]:
 
 
 def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> dict[str, bool]:
-    """Return which optional measures the report needs; a profile may need attacks."""
+    """Return the optional measures that the report needs; a profile may need attacks."""
     attacks = bool(options.get("attacks"))
     measured = {"attacks": attacks, "learning": attacks, **options.pick(("learning", "inference"))}
     if profile is not None:

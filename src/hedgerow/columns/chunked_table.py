@@ -153,7 +153,7 @@ class ChunkedTable(StoredTable):
             raise self._changed()
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column, looked up by their codes."""
+        """Return the given cells of a column, looked up by their codes."""
         coding = self.coding(name)
         return coding.entries.take(pa.array(coding.codes[rows]))
 
@@ -181,7 +181,7 @@ class ChunkedTable(StoredTable):
         return self._codings[name]
 
     def code(self, names: Sequence[str]) -> None:
-        """Code some columns in two passes over the files: one for their values, one for the codes.
+        """Encode the given columns in two passes over the files: one for their values, one for the codes.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class ChunkedTable(StoredTable):
         self.workspace.finish(values, checkpoint.folder)
 
     def _go_on(self, name: str) -> bool:
-        """Load a column's codes if a killed run saved them; return whether it did."""
+        """Load a column's codes if a killed run saved them; return whether they were loaded."""
         path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
         if path is None or file is None:
             return False
@@ -385,7 +385,7 @@ class ReorderedTable(ChunkedTable):
         return replace(column, codes=codes)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column, by their places in the new row order."""
+        """Return the given cells of a column, by their places in the new row order."""
         return self._table.take(name, self._rows[rows])
 
     windows = Table.windows  # read from codes, by `take`

@@ -118,7 +118,7 @@ class ValueCounts(Dictionary):
         return self.known + self.missing
 
     def frequent(self, most: int) -> NDArray[np.int64]:
-        """Return a level for each code, the missing one last; shape (n_values + 1,).
+        """Return a level for each code, with the missing code last; shape (n_values + 1,).
 
         If there are at most `most` values, each keeps its code as level. Otherwise the `most` frequent
         values get the first levels and all others share the next one.
@@ -191,7 +191,7 @@ class Column(Dictionary):
 
     @property
     def by_code(self) -> NDArray[np.float64]:
-        """Return the value of each code as a number, NaN for the missing code; shape (n_values + 1,)."""
+        """Return the value of each code as a number, NaN for a missing value; shape (n_values + 1,)."""
         return np.append(np.asarray(self.values, np.float64), np.nan)
 
     @property
@@ -293,7 +293,7 @@ class Column(Dictionary):
         return replace(self, events=tuple(events))
 
     def counts(self) -> NDArray[np.int64]:
-        """Return the number of rows with each value, missing ones last; shape (n_values + 1,)."""
+        """Return the number of rows with each value, with missing values last; shape (n_values + 1,)."""
         counts = self.value_counts
         return np.append(counts.counts, counts.missing)
 
@@ -372,7 +372,7 @@ class Bins:
         return self.n_bins + 1 != len(self.lookup) or self.lookup[-1] != self.n_bins
 
     def whole(self) -> Bins:
-        """Return bins with all values, missing ones too, in a single bin, so that nothing is cut."""
+        """Return bins with all values, including missing ones, in a single bin, so that nothing is cut."""
         one = slice(0, 1 if len(self.lo) else 0)
         lookup = np.zeros_like(self.lookup)
         return Bins(lookup, 1, self.lo[one], self.hi[-1:], self.thresholds[:0])

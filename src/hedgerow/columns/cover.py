@@ -133,7 +133,7 @@ class Cover:
 
     @cached_property
     def _table(self) -> Bools | None:
-        """Return a table of which cell covers which category, or None if it would be too large."""
+        """Return a table that marks the categories each cell covers, or None if it would be too large."""
         n_cells, width = len(self.missing), self.n_values + 1
         # a table lookup is faster than a search, as long as the table is small
         if n_cells * width > _LOOKED_UP:

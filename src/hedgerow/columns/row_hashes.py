@@ -113,7 +113,7 @@ class RowHasher:
         return RowSums(0, 0, ((0, 0),) * len(self._columns))
 
     def add(self, columns: Sequence[pa.Array]) -> RowSums:
-        """Return the sums for some rows, given as one array per column."""
+        """Return the sums for the given rows, passed as one array per column."""
         return self.add_both(columns, columns)[0]
 
     def add_both(
@@ -137,7 +137,7 @@ class RowHasher:
         return sums_of_tables[0], sums_of_tables[-1]
 
     def hash_into(self, columns: Sequence[pa.Array], first: Words, second: Words) -> int:
-        """Add the hashes of some rows to two arrays of zeros, and return the sum of the hashes."""
+        """Add the hashes of the given rows to two arrays of zeros, and return the sum of the hashes."""
         for column, array in zip(self._columns, columns, strict=True):
             column.add(array, first, second)
         return self._whole(first, second)
@@ -275,7 +275,7 @@ class Cells:
     texts: pa.Array | None = None
 
     def bytes(self, here: NDArray[np.intp]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return the concatenated bytes of some texts, and the offsets at which they begin and end."""
+        """Return the concatenated bytes of the given texts, and the offsets at which they begin and end."""
         assert self.texts is not None
         chosen = self.texts.take(pa.array(here)).fill_null(b"")
         _, offsets, data = chosen.buffers()

@@ -37,7 +37,7 @@ from .workspace import give_back
 
 @dataclass(frozen=True)
 class Window:
-    """Some rows of a table, with their cells in some columns.
+    """A batch of a table's rows, with their cells in the requested columns.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Table:
         return None
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """Return the table with the row codes of some columns on this machine.
+        """Return the table with the row codes of the given columns on this machine.
 
         `besides` is the number of bytes that a method needs in addition.
         """
@@ -170,7 +170,7 @@ class Table:
             yield Window(rows, {name: self.take(name, rows) for name in names})
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column as one array; a slice of one chunk is not copied."""
+        """Return the given cells of a column as one array; a slice of one chunk is not copied."""
         column = self.arrow.column(name)
         if isinstance(rows, slice):
             return one_piece(column.slice(rows.start, rows.stop - rows.start))
@@ -230,7 +230,7 @@ class Table:
 
     @property
     def suffix(self) -> str:
-        """Return the file name ending for the kind of file that the table came from (".parquet" for frames)."""
+        """Return the file name ending for the type of file that the table came from (".parquet" for frames)."""
         return self.layout.suffix
 
     def __repr__(self) -> str:
@@ -337,7 +337,7 @@ class Table:
         self.release_memory()
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """Return the first n rows of some columns, for display."""
+        """Return the first n rows of the given columns, for display."""
         return [self.take(name, slice(0, n)) for name in names]
 
     def discard_work(self) -> None:
@@ -358,7 +358,7 @@ class Table:
                 self._columns |= {k: c for k, c in other._columns.items() if k[0] == name}
 
     def _cached(self, key: tuple[Any, ...], make: Callable[[], Column]) -> Column:
-        """Return the column cached under this key, made by `make` the first time."""
+        """Return the column cached under this key; `make` computes it the first time."""
         if key not in self._columns:
             self._columns[key] = make()
         return self._columns[key]
@@ -413,7 +413,7 @@ class Table:
         return table
 
     def with_reread_columns(self, columns: Mapping[str, pa.ChunkedArray]) -> Table:
-        """Return the table with some columns replaced by another reading of the same file."""
+        """Return the table with some columns replaced by those of a second reading of the same file."""
         table = self.replaced(columns)
         table.path = self.path
         return table
@@ -421,7 +421,7 @@ class Table:
     def restore(
         self, replaced: Mapping[str, pa.Array | pa.ChunkedArray], *, drop: Iterable[str] = ()
     ) -> Any:
-        """Return a frame of the kind that came in, with some columns replaced and some dropped.
+        """Return a frame of the same type as the input, with some columns replaced and some dropped.
 
         Parameters
         ----------

@@ -159,7 +159,7 @@ class Workspace:
             return self._mapped(file, shape, kind, size)
 
     def path_to_write(self, name: str) -> Path:
-        """Return the path to write a file to; `finish` returns the path to read it from."""
+        """Return the path to write a file to; `finish` then returns the path to read it from."""
         return self.new_path(name) if self.checkpoint is None else self.checkpoint.unfinished(name)
 
     def finish(self, name: str, written: Path) -> Path:
@@ -184,7 +184,7 @@ class Workspace:
 
 
 def _freed(whose: weakref.ref[Workspace], size: int) -> None:
-    """Subtract a freed array's bytes from the workspace's count, without keeping the workspace alive."""
+    """Subtract the bytes of a freed array from the workspace's count, without keeping the workspace alive."""
     workspace = whose()
     if workspace is not None:
         workspace._used -= size
@@ -248,7 +248,7 @@ def memory_of(text: str | int | None) -> int:
 
 
 def job_digest(files: Sequence[Path], *options: Any) -> str:
-    """Return a hash of the state of files and of the options with which they are read."""
+    """Return a hash of the state of the files, and of the options with which they are read."""
     state: list[Any] = [_VERSION, _since_start(), *map(str, options)]
     for path in files:
         about = path.stat()
@@ -268,7 +268,7 @@ def _since_start() -> str:
 
 
 class Checkpoint:
-    """The finished files of one job, in a folder that is locked until `close`.
+    """The finished files of one job, in a folder that stays locked until `close`.
 
     Parameters
     ----------
@@ -300,7 +300,7 @@ class Checkpoint:
         os.utime(self.folder)
 
     def close(self) -> None:
-        """Remove the folder and its files, because the work is done or was given up."""
+        """Remove the folder and its files, because the work is done or was abandoned."""
         shutil.rmtree(self.folder, ignore_errors=True)
         os.close(self._lock)
 
@@ -374,7 +374,7 @@ def remove_stale_checkpoints(home: Path) -> None:
 
 
 def remove_checkpoint(home: Path, job: str) -> None:
-    """Remove the files that a killed run left."""
+    """Remove the files that a killed run left behind."""
     with suppress(OSError):
         Checkpoint(home, job).close()
 

@@ -159,7 +159,7 @@ def csv_layout(path: Path, encoding: str = "", *, strict: bool = True) -> CsvLay
 
 
 def _not_utf8(path: Path, strict: bool) -> int:
-    """Return the number of the first line that is not valid UTF-8, or 0 if there is none.
+    """Return the number of the first line that is not valid UTF-8; 0 if all lines are valid.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def _quoting(text: str, dialect: Dialect) -> Dialect:
 
 
 def _even(rows: list[list[str]]) -> float:
-    """Return the share of records that have the same number of fields as the first."""
+    """Return the share of records with as many fields as the first record."""
     return sum(len(row) == len(rows[0]) for row in rows) / max(len(rows), 1)
 
 

@@ -58,7 +58,7 @@ class VariableLabels:
         )
 
     def categorical(self, codes: Iterable[Code]) -> bool:
-        """Return whether each code is labelled or declared missing, and some label is of a valid value."""
+        """Return whether each code is labelled or declared missing, and at least one label belongs to a valid value."""
         return all(code in self.values or self.declared_missing(code) for code in codes) and any(
             not self.declared_missing(code) for code in self.values
         )
@@ -85,7 +85,7 @@ class FileLabels:
     version: int = 0
 
     def label(self, name: str) -> str:
-        """Return a column's label, also for a column that holds the reasons for missing values."""
+        """Return a column's label; works also for a column that holds the reasons for missing values."""
         if name in self.whys:
             return f"Why {self.whys[name]} is missing"
         return self.variables[name].label if name in self.variables else ""

@@ -147,7 +147,7 @@ def written_as(suffix: str) -> str:
 
 
 def check_path(path: Path) -> str:
-    """Return the format of a file as its usual ending; raise InputError if it cannot be read."""
+    """Return the format of a file as its usual ending; raise InputError if files of this format cannot be read."""
     if os.path.isdir(path):
         raise InputError(f"{path} is a folder, not a file", hint="give one table file")
     check_there(path)

@@ -30,13 +30,13 @@ Rows = NDArray[np.int64] | None
 
 
 class Source(Protocol):
-    """A data frame converted to Arrow that can be converted back to its own kind."""
+    """A data frame converted to Arrow that can be converted back to its own type."""
 
     arrow: pa.Table
     categories: Mapping[str, Sequence[str]] = {}
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return a frame of the original kind with columns replaced, added and dropped.
+        """Return a frame of the original type with columns replaced, added and dropped.
 
         With `rows` the frame has the rows in that order and holds only values: no index, no
         metadata and no unused category.
@@ -126,7 +126,7 @@ class PandasSource(Source):
         self.arrow = pa.Table.from_arrays(columns, names=self.names)
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return a pandas frame with columns replaced, added and dropped, and with the same index."""
+        """Return a pandas frame of the same index with columns replaced, added and dropped."""
         frame = self.frame.copy(deep=False)
         for name, array in replaced.items():
             if name not in self.names:
@@ -197,7 +197,7 @@ class FrameSource(Source):
         self.arrow = self.frame.with_columns(*texts).to_arrow()
 
     def restore(self, replaced: Replaced, drop: set[str], rows: Rows = None) -> Any:
-        """Return a frame of the original kind; for a query, a query on the new values (a table on Spark)."""
+        """Return a frame of the original type; for a query, a query on the new values (a table on Spark)."""
         import narwhals
 
         frame = self.frame.drop(sorted(drop))

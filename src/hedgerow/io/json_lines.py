@@ -54,7 +54,7 @@ def read_json_batches(path: Path, size: int) -> tuple[list[str], int, Iterator[p
 
 
 def _keys(path: Path) -> tuple[list[str], int]:
-    """Return all keys in order of first use, and the number of records."""
+    """Return all keys in the order in which they first occur, and the number of records."""
     if find_encoding(path) not in ("utf-8", "utf-8-sig"):
         raise InputError(f"{path.name} is not UTF-8", hint="JSON is written in UTF-8")
     with connected(lambda: _fault(path)) as connection:

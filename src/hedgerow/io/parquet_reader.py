@@ -63,7 +63,7 @@ class Scan:
         return cls(paths, whole, sum(metadata.num_rows for metadata in about), repeating(about))
 
     def batches(self, names: Sequence[str], size: int) -> Iterator[dict[str, pa.Array]]:
-        """Yield some columns in batches of up to `size` rows, with text as dictionaries.
+        """Yield the given columns in batches of up to `size` rows, with text as dictionaries.
 
         Raises
         ------

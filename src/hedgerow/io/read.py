@@ -208,7 +208,7 @@ def _with_declared_words(table: Table, schema: Schema) -> Table:
 
 
 def _refuse_words(table: Table, missing: Collection[str]) -> None:
-    """Raise InputError if a table other than a CSV file or workbook holds the schema's words for missing."""
+    """Raise InputError if the table is no CSV file or workbook but holds the schema's words for missing values."""
     words = pa.array(missing, pa.string())
     affected = [
         name

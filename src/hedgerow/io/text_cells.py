@@ -130,7 +130,7 @@ def parse_dates(texts: pa.Array) -> pa.Array | None:
 
 
 def days_of(texts: pa.Array, form: str) -> pa.Array | None:
-    """Parse texts such as 31.12.2020 as dates; None if any is no real date, such as 31.02.2020."""
+    """Parse texts such as 31.12.2020 as dates; None if any of them is not a real date, such as 31.02.2020."""
     read = pc.strptime(texts, format=form, unit="s", error_is_null=True)
     # some systems take 31 February for a day of March
     padded = pc.replace_substring_regex(texts, r"\b(\d)\b", r"0\1")
@@ -293,7 +293,7 @@ def _distinct(texts: pa.ChunkedArray) -> tuple[Any, pa.Array]:
 
 
 def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[str, Any]]:
-    """Parse distinct texts to the narrowest type that holds them all; None if only text does."""
+    """Parse distinct texts to the narrowest type that holds them all; None if only the text type does."""
     # one character of one value spares columns of names a dozen patterns
     start = values.drop_null()[0].as_py()[:1]
     if start in "-+.,0123456789iI":
@@ -333,7 +333,7 @@ def _parse(values: pa.Array, dialect: Dialect) -> tuple[pa.Array | None, dict[st
 
 
 def _places(numbers: pa.Array) -> int:
-    """Return the number of decimal places if all numbers are written with the same; otherwise 0."""
+    """Return the number of decimal places if all numbers are written with the same number; otherwise 0."""
     match = re.search(r"[.,](\d+)$", numbers.drop_null()[0].as_py())
     if match is None:
         return 0

@@ -156,7 +156,7 @@ class _Cells:
         return pa.DictionaryArray.from_arrays(coded.indices, values)
 
     def _values(self, texts: pa.Array, wanted: str) -> pa.Array:
-        """Convert distinct texts to values of a class; return them unchanged if any is no such value."""
+        """Convert distinct texts to values of a class; return them unchanged unless all can be converted."""
         try:
             if wanted == "number":
                 bare = pc.utf8_trim_whitespace(texts)

@@ -22,7 +22,7 @@ def trailing_zeros(context: Any, word: Any) -> Any:
 
 @intrinsic
 def scatter_apart(context: Any, n: Any, part: Any, square: Any, cross: Any, whole: Any) -> Any:
-    """Return n^2 square - 2 n part cross + part^2 whole of 64-bit integers, exact until made a double."""
+    """Return n^2 square - 2 n part cross + part^2 whole from 64-bit integers, exact until converted to a double."""
     wide, double = ir.IntType(128), ir.DoubleType()
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -18,7 +18,7 @@ MOST = 1 << 30
 
 @checked
 def _fill(keys, start, labels, table, distinct, first, n):  # type: ignore[no-untyped-def]
-    """Number the keys from `start` on until `distinct` is full; return the next position and their number."""
+    """Number the keys from `start` on until `distinct` is full; return the next position and how many are distinct."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(start, keys.shape[0]):
         key = keys[i]
@@ -162,7 +162,7 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
 def distinct_sets(
     codes: NDArray[np.unsignedinteger], starts: NDArray[np.int64], n_codes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.int64]]:
-    """Return which set of codes each group has, and the members of every distinct set.
+    """Return the index of each group's set of codes, and the members of every distinct set.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ class JoinGroups(NamedTuple):
         return self
 
     def first(self) -> Any:
-        """Return the number of the union that each original group is now in."""
+        """Return the number of the union that each original group is now part of."""
         target = self.into.copy()
         while True:
             further = target[target]
@@ -107,7 +107,7 @@ class JoinGroups(NamedTuple):
 
 @inner
 def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
-    """Return the largest ratio of a group's disclosure to its limit; if b is not a, that of their union.
+    """Return the largest ratio of a group's disclosure to its limit; if b differs from a, that of their union.
 
     The search stops at a ratio above `enough`. `buffer` is as long as a row of `sums`.
     """
@@ -151,7 +151,7 @@ def measure(sums, limits, excess):  # type: ignore[no-untyped-def]
 
 @inner
 def _less(value, number, least, first):  # type: ignore[no-untyped-def]
-    """Return whether a value is less than the least so far, or equal to it and of a lower number."""
+    """Return whether a value is less than the least so far, or equal to it with a lower number."""
     return value < least * (1.0 - ALIKE) or (value <= least * (1.0 + ALIKE) and number < first)
 
 
@@ -276,7 +276,7 @@ class Refusal(NamedTuple):
 
 @inner
 def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
-    """Return 0 if the method refuses part c, else 2 less the largest excess of its two sides.
+    """Return 0 if the method refuses part c, otherwise 2 minus the largest excess of its two sides.
 
     For a joined group, only the part itself counts, not the rest of the group.
     """
@@ -301,7 +301,7 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
 
 @kernel  # sums and minima of arrays need numba's references
 def _distance(admitted, joined):  # type: ignore[no-untyped-def]
-    """Return the sum over the parts; for a joined group the minimum, as one refused part explains it."""
+    """Return the sum over the parts; for a joined group the minimum, as one refused part explains why it was joined."""
     if not joined:
         return admitted.sum()
     # numba's own minimum does not compile without counts of references

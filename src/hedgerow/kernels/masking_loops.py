@@ -69,7 +69,7 @@ def _add_up(points: Floats, total: Floats) -> None:
 
 @checked
 def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether more remain to be formed."""
+    """Form up to `most` groups; return whether any remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     for _ in range(most):
         left = state[LEFT]
@@ -141,7 +141,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
 
 @checked
 def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether more remain to be formed."""
+    """Form up to `most` groups; return whether any remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
     members, next_to, next_gap = (
@@ -234,7 +234,7 @@ def mdav_gower(
 
 
 class Remaining(NamedTuple):
-    """The records in no group yet: their ids in front, sums, counts per category, and distances."""
+    """The records that are in no group yet: their ids in front, sums, counts per category, and distances."""
 
     ids: Any
     total: Any
@@ -244,7 +244,7 @@ class Remaining(NamedTuple):
 
 @checked
 def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether more remain to be formed."""
+    """Form up to `most` groups; return whether any remain to be formed."""
     ids, total, counts, distance = remaining
     q = codes.shape[1]
     near, gaps = np.empty(k, np.int64), np.empty(k)

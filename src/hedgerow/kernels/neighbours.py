@@ -242,7 +242,7 @@ def nearest(
 def nearest_ties(
     tree: KdTree, weight: NDArray[np.int64], queries: NDArray[np.float64], paired: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how many records are as near to each query as its paired one; 0 if some are nearer.
+    """Return, for each query, how many records are as near as its paired one; 0 if any is nearer.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
 
 @checked
 def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, bits: int) -> Ints:
-    """Return how many records link as well as each person's own, by the first 1, 2, ... d columns.
+    """Return, for each person, how many records link as well as their own, by the first 1, 2, ... d columns.
 
     Parameters
     ----------

@@ -215,7 +215,7 @@ def add_codes(codes, hash_first, hash_second, first, second):  # type: ignore[no
 
 @checked
 def sum_rows(first, second, k0, k1):  # type: ignore[no-untyped-def]
-    """Return the sum modulo 2^128 of the rows' own hashes, as its low and its high word.
+    """Return the sum modulo 2^128 of the hashes of the rows, as its low and its high word.
 
     Each row's hash overwrites the two words that it is computed from.
     """

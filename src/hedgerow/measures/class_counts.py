@@ -191,7 +191,7 @@ class Counts:
 
     @classmethod
     def _from_rows(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
-        """Count the values of some rows in each class."""
+        """Count the values of the given rows in each class."""
         space = _space(groups.n_groups, n_values)
         keys = groups.labels[rows].astype(np.int64)
         keys *= n_values
@@ -251,7 +251,7 @@ class Counts:
     def _at(
         cls, keys: IntArray, counts: IntArray, shape: tuple[int, ...], whole: IntArray | None = None
     ) -> Counts:
-        """Build counts from ascending cell numbers (class * n_values + value); shape is (classes, values)."""
+        """Build counts from ascending cell numbers (class * n_values + value); `shape` is (classes, values)."""
         groups = keys // max(shape[1], 1)
         counts = counts.astype(np.int64, copy=False)
         return cls(groups, keys - groups * shape[1], counts, shape[0], shape[1], whole)
@@ -287,7 +287,7 @@ class Counts:
         values: IntArray | None = None,
         n_values: int | None = None,
     ) -> Counts:
-        """Renumber classes and values, adding up counts that then share a cell.
+        """Renumber classes and values, and add up the counts that then share a cell.
 
         Parameters
         ----------

@@ -194,7 +194,7 @@ def delta_disclosure(counts: Counts) -> FloatArray:
 
 
 def classes_lacking_values(counts: Counts) -> int:
-    """Count the classes that lack some value of the table."""
+    """Count the classes that lack at least one value of the table."""
     return int((distinct(counts) < (counts.totals > 0).sum()).sum())
 
 

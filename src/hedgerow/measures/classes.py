@@ -81,13 +81,13 @@ class SensitiveCounts(Dictionary):
 
     @property
     def by_code(self) -> FloatArray:
-        """Return the number that each code stands for, NaN for missing; shape (n_values,)."""
+        """Return the number that each code stands for, NaN for a missing value; shape (n_values,)."""
         numbers = np.asarray(self.values, np.float64)
         return np.append(numbers, np.nan)[: self.counts.n_values]
 
 
 def totals(column: Column) -> IntArray:
-    """Return the number of records with each value of a column, then the number of missing ones, if any."""
+    """Return the number of records with each value of a column, followed by the number of missing ones, if any."""
     counts = column.value_counts
     missing = [counts.missing] if column.has_missing else []
     return np.append(counts.counts, missing).astype(np.int64)
@@ -185,7 +185,7 @@ class Classes:
 
     @classmethod
     def from_table(cls, table: Table, quasi: Iterable[str], sensitive: Iterable[str] = ()) -> Classes:
-        """Build the classes of records that have equal values in some columns, compared as text.
+        """Build the classes of records that have equal values in the given columns, compared as text.
 
         Examples
         --------
@@ -280,7 +280,7 @@ class SensitiveRanges(SensitiveCounts):
         return whole.counts
 
     def _pieces(self, size: int) -> Iterator[SensitiveCounts]:
-        """Yield the counts of some classes at a time, about `size` records, with the whole table's public shares."""
+        """Yield the counts for batches of classes of about `size` records, with the whole table's public shares."""
         # Of incomes nearly all values differ: counting them by value sorts and saves nothing.
         count = Counts.by_record if self._by_record else Counts.from_codes
         for classes, places in spans(self._starts, len(self._rows), size):

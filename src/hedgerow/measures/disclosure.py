@@ -134,7 +134,7 @@ def category_disclosure(counts: Counts, n_known: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Disclosed:
-    """The disclosure over all classes: two means and the worst, because any one number alone misleads.
+    """The disclosure over all classes: two means and the worst, because any single figure would mislead.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Disclosed:
 
 @dataclass(frozen=True)
 class Explained:
-    """The share of a column's public loss that the classes explain, and the ratio that bounds it.
+    """The share of a column's public loss that the classes explain, and the ratio that bounds this share.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class Guarantee:
         raise NotImplementedError
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes keep the guarantee; shape (n_groups,)."""
+        """Return, for each class, whether it satisfies the guarantee; shape (n_groups,)."""
         raise NotImplementedError
 
     def words(self) -> str:
@@ -164,7 +164,7 @@ class KAnonymity(Guarantee):
         return "at least"
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes have at least k people; shape (n_groups,)."""
+        """Return, for each class, whether it has at least k people; shape (n_groups,)."""
         return classes.people >= self.k
 
     def check(self, classes: Classes) -> Check:
@@ -274,14 +274,14 @@ class ColumnGuarantee(Guarantee):
         raise NotImplementedError
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups keep the promise, allowing for rounding; shape (n_groups,)."""
+        """Return, for each group, whether it keeps the promise, allowing for rounding; shape (n_groups,)."""
         reached = self.reached(column)
         if self.side == "at least":
             return reached >= self.limit - SLACK
         return reached <= self.limit + SLACK
 
     def holds_in(self, classes: Classes) -> BoolArray:
-        """Return which classes keep the promise in every column that it covers."""
+        """Return, for each class, whether it keeps the promise in every column that the promise covers."""
         good = np.ones(classes.n_groups, np.bool_)
         for name in self.columns or classes.sensitive:
             good &= classes.sensitive[name].per_class(self.holds_for)[0]
@@ -358,7 +358,7 @@ class Disclosure(ColumnGuarantee):
         return column.scores.worst
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups stay within the cap, decided exactly; shape (n_groups,)."""
+        """Return, for each group, whether it stays within the cap, decided exactly; shape (n_groups,)."""
         # `reached` is rounded, and a cap is kept or not.
         return ~column.scores.exceeding(self.maximum)
 
@@ -417,7 +417,7 @@ class LDiversity(ColumnGuarantee):
 
     @property
     def name(self) -> str:
-        """Return the name of the check, with the kind of diversity."""
+        """Return the name of the check, including the type of diversity."""
         return f"{self.diversity} l-diversity"
 
     @property
@@ -440,7 +440,7 @@ class LDiversity(ColumnGuarantee):
         return frequency_l(counts) if self.diversity == "frequency" else entropy_l(counts)
 
     def holds_for(self, column: SensitiveCounts) -> BoolArray:
-        """Return which groups keep the promise; for "recursive", r1 < c (rl + ... + rm) must hold strictly."""
+        """Return for each group whether it keeps the promise; "recursive" needs r1 < c (rl + ... + rm), strictly."""
         if self.diversity == "recursive":
             return self.reached(column) < self.limit
         return super().holds_for(column)
@@ -522,7 +522,7 @@ def unbounded(
     unchanged: Sequence[str] = (),
     others: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Return sentences on what a release discloses or loses without a promise that limits it.
+    """Return sentences on what a release discloses or loses that no promise limits.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def by_deviations(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
 
 
 def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
-    """Convert both files to ranks in the original, in standard deviations; ties get their middle rank.
+    """Convert both files to ranks among the original values, in standard deviations; ties get their middle rank.
 
     A masked value between two originals lies between their ranks, one beyond all of them at the
     end. Ranks, and not deviations from a median: no value moves another, a heavy tail is no wider than
@@ -200,7 +200,7 @@ def _blocks(
 def _ties(
     distinct: Floats, weight: NDArray[np.int64], queries: Floats, own_rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return for each query the number of originals as near as its own, or 0 if another one is nearer."""
+    """Return, for each query, the number of originals as near as its own, or 0 if another one is nearer."""
     tree = build(np.ascontiguousarray(distinct))
     queries = np.ascontiguousarray(queries)
     return np.concatenate(
@@ -340,12 +340,12 @@ class Scores:
 
     @property
     def dld(self) -> float:
-        """Return the distance linkage disclosure (DLD), 0 to 100, on the scale that links more records."""
+        """Return the distance linkage disclosure (DLD), 0 to 100, on whichever scale links more records."""
         return max(float(np.mean(each)) for each in (self.distance, self.distance_ranks) if each)
 
     @property
     def pld(self) -> float:
-        """Return the probabilistic linkage disclosure (PLD), 0 to 100, on the scale that links more records."""
+        """Return the probabilistic linkage disclosure (PLD), 0 to 100, on whichever scale links more records."""
         both = self.probabilistic, self.probabilistic_ranks
         return max(float(np.mean(each)) for each in both if each)
 

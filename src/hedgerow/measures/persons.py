@@ -53,7 +53,7 @@ class PeopleByClass:
 
     @property
     def persons(self) -> IntArray | None:
-        """Return the number of people in each class, or 1 if one has most records; None without a person column."""
+        """Return each class's number of people, 1 if one person has most records; None without a person column."""
         if not self.has_unit:
             return None
         # A group in which one person has most records says what is true of that person alone.
@@ -74,7 +74,7 @@ class PeopleByClass:
         return distinct(self.records.placed(values=self.homes, n_values=n_homes))
 
     def placed(self, labels: IntArray, n: int, chosen: npt.NDArray[np.bool_] | None) -> PeopleByClass:
-        """Renumber the classes by `labels`, leaving out those that are not chosen."""
+        """Renumber the classes by `labels`, leaving out the classes that are not chosen."""
         every = self.records
         cells = slice(None) if chosen is None else chosen[every.groups]
         parts = (every.groups[cells], every.values[cells], every.counts[cells])
@@ -84,7 +84,7 @@ class PeopleByClass:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Persons:
-    """The person behind every record, if people may have several records, and the person's household.
+    """The person that each record belongs to, if people may have several records, and the person's household.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ class Persons:
         return cls(unit, codes, n, others + joined, household, home)
 
     def caution(self) -> str | None:
-        """Return a warning about identifiers that were read as the same one; None if there are none."""
+        """Return a warning about different spellings that were read as the same identifier; None if there are none."""
         if not self.joined:
             return None
         what = "person" if self.household is None else "person or household"
@@ -209,7 +209,7 @@ class Persons:
         return self.by_class(groups).people
 
     def people(self, groups: Groups) -> IntArray:
-        """Return the number of people in every class, 1 if one has most records; records without a person column."""
+        """Return each class's number of people, 1 if one person has most records; without a person column records."""
         people = None if self.unit is None else self.by_class(groups).persons
         return groups.sizes if people is None else people
 
@@ -219,7 +219,7 @@ class Persons:
         return int(self.sizes(group([], len(self.codes)))[0])
 
     def subset(self, rows: npt.NDArray[np.int64] | None) -> Persons:
-        """Return the people behind some rows, or behind all rows if `rows` is None."""
+        """Return the people behind the given rows, or behind all rows if `rows` is None."""
         return self if rows is None else replace(self, codes=self.codes[rows])
 
 

@@ -245,7 +245,7 @@ class ColumnScores:
         return np.max([np.zeros(self.counts.n_groups), *self.by_score.values()], axis=0)
 
     def exceeding(self, cap: float) -> Bools:
-        """Return which classes disclose more than `cap` by any score, decided exactly.
+        """Return, for each class, whether it discloses more than `cap` by any score, decided exactly.
 
         `cap` means the decimal number as it is written: 0.1 is exactly one tenth.
         """
@@ -275,7 +275,7 @@ def _without_missing(counts: Counts, n_known: int) -> Counts:
 
 
 def _dense(counts: Counts, n_cells: int) -> Iterator[tuple[slice, Floats]]:
-    """Yield the counts of some classes at a time as a full table, one row per class, one column per cell."""
+    """Yield the counts of a batch of classes at a time as a full table, one row per class, one column per cell."""
     step = max(1, _CHUNK // n_cells)
     for begin in range(0, counts.n_groups, step):
         end = min(begin + step, counts.n_groups)

@@ -106,7 +106,7 @@ def expected(
 
 
 def join(qit: Any, st: Any, sensitive: str, columns: list[str]) -> pa.Table:
-    """Estimate joint counts of some columns and the sensitive column from the two released tables.
+    """Estimate joint counts of the given columns and the sensitive column from the two released tables.
 
     Parameters
     ----------

@@ -83,7 +83,7 @@ class Features:
         return cls(table, named, table.names)
 
     def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
-        """Return X with its columns under the names they had when fitted.
+        """Return X with its columns renamed to the names they had when the method was fitted.
 
         Parameters
         ----------
@@ -124,13 +124,13 @@ class Features:
         return Table(self.table.arrow.rename_columns(list(self.names)))
 
     def restore(self, columns: Mapping[str, Any]) -> Any:
-        """Return X with some columns replaced, in the kind of frame that was passed."""
+        """Return X with some columns replaced, as the same type of frame that was passed."""
         original = dict(zip(self.names, self.table.names, strict=True))
         return self.table.restore({original[name]: values for name, values in columns.items()})
 
 
 def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
-    """Convert a released frame or array to the kind of frame that `set_output` chose.
+    """Convert a released frame or array to the type of frame that `set_output` chose.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class RecipientNotes:
 
 
 class Method(Estimator):
-    """Base class of all methods: a scikit-learn transformer whose `fit` makes a plan.
+    """Base class of all methods: a scikit-learn transformer whose `fit` builds a plan.
 
     A method implements `_fit(table, schema) -> Plan`; it checks its parameters there,
     and never changes them. The parameter `schema`, which every method has, declares kinds,
@@ -306,7 +306,7 @@ class Method(Estimator):
         return Files()
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
-        """Return the finer groups that were refused because they break a promise; none by default."""
+        """Return the finer groups that were refused because they would break a promise; none by default."""
         return []
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
@@ -325,7 +325,7 @@ class Method(Estimator):
         return None
 
     def second_checks(self, original: Table, released: Table, second: Table) -> list[Check]:
-        """Return checks of the two released tables against each other; `second` is as its recipient reads it."""
+        """Return checks of the two released tables against each other; `second` is read as its recipient reads it."""
         return []
 
     def recipient_notes(self, file: str) -> RecipientNotes:
@@ -431,7 +431,7 @@ class Method(Estimator):
         raise NotImplementedError
 
     def _roles(self, columns: Sequence[str], answers: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        """Return the roles that `fit` gives to the columns of X and y."""
+        """Return the roles that `fit` assigns to the columns of X and y."""
         return {"quasi": tuple(columns), "sensitive": tuple(answers)}
 
     def _answers(self, y: Any, reserved: Sequence[str]) -> dict[str, Any]:
@@ -456,7 +456,7 @@ class Method(Estimator):
 
     @property
     def _own_key(self) -> Key:
-        """Return the key of the draws, rebuilt from `key` or `random_state` if a pickle left it out."""
+        """Return the key for the random draws, rebuilt from `key` or `random_state` if a pickle left it out."""
         # No pickle holds a key, but a key file or a seed gives it once more.
         if self._key.forgotten and (self.key is not None or self.random_state is not None):
             return Key.of(self.key, self.random_state)
@@ -574,7 +574,7 @@ def check_columns(table: Table, schema: Schema, *, empty: bool = False) -> None:
 
 
 def _has_texts(column: Column) -> bool:
-    """Return whether the first and last date of a column can be written as text; True for other kinds."""
+    """Return whether the first and last date of a column can be written as text; True for columns of other kinds."""
     if column.kind == "date" and column.n_values:
         try:
             values = column.exact or column.values
@@ -632,7 +632,7 @@ def check_named(what: str, names: Iterable[Any], schema: Schema) -> None:
 
 
 def values_by_code(table: Table, column: Column) -> pa.Array:
-    """Return the original value behind each code of a column, in the type it has in the table.
+    """Return the original value of each code of a column, in the type it has in the table.
 
     Shape (n_values + 1,); the last one is missing. If several texts stand for one number, such as
     "1" and "1.0", the first in their order is taken. Zeros have no sign.

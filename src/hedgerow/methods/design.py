@@ -123,7 +123,7 @@ def _shared(
 
 
 def grid_of(column: Column, points: Sequence[Any] | None) -> npt.NDArray[np.float64] | None:
-    """Return a column's grid as numbers in its unit, None without one; SchemaError if it does not fit the kind."""
+    """Return a column's grid as numbers in its unit, or None; raise SchemaError if it does not fit the kind."""
     if points is None:
         return None
     text = isinstance(points[0], str)

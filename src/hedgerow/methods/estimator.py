@@ -124,7 +124,7 @@ class Estimator:
         return notebook_html(type(self).__name__, [about, fitted], ("", ("parameter", "value", " "), rows))
 
     def set_output(self, *, transform: str | None = None) -> Self:
-        """Choose the kind of frame that `transform` and `fit_transform` return.
+        """Choose the type of frame that `transform` and `fit_transform` return.
 
         Parameters
         ----------
@@ -141,13 +141,13 @@ class Estimator:
 
     @property
     def _own_output(self) -> str | None:
-        """Return the kind of frame that `set_output` chose for this object; None if nobody called it."""
+        """Return the type of frame that `set_output` chose for this object; None if nobody called it."""
         config: dict[str, str] = getattr(self, "_sklearn_output_config", {})
         return config.get("transform")
 
     @property
     def _output(self) -> str:
-        """Return the kind of frame chosen for this object or, failing that, in scikit-learn's configuration."""
+        """Return the type of frame chosen for this object or, failing that, in scikit-learn's configuration."""
         # Where nobody has imported scikit-learn, nobody has configured it.
         sklearn = sys.modules.get("sklearn")
         everywhere = "default" if sklearn is None else sklearn.get_config()["transform_output"]

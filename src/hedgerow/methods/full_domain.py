@@ -39,7 +39,7 @@ CountedColumn = tuple[SensitiveCounts, slice]
 
 
 def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
-    """Return a test for `Lattice` that accepts a class if every guarantee holds in every sensitive column."""
+    """Return a test for `Lattice` that accepts a class if it keeps every guarantee in every sensitive column."""
 
     def test(size: IntArray, hist: IntArray) -> BoolArray:
         good = np.ones(len(size), dtype=bool)
@@ -121,7 +121,7 @@ def _label(value: str) -> str:
 
 
 def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
-    """Return the Axis of a column, with every level's labels; `values` are as the hierarchy spells them."""
+    """Return the Axis of a column, with the labels of every level; `values` are spelled as in the hierarchy."""
     levels, shares, names = [], [], []
     leaves = len(hierarchy.paths)
     for level in range(hierarchy.n_levels):
@@ -230,7 +230,7 @@ class _FullDomain(Method):
         return self._planned(table, schema, self._maps(table, schema, lattice), promises)
 
     def _maps(self, table: Table, schema: Schema, lattice: Lattice) -> Maps:
-        """Return the column maps of the chosen node, with the labels of its suppressed classes."""
+        """Return the column maps of the chosen node, including the labels of its suppressed classes."""
         node = tuple(self.node_.values())
         maps, at_level = [], []
         for name, axis, level in zip(schema.quasi, lattice.axes, node, strict=True):

@@ -39,7 +39,7 @@ SECOND = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class GroupedCodes:
-    """A column's codes, with the records of each group together.
+    """A column's codes, with the records of each group next to each other.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def _sets(
 
 
 def _categories(column: Column, codes: list[int], text: str) -> Cell:
-    """Return a cell with the categories behind some codes; a missing cell if only the missing code is there."""
+    """Return a cell with the categories behind the given codes; a missing cell if only the missing code is there."""
     present = codes[:-1] if codes[-1] == column.n_values else codes
     if not present:
         return Cell(None, missing=True)

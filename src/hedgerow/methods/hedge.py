@@ -36,7 +36,7 @@ SIGMAS = 4.0
 
 
 def telling(column: Column, sensitive: Sequence[Column], people: int | None = None) -> bool:
-    """Return whether a quasi-identifier explains more of any sensitive column than chance would.
+    """Return whether a quasi-identifier explains more of any sensitive column than chance alone would.
 
     With p + 1 levels of the quasi-identifier (16 quantiles of a number, its most frequent
     categories) and eta^2 the share of a column's variance that they explain, n eta^2 is about
@@ -259,7 +259,7 @@ class Hedge(PartitionMethod):
     def _screened(
         self, quasi: Quasi, sensitive: Sequence[Column], persons: Persons | None
     ) -> tuple[str, ...]:
-        """Return the quasi-identifiers that alone explain no sensitive column; none if that would be all."""
+        """Return the quasi-identifiers that explain no sensitive column on their own; none if that were all of them."""
         n = None if persons is None else persons.counted
         silent = [c.name for c in quasi.columns if self.screen and not telling(c, sensitive, n)]
         return tuple(silent) if len(silent) < len(quasi.columns) else ()

@@ -31,7 +31,7 @@ WIDEST = 1_024
 
 
 class _Block(NamedTuple):
-    """Sums of every group, and the limit on each kind of term computed from them.
+    """Sums of every group, and the limit on each type of term computed from them.
 
     Fields
     ------

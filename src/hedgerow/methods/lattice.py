@@ -245,7 +245,7 @@ class Lattice:
         return Outcome(node, self._loss(node, classes, ~out, total), total, released)
 
     def _loss(self, node: Levels, classes: NodeClasses, released: BoolArray, total: int) -> float:
-        """Return a node's loss if the classes `released` are released and `total` records are suppressed."""
+        """Return a node's loss if the classes in `released` are released and `total` records are suppressed."""
         m, size = len(self.axes), classes.size[released].astype(float)
         if self.loss == "loss":
             share = np.zeros(len(size))
@@ -284,7 +284,7 @@ class Lattice:
 
     @cached_property
     def _status(self) -> NDArray[np.int8]:
-        """Return an array over the nodes: 1 for those that pass, -1 for those that fail, 0 for untested ones.
+        """Return an array over the nodes: 1 for nodes that pass, -1 for nodes that fail, 0 for untested ones.
 
         Raises
         ------
@@ -302,7 +302,7 @@ class Lattice:
         return np.zeros(self.heights, dtype=np.int8)
 
     def _by_height(self, alive: Callable[[], BoolArray], *, falling: bool = False) -> Iterator[Levels]:
-        """Yield nodes height by height, those that `alive` marks when their height begins."""
+        """Yield the nodes height by height, only those that `alive` still marks when their height begins."""
         levels = [np.arange(n, dtype=np.int16) for n in self.heights]  # small: one for every node
         height: NDArray[np.int16] = reduce(np.add.outer, levels)
         top = int(height.max())
@@ -311,13 +311,13 @@ class Lattice:
                 yield tuple(map(int, np.unravel_index(at, self.heights)))
 
     def _passes(self, node: Levels) -> bool:
-        """Return whether few enough records are in failing classes, which then holds for all coarser nodes."""
+        """Return whether few enough records are in failing classes; if so, all coarser nodes pass too."""
         classes = self.classes(node)
         out = ~self._good(classes) if self.monotone else classes.few(self.k)
         return int(classes.size[out].sum()) <= self.limit
 
     def _test(self, node: Levels) -> bool:
-        """Return whether a node passes, and mark all nodes that this decides."""
+        """Return whether a node passes, and mark all nodes whose status follows from that."""
         if not self._status[node]:
             # A node that passes makes all coarser ones pass; one that fails makes all finer ones
             # fail.

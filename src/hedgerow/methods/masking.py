@@ -167,7 +167,7 @@ def mask_numbers(
     integers: bool = False,
     names: Sequence[str] | None = None,
 ) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
-    """Return masked numbers as columns, clipped and rounded if asked, and what changed in each.
+    """Return masked numbers as columns, clipped and rounded if requested, and the changes in each.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def masked_column(
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:
-    """Return a digest of some columns, to recognise the same table without storing it."""
+    """Return a digest of the given columns, to recognise the same table without storing it."""
     # By values and not by types: a frame that comes back from CSV or another library is the same.
     digest = hashlib.blake2b(digest_size=16)
     for name in names:
@@ -245,7 +245,7 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
 
 
 def category_column(table: Table, column: Column, codes: IntArray) -> pa.Array:
-    """Return the categories behind codes, in the column's original type; the code n_values is missing."""
+    """Return the category of each code, in the column's original type; the code n_values is missing."""
     if not column.n_values:
         return pa.nulls(len(codes), pa.string())
     # The released cell is spelled as the table spells its first value of that code.

@@ -93,7 +93,7 @@ class LeafGroups:
         return cls(grown, threshold, group_of_leaf, rows, starts, persons)
 
     def codes(self, column: Column, whole: bool) -> GroupedCodes:
-        """Return the codes of a column, with the records of each group together.
+        """Return the codes of a column, with the records of each group next to each other.
 
         From a cluster, every code comes only with `whole`. Without it only the codes come that make
         a range or a set: both ends for numbers, each category once.

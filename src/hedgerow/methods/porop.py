@@ -111,7 +111,7 @@ class OrderedPartition:
         return -(-len(self.z) // self.k)
 
     def protect(self, degree: int | Sequence[int], noise: Noise, normals: FloatArray) -> FloatArray:
-        """Return the protected vector, with its values in their original order.
+        """Return the protected vector, with its values back in their original order.
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ _MOST = 32
 
 @dataclass(frozen=True)
 class Refused:
-    """A released group, with the finer groups that its method refused to make.
+    """A released group, with the finer groups that its method refused to form.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def _rows(grown: Grown, node: int) -> IntArray:
 
 
 def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iterator[BoolArray]:
-    """Yield the left side of each split that the grower tries; none for many unordered categories."""
+    """Yield the left side of each split that the grower tries; nothing if there are many unordered categories."""
     present = np.unique(codes)
     if ordered:
         values = present[present < missing]
@@ -99,7 +99,7 @@ def _splits(codes: npt.NDArray[np.integer], missing: int, ordered: bool) -> Iter
 
 
 def known_splits(tree: Tree, grown: Tree) -> list[Refused]:
-    """Return the leaves that were split before pruning, for a tree grown on quasi-identifiers alone."""
+    """Return the leaves that had splits before pruning, for a tree grown on quasi-identifiers alone."""
     refused, full = [], grown.grown
     for node in tree.numbers[tree.grown.column == LEAF] - 1:
         if full.column[node] != LEAF:

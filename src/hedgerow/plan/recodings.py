@@ -197,7 +197,7 @@ class Mask(Recoding):
         return {column.name: relation for column in self.columns}
 
     def refuse(self) -> UnsupportedError:
-        """Return the error that `apply` raises, because no masking can be applied to other people."""
+        """Return the error that `apply` raises, because no masking can be applied to other people's records."""
         return UnsupportedError(
             f"{self.method} cannot be applied from a plan: each released value depends on the "
             f"whole table it was made from",
@@ -254,7 +254,7 @@ class Randomized(PlanColumn):
 
     @property
     def in_name_only(self) -> bool:
-        """Return whether fewer than one cell in a thousand is expected to change."""
+        """Return whether fewer than one in a thousand cells is expected to change."""
         return 1 - self.p < RARE and self.d > 1
 
     def check(self) -> None:

@@ -73,13 +73,13 @@ class PlanColumn(Discreet):
 
     @property
     def in_name_only(self) -> bool:
-        """Return whether the column is released unchanged, or nearly so."""
+        """Return whether the column is released unchanged or nearly unchanged."""
         return self.is_unchanged
 
 
 @dataclass(frozen=True)
 class Recoding(Discreet):
-    """Base class of what a plan does to the quasi-identifiers, with one subclass per kind of recoding.
+    """Base class for what a plan does to the quasi-identifiers, with one subclass per type of recoding.
 
     Subclasses are frozen dataclasses of plain data with a `kind`, and register
     themselves with `register`. Fields whose metadata is `PRIVATE`
@@ -125,7 +125,7 @@ class Recoding(Discreet):
         return {column.name: column.relation for column in self.recoded()}
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the original values behind released cells, by recoded column; by default no column."""
+        """Return the original values that released cells stand for, by recoded column; by default for no column."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -413,7 +413,7 @@ class Plan:
         return data
 
     def apply(self, people: Any, *, keep_order: bool = False, unseen: str = "error") -> Any:
-        """Recode other people's records by this plan.
+        """Apply this plan to the records of other people.
 
         A plan promises nothing about people it was not fitted on: `verify` decides.
         Rows come in the order of their released content, unless `keep_order` is set.
@@ -448,7 +448,7 @@ class Plan:
         create: str | None = None,
         name: str = "release",
     ) -> str:
-        """Return SQL that makes the same release in a database: a SELECT, or a CREATE statement around it.
+        """Return SQL that produces the same release in a database: a SELECT, or a CREATE statement around it.
 
         Parameters
         ----------
@@ -514,7 +514,7 @@ def parsed(text: str, where: str) -> Any:
 
 
 def check_version(data: Any, what: str, version: int, where: str, hint: str) -> None:
-    """Raise PlanError if the data are no Hedgerow plan or model (`what`), or have another version."""
+    """Raise PlanError if the data are not a Hedgerow plan or model (`what`), or have another version."""
     mark = f"hedgerow_{what}"
     if not isinstance(data, dict) or mark not in data:
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)

@@ -26,7 +26,7 @@ UNSEEN = ("error", "suppress", "count")
 
 @dataclass(frozen=True)
 class Applied:
-    """The recoded table that results from applying a plan to other people.
+    """The recoded table that results from applying a plan to the records of other people.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Applied:
 
     @property
     def table(self) -> Any:
-        """Return the recoded table in the input's kind of frame; a pyarrow table for a path."""
+        """Return the recoded table as the same type of frame as the input; a pyarrow table for a path."""
         return self.output.frame
 
     @property
@@ -84,7 +84,7 @@ def apply_plan(
     resume: bool | None = None,
     on_open: Callable[[Table], None] | None = None,
 ) -> Applied:
-    """Recode other people with an existing plan.
+    """Apply an existing plan to the records of other people.
 
     Parameters
     ----------

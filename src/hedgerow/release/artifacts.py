@@ -74,7 +74,7 @@ def write_records(
     measured: Measured | None,
     mapping: bool,
 ) -> list[str]:
-    """Write the records about a release; return the names of the files that may be published."""
+    """Write the files that document a release; return the names of those that may be published."""
     file, plan = folder / release.file_name, release.plan
     files = release.method.release_files(release)
     extra = {**files.public, **files.private}

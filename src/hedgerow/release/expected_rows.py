@@ -58,7 +58,7 @@ class ExpectedRows:
 
     @property
     def recoded(self) -> list[str]:
-        """Return the columns that the release changes; the groups are built from these."""
+        """Return the columns that the release changes; groups are built from these columns."""
         return [name for name, relation in self.relations.items() if relation != UNCHANGED]
 
     def hasher(self) -> RowHasher:
@@ -169,7 +169,7 @@ def _in_one_pass(
 
 
 def summed(expected: ExpectedRows, released: Table) -> RowSums:
-    """Return the row sums of a released table, computed on the engine that holds it."""
+    """Return the row sums of a released table, computed by the engine that holds it."""
     hasher, names = expected.hasher(), list(expected.classes)
 
     def work(part: Table, _: Mapping[str, pa.Array] | None) -> RowSums:
@@ -181,7 +181,7 @@ def summed(expected: ExpectedRows, released: Table) -> RowSums:
 
 @dataclass(frozen=True)
 class Derived:
-    """The result of recoding some rows a second time.
+    """The result of recoding a batch of rows a second time.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class Expected:
     def cells(
         self, window: Window, after: Mapping[str, pa.Array] | None = None
     ) -> tuple[list[pa.Array], Mapping[str, int]]:
-        """Return the expected cells of some rows, and per column how many do not cover their original.
+        """Return the expected cells of the given rows, and per column how many do not cover their original.
 
         `after` holds the released cells; those drawn at random are taken over unchecked.
         """
@@ -342,7 +342,7 @@ def _counts(columns: Mapping[str, int]) -> str:
 
 
 def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
-    """Return the original cells, with null wherever the released cell was left out."""
+    """Return the original cells, with null wherever the release left the cell out."""
     if pa.types.is_dictionary(old.type):
         old = old.dictionary_decode()
     old = storage(old)
@@ -350,7 +350,7 @@ def _emptied(old: pa.Array, cells: pa.Array) -> pa.Array:
 
 
 def same_rows(a: pa.Table, b: pa.Table) -> bool:
-    """Return whether two tables hold the same values in the same places, taking NaN as missing."""
+    """Return whether two tables hold the same values in the same places; NaN counts as missing."""
     if a.column_names != b.column_names or a.num_rows != b.num_rows:
         return False
     for x, y in zip(a.columns, b.columns, strict=True):

@@ -58,7 +58,7 @@ def explain(plan: Plan) -> str:
 
 @singledispatch
 def recoding_in_words(recoding: Recoding) -> str:
-    """Return a description of the recoding in words; each kind of recoding registers its own function."""
+    """Return a description of the recoding in words; each type of recoding registers its own function."""
     return f"Recoding of the kind {recoding.kind!r}."
 
 

@@ -161,7 +161,7 @@ def _frame(table: Any) -> Any:
 
 
 def _with(frame: Any, rows: npt.NDArray[np.int64], new: dict[str, pa.Array]) -> Any:
-    """Return the selected rows in the frame's own kind, with columns replaced or added."""
+    """Return the selected rows as a frame of the same type, with columns replaced or added."""
     selected = frame[rows]
     if frame.implementation.is_pandas():  # a repeated index would be joined on
         selected = nw.from_native(nw.to_native(selected).reset_index(drop=True), eager_only=True)
@@ -217,7 +217,7 @@ def _split(
 def _midpoints(
     cells: Sequence[str | None], code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64] | None:
-    """Return each row's range midpoint or number; None if the column has no range or has other text."""
+    """Return the midpoint of each row's range, or its number; None if there is no range, or other text."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)

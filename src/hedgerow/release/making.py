@@ -30,7 +30,7 @@ def make_release(
     progress: Progress | None = None,
     **opening: Any,
 ) -> Release:
-    """Make and verify a release with exactly the given method, without searching for stronger settings.
+    """Build and verify a release with exactly the given method, without searching for stronger settings.
 
     Parameters
     ----------

@@ -132,7 +132,7 @@ def reconstruct(
 
 
 class Reconstruction:
-    """An estimated table of counts; made by `reconstruct`.
+    """An estimated table of counts, as returned by `reconstruct`.
 
     Attributes
     ----------

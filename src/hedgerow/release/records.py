@@ -126,7 +126,7 @@ MAPPING_VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class RowMap:
-    """The original row behind each released row, with a fingerprint of the original table.
+    """The original row of each released row, with a fingerprint of the original table.
 
     Parameters
     ----------

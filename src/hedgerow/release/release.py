@@ -50,7 +50,7 @@ Bound = Callable[["Release"], Check]
 
 
 class Release:
-    """A released table with its plan and its checks; made by `protect`.
+    """A released table with its plan and its checks, as returned by `protect`.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Release:
 
     @property
     def rows(self) -> IntArray:
-        """Return the input row behind each row of `table`; shape (n_rows,).
+        """Return the input row of each row of `table`; shape (n_rows,).
 
         Private: the rows show whose record is which.
 
@@ -256,7 +256,7 @@ class Release:
         return checks
 
     def summary(self) -> dict[str, Any]:
-        """Return the release in numbers: rows, groups and their sizes, disclosure, checks.
+        """Return a summary of the release in numbers: rows, groups and their sizes, disclosure, checks.
 
         Returns
         -------
@@ -360,7 +360,7 @@ class Release:
 
     @property
     def cautions(self) -> list[str]:
-        """Return warnings, with counts, about disclosure that remains although every check holds."""
+        """Return warnings, with counts, about disclosure that remains even if every check holds."""
         cautions: list[str] = self.summary()["cautions"]
         return cautions
 

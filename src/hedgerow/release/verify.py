@@ -114,7 +114,7 @@ def verify(
 def verify_file(
     path: Path, expected: ExpectedRows, written: Table, *, like: Table, escape: bool, progress: Tell
 ) -> list[Check]:
-    """Check that a written file, read once as its recipient reads it, has the expected rows.
+    """Check that a written file, read once in the way its recipient reads it, has the expected rows.
 
     The file has exactly the rows of the verified table, so all promises hold on it as well.
 
@@ -192,7 +192,7 @@ def classes(
 
 
 def _short(*values: Any) -> list[str]:
-    """Return a check's values as text, with at least three digits and as many as make them differ."""
+    """Return a check's values as text, with at least three digits and enough to tell the values apart."""
     # 17 digits tell any two doubles apart
     for digits in range(3, 18):
         texts = [f"{v:.{digits}g}" if isinstance(v, float) else str(v) for v in values]
@@ -202,7 +202,7 @@ def _short(*values: Any) -> list[str]:
 
 
 def require(checks: Iterable[Check], where: str = "the released table") -> list[Check]:
-    """Return the checks if all hold; raise PromiseError otherwise."""
+    """Return the checks if all of them hold; raise PromiseError otherwise."""
     listed = list(checks)
     broken = [check for check in listed if not check.holds]
     if broken:

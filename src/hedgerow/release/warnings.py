@@ -264,7 +264,7 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
 
 
 def _as_other_text(original: Table, name: str) -> bool:
-    """Return whether a column holds text that is not all ISO dates."""
+    """Return whether a column holds text that is not always an ISO date."""
     is_read_as_text = is_text(original.types.field(name).type)
     return is_read_as_text and not all_match(original.entries(name).drop_null(), ISO_DATE)
 
@@ -347,7 +347,7 @@ def _by_chance(plan: Plan) -> Iterator[str]:
 
 
 def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
-    """Return the `rare_ends` of each column that has some, if the plan promises a k; else nothing."""
+    """Return the `rare_ends` of each column that has any, if the plan promises a k; otherwise nothing."""
     ks = [one.k for one in map(from_promise, plan.promises) if isinstance(one, KAnonymity)]
     by_column = {}
     for column in plan.recoding.recoded() if ks else ():
@@ -427,7 +427,7 @@ def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None
 
 
 def _leaves(recoding: Recoding, original: Table) -> dict[str, NDArray[np.int64]]:
-    """Count the rows in each cell, for columns whose cells can have equal text but different ranges."""
+    """Count the rows in each cell, for columns in which cells of equal text can stand for different ranges."""
     if not isinstance(recoding, Partition):
         return {}
     centred = [j for j, c in enumerate(recoding.columns) if c.style in ("mean", "median")]

@@ -109,7 +109,7 @@ _PAGE_ONLY = ("entropy_l", "recursive_c", "basic_beta", "enhanced_beta", "delta"
 def disclosure_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any], audience: str = "terminal"
 ) -> Iterator[FigureRow]:
-    """Yield the figures of what groups reveal about one sensitive column.
+    """Yield the figures on what the groups reveal about one sensitive column.
 
     The terminal gets the deciding figures, the steward's page all, the recipient's none of the worst group.
     """

@@ -281,7 +281,7 @@ def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
 
 
 def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
-    """Return a picture of the success of every attack beside control, public guess and original."""
+    """Return a picture of the success of every attack next to its control, the public guess and the original."""
     with _figure(5.8, 0.9 + 0.42 * len(attacks), 0.3) as (axes, svg):
         draw_attacks(axes, attacks)
         below: Any = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}

@@ -270,7 +270,7 @@ class LabelSpace:
     def place(
         self, x: float, y: float, size: Size, places: Sequence[tuple[float, float, str]]
     ) -> tuple[float, float, str] | None:
-        """Return the first free place for a label beside a point, and mark it as occupied; None if there is none.
+        """Return the first free place for a label next to a point, and mark it as occupied; None if there is none.
 
         `size` is the label's width, and its height before and after its baseline. A place is an
         offset from the point, and the side of the label that is placed there.

@@ -43,7 +43,7 @@ NO_SCORES = (
 
 
 def summary(audit: Mapping[str, Any]) -> str:
-    """Return the deciding figures of `Audit.to_dict()` as text, the original's beside the release's."""
+    """Return the key figures of `Audit.to_dict()` as text, original and release side by side."""
     table, risk = audit["table"], audit["risk"]
     lines = [f"{rows_in_words(table)}; quasi-identifiers: " + ", ".join(table["quasi"])]
     lines += [*(f"- not bounded: {text}" for text in audit.get("unbounded", ())), ""]
@@ -171,7 +171,7 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield lines on special uniques: how many records few columns single out, and which columns do."""
+    """Yield lines on special uniques: how many records a few columns single out, and which columns these are."""
     if not special:
         return
     yield ""
@@ -231,7 +231,7 @@ def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
 
 
 def _together(composition: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield lines on what several releases reveal about a person's values, each alone and all together."""
+    """Yield lines on what several releases reveal about a person's values, each on its own and all combined."""
     if composition:
         yield ""
         yield f"What {composition['releases']} releases leave of a person's values, on average"
@@ -273,7 +273,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield sentences on how many members an intruder finds who seldom takes strangers for members."""
+    """Yield sentences on the share of members found by an intruder who seldom takes strangers for members."""
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return

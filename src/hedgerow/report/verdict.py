@@ -39,7 +39,7 @@ def verdict(
     loud: Sequence[str],
     **thresholds: Any,
 ) -> dict[str, Any]:
-    """Return the verdict that terminal, report and studio share, from the thresholds and what is not bounded.
+    """Return the verdict shown by terminal, report and studio, from the thresholds and what is not bounded.
 
     `thresholds` are `k` and `max_disclosure`, as in `verdicts`.
 

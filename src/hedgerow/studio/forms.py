@@ -46,7 +46,7 @@ def fields(body: bytes) -> dict[str, str]:
 
 
 def path(text: str) -> Path:
-    """Return a text as a path; a `~` of an unknown user is left as it is."""
+    """Return a text as a path; the `~` of an unknown user is left unchanged."""
     return Path(os.path.expanduser(text))
 
 
@@ -224,7 +224,7 @@ def _points(name: str, text: str) -> list[float]:
 
 
 def words(name: str) -> str:
-    """Return an option's name as a reader would say it."""
+    """Return an option's name in plain words."""
     return {"k": "the smallest group", "max_disclosure": "the cap"}.get(name, name.replace("_", " "))
 
 
@@ -235,7 +235,7 @@ def take(parameters: Mapping[str, Any], before: Choices) -> Choices:
 
 
 def leave_out(name: str, before: Choices) -> Choices:
-    """Return the choices with one column left out of the release."""
+    """Return the choices with one more column left out of the release."""
     if name not in before.roles:
         raise ParameterError("there is no such column")
     return replace(before, roles={**before.roles, name: "undeclared"})

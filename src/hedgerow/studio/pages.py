@@ -273,7 +273,7 @@ def _compare(state: StudioState) -> dict[str, Any]:
 
 
 def _release(state: StudioState) -> dict[str, Any]:
-    """Return the data for the fifth step's page: the written files, and which of them may be published."""
+    """Return the data for the fifth step's page: the written files, with those that may be published."""
     written = state.results.get("write")
     names = [] if written is None else written["files"]
     files = [(n, _FILES.get(n.split(".")[0], "made by the method"), n.startswith(PUBLIC)) for n in names]

@@ -144,7 +144,7 @@ def _is_open(connection: socket.socket) -> bool:
 
 
 def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
-    """Return whether a connection comes from this user or root; True if the system cannot say."""
+    """Return whether a connection comes from this user or root; True if the system cannot tell."""
     return owner(client, port) in (None, 0, _myself())
 
 

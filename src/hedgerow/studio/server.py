@@ -204,7 +204,7 @@ def _posting(app: FastAPI, state: StudioState) -> None:
         is_checked: bool = True,
         waits: bool = False,
     ) -> None:
-        """Add a route that carries out a form's request or takes its choices, and then shows a step.
+        """Add a route that carries out a form's request or adopts its choices, and then shows a step.
 
         A checked form counts only if its page showed the current choices; a waiting form gives a
         short job the time to finish.

@@ -171,7 +171,7 @@ class StudioState:
         return self.job is None or self.job.name in _TRIALS
 
     def need(self, step: str) -> None:
-        """Start the next job for a result that a step shows and that is missing; one job at a time."""
+        """Start the next job whose result a step shows and does not have yet; one job at a time."""
         with self._lock:
             request = self._next or self._missing(step)
             if request is None:
@@ -248,7 +248,7 @@ class StudioState:
         return None, []
 
     def _tried(self) -> set[tuple[int | None, Any]]:
-        """Return the (k, cap) pairs already tried for the method with its chosen options."""
+        """Return the (k, cap) pairs that were already tried for the method with its chosen options."""
         frontier = self.results.get("frontier") or {"asked": ()}
         return {(k, cap) for line, k, cap in frontier["asked"] if line == self.choices.line}
 
@@ -293,7 +293,7 @@ class StudioState:
         return at, next((f["reason"] for f in frontier["infeasible"] if is_chosen(f)), None)
 
     def guess(self) -> Estimate | None:
-        """Return an estimate for the chosen setting if it has not been tried; else None."""
+        """Return an estimate for the chosen setting; None if it has been tried already."""
         frontier, (k, cap) = self._points(), self.setting
         if k is None or frontier is None or self.setting in self._tried():
             return None
@@ -360,7 +360,7 @@ class StudioState:
                 self.path, self.refused = None, self.path
 
     def _holds_for(self, choices: Choices, name: str) -> bool:
-        """Return whether a job's result for other choices is still valid for the present ones."""
+        """Return whether a job's result for earlier choices is still valid for the present ones."""
         if name == "today":
             return choices.table == self.choices.table
         return name == "hello" or (name == "frontier" and choices.picture == self.choices.picture)

@@ -65,7 +65,7 @@ class WorkerClient:
         return self.job is not None and not self.job.done.is_set()
 
     def ask(self, name: str, title: str, request: Mapping[str, Any]) -> Job:
-        """Start a job and return it; the caller makes sure that no other one is running."""
+        """Start a job and return it; the caller ensures that no other job is running."""
         assert not self.busy
         with self._lock:
             process = self._started()
@@ -149,7 +149,7 @@ def _send(process: subprocess.Popen[str], message: Mapping[str, Any]) -> None:
 
 
 def _ended(code: int, stopped: bool) -> dict[str, Any]:
-    """Return the error for a worker that ended before it answered."""
+    """Return the error for a worker that ended before it sent an answer."""
     if stopped:
         return describe(Cancelled(""))
     if code in (-9, 137):  # the system ends whoever takes the memory of all others

@@ -45,7 +45,7 @@ codes, column."""
 
 
 class ByExtents(NamedTuple):
-    """The policy that grows trees by extents: columns, one column's codes in a node, best cut so far."""
+    """The policy for growing trees by extents: the columns, one column's codes in a node, and the best cut so far."""
 
     words: Any
     """The records."""

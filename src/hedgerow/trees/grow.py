@@ -83,7 +83,7 @@ class _Grower:
     def of(
         cls, rows: NodeRows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
     ) -> _Grower:
-        """Return the grower of a tree over n rows; `rows` are all of them or some."""
+        """Return the grower of a tree over n rows; `rows` are all of these rows or a part of them."""
         return cls(
             rows,
             layout,

@@ -165,7 +165,7 @@ class Counter(NamedTuple):
 
 
 def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return n zeros that begin at a cache line, so that loads of four integers never cross a line."""
+    """Return n zeros aligned to a cache line, so that loads of four integers never cross a line."""
     buffer = np.zeros(n + 8, np.int64)
     skip = (-buffer.ctypes.data // 8) % 8
     return buffer[skip : skip + n]

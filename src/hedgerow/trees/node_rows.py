@@ -43,7 +43,7 @@ class Views(NamedTuple):
 
 @dataclass(frozen=True)
 class Predictors:
-    """The quasi-identifiers as the grower takes them: number of codes, and whether ordered.
+    """The quasi-identifiers in the form the grower expects: each one's number of codes, and whether it is ordered.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class NodeRows:
         persons: bool = False,
         allocate: Allocate = np.empty,
     ) -> NodeRows:
-        """Return unfilled records for a table, which `write` fills batch by batch."""
+        """Return records for a table, not yet filled; `write` fills them batch by batch."""
         n = responses.n_rows
         quantities = int(persons) + len(responses.numbers)
         n_classes, n_cells = len(responses.classes), len(responses.judged)

@@ -116,7 +116,7 @@ class Branch(NamedTuple):
         return cls(nodes, all_stats, np.zeros(1024, np.int64), stack, goes_left, state)
 
     def wider(self) -> Branch:
-        """Return the same branch with room for two more nodes and the codes of one more split."""
+        """Return the same branch with space for two more nodes and the codes of one more split."""
         n, codes = int(self.state[NODES]), int(self.state[CODES])
         more = {}
         if n + 2 > len(self.nodes):

@@ -97,7 +97,7 @@ class JudgedTerms(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Rules and layout together, in the form that compiled loops take.
+    """The rules and the layout, packed in the form the compiled loops expect.
 
     Numba hands a tuple over field by field, so what few functions ask for is a tuple of its own.
     """
@@ -233,7 +233,7 @@ def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
 
 @inner
 def above_rounding(value, n, table):  # type: ignore[no-untyped-def]
-    """Return a gain in entropy, or 0 if rounding alone may have caused it: sums of n log n cancel."""
+    """Return a gain in entropy, or 0 if rounding errors alone may have caused it: sums of n log n cancel."""
     return value if value > 1e-12 * xlogx(n, table) else 0.0
 
 

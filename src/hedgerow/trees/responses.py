@@ -111,7 +111,7 @@ class ScoredColumn:
 
     @classmethod
     def of(cls, source: int, cells: Ints, counts: Ints, n_cells: int) -> ScoredColumn:
-        """Return the judged column with each value code in the given cell; `n_cells` takes no part."""
+        """Return the judged column with each value code in the given cell; codes in cell `n_cells` are not judged."""
         in_cell = np.bincount(cells, counts, n_cells + 1).astype(np.int64)
         inside = cells < n_cells
         local, ranked = BrierScore("local", in_cell[:-1]), RankedScore(in_cell[:-1])
@@ -136,7 +136,7 @@ class ScoredColumn:
 
 @dataclass(frozen=True)
 class Responses:
-    """All sensitive columns of a table in the form that the grower takes.
+    """All sensitive columns of a table in the form the grower expects.
 
     Parameters
     ----------

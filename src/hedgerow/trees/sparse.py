@@ -96,7 +96,7 @@ def list_sums(codes, stride, begin, sums):  # type: ignore[no-untyped-def]
 
 @inner
 def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped-def]
-    """Return the gain and step of the best split, adding codes to the left in turn or each alone.
+    """Return the gain and step of the best split, with codes added to the left in turn or one at a time.
 
     Like `split._walk`; the step is 0 if no split beats `best`.
     """
@@ -476,7 +476,7 @@ codes without a class stay together in its order, all of them on one side."""
 
 @inner
 def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[no-untyped-def]
-    """List the codes that have each class; return the number of orders beyond those by means.
+    """List the codes that have each class; return the number of orders other than those by means.
 
     There is one for every class that occurs, one for all other classes (the codes stay in place),
     and the main axis if there are two responses or classes.

@@ -118,7 +118,7 @@ class Search(NamedTuple):
 
 @inner
 def choose(hist, present, span, total, t, search, sums, classes):  # type: ignore[no-untyped-def]
-    """Update the best split of a node with the best splits of some columns, whose rows are listed.
+    """Update the best split of a node with the best splits of the given columns, whose rows are listed.
 
     `search.best` and `search.split` hold the result of earlier columns, or 0 and LEAF. `span` is the
     first column and the end of the last. `sums` (likeness) and `classes` (listed ones) are None
@@ -420,7 +420,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The histograms of some nodes; those of separate parts of the rows can be added.
+    """The histograms of several nodes; histograms of separate parts of the rows can be added.
 
     Parameters
     ----------
@@ -475,7 +475,7 @@ def best_split(
     layout: StatisticsLayout,
     terms: Terms,
 ) -> Split | None:
-    """Return the split that the grower makes of a node, or None if it makes none.
+    """Return the split that the grower chooses at a node, or None if it does not split the node.
 
     The judged columns' cells matter only if the best split without them breaks a cap.
 

@@ -52,7 +52,7 @@ class ClassBlocks(NamedTuple):
     def of(
         cls, responses: Responses, columns: slice, first: int, gain: int, floored: bool
     ) -> ClassBlocks:
-        """Return the blocks of some of the class columns, beginning at entry `first`."""
+        """Return the blocks of the given class columns, beginning at entry `first`."""
         n = responses.n_rows
         numbers = range(len(responses.classes))[columns]
         sizes = [len(responses.classes[j].counts) for j in numbers]
@@ -153,7 +153,7 @@ class StatisticsLayout:
 
     @property
     def cells(self) -> Ints:
-        """Return the offset of each judged column's cells among their counts, with the end of the last."""
+        """Return the offset of each judged column's cells among their counts, plus the end of the last column."""
         sizes = [len(j.counts) for j in self.judged]
         return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 

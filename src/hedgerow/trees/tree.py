@@ -90,7 +90,7 @@ class ClassSums(NamedTuple):
 
 
 def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = False) -> ClassSums:
-    """Return the `ClassSums` of the j-th class column, without its last (missing) class if asked."""
+    """Return the `ClassSums` of the j-th class column, on request without its last (missing) class."""
     if layout.listed is None:
         a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - drop_last
         table = tree.stats[:, a:b]

@@ -216,7 +216,7 @@ class Estimate:
 def estimated(
     points: Sequence[Mapping[str, Any]], method: str, k: int, cap: float | None
 ) -> Estimate | None:
-    """Estimate disclosure and utility for k and a cap by interpolating between the settings that were tried.
+    """Estimate disclosure and utility for k and a cap by interpolation between the settings that were tried.
 
     Interpolates along the cap for every tried k, then along the logarithm of k; outside the tried
     range the nearest setting is taken. The estimated disclosure is never above the cap, because no

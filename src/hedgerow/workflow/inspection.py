@@ -22,7 +22,7 @@ _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 @dataclass(frozen=True, repr=False)
 class Inspection:
-    """The names and counts of a table's columns, as `inspect` finds them; it never holds a value.
+    """The names and counts of a table's columns, as found by `inspect`; it never holds a value.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _ROWS = {row.name: row for row in OPTIONS}
 
 
 def make(name: str, options: Mapping[str, Any]) -> Any:
-    """Return a method with these options; raise ParameterError for an option that it does not have.
+    """Return a method with the given options; raise ParameterError for an option that it does not have.
 
     Parameters
     ----------

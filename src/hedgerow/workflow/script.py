@@ -27,7 +27,7 @@ _ROWS = {row.name: row for row in OPTIONS}
 
 
 def command_line(request: Request, schema_file: str | Path | None = None) -> str:
-    """Return the shell command that makes the same release again.
+    """Return the shell command that reproduces the release.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def _report(measured: Mapping[str, Any] | None, chosen: str | Path | None) -> di
 
 
 def python(request: Request) -> str:
-    """Return Python code that makes the same release again; a table without a file is called ``people``.
+    """Return Python code that reproduces the release; a table without a file is called ``people``.
 
     Raises
     ------

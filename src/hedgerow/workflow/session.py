@@ -501,7 +501,7 @@ class Session:
 
     @takes(schema_file=PATH)
     def command_line(self, *, schema_file: str | Path | None = None) -> str:
-        """Return the shell command that repeats the chosen release, byte for byte.
+        """Return the shell command that reproduces the chosen release, byte for byte.
 
         Parameters
         ----------
@@ -518,7 +518,7 @@ class Session:
         return script.command_line(self._request(), schema_file)
 
     def python(self) -> str:
-        """Return Python code that repeats the chosen release; a table without a file is called ``people``.
+        """Return Python code that reproduces the chosen release; a table without a file is called ``people``.
 
         Raises
         ------
@@ -528,6 +528,6 @@ class Session:
         return script.python(self._request())
 
     def _request(self) -> Request:
-        """Return the request as it was written, or as it would be written by default if it was not."""
+        """Return the request with which the release was written, or the default one if it was not written."""
         measured = self._settings.get("measure", {"attacks": False, "learning": False})
         return self.result("write") or replace(self.choice, measured=measured)

@@ -110,7 +110,7 @@ def _sizes(groups: Groups) -> dict[str, Any]:
 
 
 def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | None:
-    """Summarise `covariance_test` over the rows with all numeric columns known; None if there is no test."""
+    """Summarise `covariance_test` over the rows without missing numbers; None if it cannot be run."""
     if not columns:
         return None
     y = np.stack(columns, axis=1)
@@ -220,7 +220,7 @@ def diversity_summary(
 
 
 def twentieths(figure: FloatArray, sizes: IntArray) -> list[float]:
-    """Return a histogram of a figure in [0, 1]: the share of records whose group is in each of 20 equal bins."""
+    """Return the share of records whose group's figure, in [0, 1], falls into each of 20 equal bins."""
     place = np.clip(np.ceil(BINS * figure - 1e-9).astype(int) - 1, 0, BINS - 1)
     shares: list[float] = (np.bincount(place, sizes, BINS) / max(int(sizes.sum()), 1)).tolist()
     return shares
@@ -312,7 +312,7 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
 
 
 def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntArray:
-    """Count the records in each group whose number the best single guess hits; shape (n_groups,).
+    """Return, for each group, the number of records that the best single guess hits; shape (n_groups,).
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, float]:
-    """Return the number of households, their highest and average risk, and the numbers expected to be found."""
+    """Return the number of households, their highest and average risk, and how many are expected to be found."""
     return {
         "households": len(risk),
         "highest": float(risk.max()),
@@ -408,7 +408,7 @@ def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, fl
 
 
 def population_sizes(pair: TablePair, population: Table) -> FloatArray:
-    """Count the people in a population table who fit each class; at least the class's own size.
+    """Count the people in a population table who fit each class; never fewer than the class itself has.
 
     Each released cell becomes a bit mask over the population (who fits it); a
     class is the intersection of its cells' masks.
@@ -439,7 +439,7 @@ def population_sizes(pair: TablePair, population: Table) -> FloatArray:
 
     @cache
     def mask(j: int, cell: int) -> npt.NDArray[np.uint8]:
-        """Return a bit mask over the population: who fits the cell."""
+        """Return a bit mask over the population that marks the people who fit the cell."""
         column = pair.released_quasi[j]
         covers = column.cover.covers_numbers if column.is_number else column.cover.covers_codes
         return np.packbits(covers(people.columns[j], np.full(n, cell)))

@@ -54,14 +54,14 @@ class ReleaseGroups:
 
     @classmethod
     def of(cls, name: str, pair: Pair, rows: IntArray, n_people: int) -> ReleaseGroups:
-        """Build from a pair; `rows` gives the original's row behind each released row."""
+        """Build the groups of a release from a pair; `rows` gives the original row of each released row."""
         at = np.full(n_people, -1)
         at[rows] = np.arange(len(rows))
         return cls(name, pair.value_groups, at, {c.name: c for c in pair.released_sensitive})
 
 
 def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) -> list[ReleaseGroups]:
-    """Read other releases of all or some of the original's people, for `composition`.
+    """Read further releases that cover all or some of the original's people, for `composition`.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class _Groups:
         return self.groups < self.counts.shape[0] - 1
 
     def remaining(self, people: IntArray) -> _Remaining:
-        """Return the sensitive values that the release leaves possible for some people."""
+        """Return the sensitive values that the release leaves possible for the given people."""
         counts, is_member = self.counts[self.groups[people]], self.is_member[people]
         rows = np.flatnonzero(is_member)
         cells = rows, self.codes[people[rows]]
@@ -271,7 +271,7 @@ class _Remaining:
     is_member: BoolArray
 
     def and_by(self, other: _Remaining) -> _Remaining:
-        """Return the values that two releases leave possible: the smaller of both counts."""
+        """Return the values that both releases leave possible, each with the smaller of its two counts."""
 
         def of_both(mine: csr_array, theirs: csr_array) -> csr_array:
             # who is in one release alone keeps what that one leaves: the minimum would leave nothing
@@ -286,7 +286,7 @@ class _Remaining:
 
 
 def _by_person(remaining: _Remaining, public: Column, truth: IntArray) -> dict[str, npt.NDArray[Any]]:
-    """Compare the values still possible for some people with their true values.
+    """Compare the values still possible for each of the given people with their true values.
 
     Parameters
     ----------

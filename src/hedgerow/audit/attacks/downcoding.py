@@ -34,7 +34,7 @@ _BLOCK = 64
 def downcoding(
     pair: Pair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> list[dict[str, Any]]:
-    """Guess the finer value behind every coarsened cell of some people, from the release alone.
+    """Guess the finer value behind every coarsened cell of the attacked people, from the release alone.
 
     The intruder knows the values that a column may have, from a hierarchy or elsewhere, but not
     how frequent they are. Two intruders try:
@@ -125,7 +125,7 @@ class _Intruder:
         self.rows = rows[np.lexsort([e.codes[rows] for e in self.evidence[::-1]])]
 
     def cell_weights(self, labels: IntArray, targets: Sequence[int]) -> dict[int, FloatArray]:
-        """Return each target column's step weights in some classes, from the classes' own cells alone."""
+        """Return each target column's step weights in the given classes, computed from the classes' own cells alone."""
         out = {j: self._within(j, self.cells[j, labels]) for j in targets}
         return {j: w if self.nested[j] else self._attained(j, labels, w) for j, w in out.items()}
 
@@ -144,7 +144,7 @@ class _Intruder:
         return out
 
     def _within(self, j: int, cells: IntArray) -> FloatArray:
-        """Return the step weights of each cell: those that the cell shows, or the release's own shares."""
+        """Return the step weights of each cell: those it states, or else the public shares of the steps it covers."""
         column, weights = self.columns[j], self.columns[j].cover[cells].toarray() * self.public[j]
         source = self.released[j]
         for i, cell in enumerate(cells):
@@ -155,7 +155,7 @@ class _Intruder:
         return np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300))
 
     def _attained(self, j: int, labels: IntArray, shares: FloatArray) -> FloatArray:
-        """Return the expected records of each step: one for each end or member of the cell, the rest by `shares`."""
+        """Return the expected records at each step: one per end or member of the cell, the rest split by `shares`."""
         column, source, out = self.columns[j], self.released[j], shares.copy()
         for i, label in enumerate(labels):
             cell, n = int(self.cells[j, label]), int(self.classes.sizes[label])
@@ -172,7 +172,7 @@ class _Intruder:
         return out
 
     def _finer(self, labels: IntArray) -> list[tuple[int, IntArray]]:
-        """Return the released classes inside each of some classes, as pairs of its position and their labels."""
+        """Return the released classes inside each of the given classes, as pairs of its position and their labels."""
         inside = np.ones((len(labels), self.classes.n_groups), np.bool_)
         # a class is no finer class of its own
         inside[np.arange(len(labels)), labels] = False
@@ -193,7 +193,7 @@ class _Intruder:
         return np.maximum(1.0 - excluded, ODDS)
 
     def named(self, j: int, people: IntArray, weights: FloatArray) -> IntArray:
-        """Return each person's likeliest step, from the own cell's `weights` and the other columns' evidence."""
+        """Return each person's likeliest step, from the `weights` of the person's cell and the other columns."""
         others = [i for i, e in enumerate(self.evidence) if i != j and len(np.unique(e.codes)) > 1]
         target, rows = self.columns[j], self.rows
         # learnt on one half, tried on the other: dependence that is noise gets no weight
@@ -271,7 +271,7 @@ class _Intruder:
         ) | {"cells": total, "columns": by_column}
 
     def _compared(self, j: int, people: IntArray, named: IntArray) -> FloatArray:
-        """Count the cells that the attack, control, both public guesses and a random draw get right; shape (5,)."""
+        """Count the cells that the attack, the control, both public guesses and a random draw get right; shape (5,)."""
         column, source = self.columns[j], self.released[j]
         cells, true_steps = column.codes[people], column.step[source.original.codes[people]]
         totals = np.bincount(column.step, source.whole.counts(), column.n_steps)
@@ -286,7 +286,7 @@ class _Intruder:
 
 
 def _within_cells(column: ReleasedColumn, cells: IntArray) -> npt.NDArray[np.bool_]:
-    """Return which cells of a column lie inside each of some cells; bool, shape (n, n_cells)."""
+    """Return, for each of n given cells, which of the column's cells lie inside it; bool, shape (n, n_cells)."""
     anything, missing = column.anything, column.missing
     if column.is_number:
         empty = np.isnan(column.lo) & ~anything
@@ -321,7 +321,7 @@ ROUNDS = 60
 
 @dataclass(frozen=True, eq=False)
 class FinerSteps:
-    """The steps (finer values) of one column, and those that each of its cells may stand for.
+    """The steps (finer values) of one column, and the steps that each of its cells can stand for.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ class FinerSteps:
         return np.diff(self.cover.indptr) > 1
 
     def shares(self, rows: IntArray) -> FloatArray:
-        """Estimate the share of each step among some rows from their cells, by EM; shape (n_steps,).
+        """Estimate the share of each step among the given rows from their cells, by EM; shape (n_steps,).
 
         The shares make the released cells likeliest; each round divides every cell among its
         steps in proportion to the shares so far. One extra record, spread over all values,
@@ -388,7 +388,7 @@ class FinerSteps:
 def together(
     one: FinerSteps, other: FinerSteps, rows: IntArray, alone: FloatArray, other_alone: FloatArray
 ) -> FloatArray:
-    """Estimate the joint distribution of two columns' steps from the cells of some rows.
+    """Estimate the joint distribution of two columns' steps from the cells of the given rows.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def _steps(column: Column, most: int) -> IntArray:
 
 
 def _covered(column: ReleasedColumn, step: IntArray, n_steps: int) -> csr_array:
-    """Count the values of each step that each cell may stand for; sparse, shape (n_cells, n_steps)."""
+    """Count the values of each step that each cell can stand for; sparse, shape (n_cells, n_steps)."""
     original, m = column.original, column.original.n_values
     missing = np.flatnonzero((column.missing | column.anything) & original.has_missing)
     if column.is_number:

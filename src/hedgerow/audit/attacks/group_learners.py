@@ -28,7 +28,7 @@ AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class GroupRows:
-    """Released rows by cell: rows of one class of equal cells and one group that publishes their values.
+    """Released rows grouped by cell: a cell holds the rows of one class that are in one group with published values.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class GroupRows:
 
     @cached_property
     def usable(self) -> IntArray:
-        """Return the rows with a known value or, if values are published by group, in a group with one."""
+        """Return the rows with a known value or, if values are published by group, in a group with a known value."""
         if self.separate:
             return self.rows[self.known_counts.sizes[self.groups.labels[self.rows]] > 0]
         return self.rows[self.is_known[self.codes[self.rows]]]
@@ -140,7 +140,7 @@ class GroupRows:
         return csr_array((chance, (person, cell)), shape=(len(rows), n))
 
     def shares(self, groups: IntArray) -> Any:
-        """Return the shares of the known values in some groups; sparse, shape (n_groups, n_values)."""
+        """Return the shares of the known values in the given groups; sparse, shape (n_groups, n_values)."""
         return matrix_of(self.known_counts, self.known_counts.shares)[groups]
 
 
@@ -150,7 +150,7 @@ def matrix_of(counts: Counts, amounts: npt.NDArray[Any]) -> Any:
 
 
 def entries_of(counts: Counts, groups: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entries of `counts` for some groups: each entry's position in `groups`, and its index."""
+    """Return the entries of `counts` for the given groups: each entry's position in `groups`, and its index."""
     begin, sizes = counts.starts[groups], np.diff(counts.starts)[groups]
     which = np.repeat(np.arange(len(groups)), sizes)
     return which, np.arange(len(which)) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
@@ -201,7 +201,7 @@ class GroupCounts:
         self.chances = csr_array((chance, (cell, value)), shape=shape)
 
     def _count(self, cells: GroupRows, cell: IntArray, value: IntArray, chance: FloatArray) -> None:
-        """Estimate the chances of quasi-identifiers given each value (M step)."""
+        """Estimate the chance of each quasi-identifier cell given each bin of values (M step)."""
         kind, weight = self.kinds[value], cells.sizes[cell] * chance
         totals = np.bincount(kind, weight, self._n_kinds)
         self.prior, self._tables = totals / totals.sum(), []
@@ -233,7 +233,7 @@ class GroupCounts:
         return cell, value, chance / np.bincount(which, chance, len(some))[which]
 
     def of_strangers(self, released: Sequence[ReleasedColumn], people: Known) -> FloatArray:
-        """Return the chance of each kind of value for people in no group; shape (n_people, n_kinds)."""
+        """Return the chance of each bin of values for people in no group; shape (n_people, n_kinds)."""
         # a value that nobody has left is as good as excluded, but its logarithm stays finite
         log = np.tile(np.log(np.maximum(self.prior, 1e-300)), (len(people), 1))
         values = {column.name: each for column, each in zip(released, people.columns, strict=True)}
@@ -244,7 +244,7 @@ class GroupCounts:
 
 
 def kinds_of(counts: Counts, number: bool) -> IntArray:
-    """Return the kind that each value is learnt as: a quantile bin of a number of many values, else itself."""
+    """Return the index under which each value is learnt: a quantile bin for numbers with many values, else its own."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)
     totals = counts.totals
@@ -285,7 +285,7 @@ class _Bins:
 
 
 def _whole_groups(cells: GroupRows) -> IntArray:
-    """Return the cells of whole groups to learn from: those of the people attacked, then up to `MOST_ROWS` rows."""
+    """Return the cells to learn from, in whole groups: the attacked people's, then others up to `MOST_ROWS` rows."""
     sizes = cells.groups.sizes
     chosen = np.zeros(len(sizes), np.bool_)
     chosen[cells.groups.labels[cells.members]] = True

@@ -86,7 +86,7 @@ def _shares(
 
 
 def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
-    """Fit a tree on every other row; return it and the share of squared error it explains on the others."""
+    """Fit a tree on every other row; return it and the share of squared error that it explains on the other rows."""
     from sklearn.tree import DecisionTreeRegressor
 
     # large leaves keep columns of many values from winning by noise

@@ -76,7 +76,7 @@ STUDENT = 2.3646
 
 @dataclass(frozen=True)
 class Values:
-    """The distinct rows of sensitive values in a table, and what each adds to the sums that promises limit.
+    """The distinct rows of sensitive values in a table, and the amounts they add to the sums that promises limit.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Posterior:
-    """The disclosure of one group's refused parts, by the intruder's belief after seeing the refusals.
+    """The disclosure of one group's refused parts, given the intruder's belief after seeing the refusals.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def _disclosures(sums: Floats, cap: Limits) -> Floats:
 
 
 def list_tables(sizes: Ints, counts: Ints, most: int) -> list[tuple[Ints, float]] | None:
-    """List the ways to distribute values over kinds of members, each with its number of assignments.
+    """List the ways to distribute values over types of members, each with its number of assignments.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ def _sampled(code: Ints, refusal: Refusal, seed: Sequence[int]) -> tuple[Floats,
 def knows_method(
     pair: Pair, method: Any, plan: Plan, *, random_state: int = 0, progress: Tell | None = None
 ) -> dict[str, Any] | None:
-    """Measure what a fitted method's refusals disclose, to an intruder who knows the method.
+    """Measure what a fitted method's refusals disclose to an intruder who knows the method.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ LEAF = 20
 
 
 def check_learners(names: Sequence[str]) -> None:
-    """Raise ParameterError if a name is not in `LEARNERS`, or if there are no names."""
+    """Raise ParameterError if a name is not in `LEARNERS`, or if no name is given."""
     unknown = [name for name in names if name not in LEARNERS]
     if unknown or not names:
         raise ParameterError(
@@ -280,7 +280,7 @@ class TrainingSet:
 
     @cached_property
     def _numbers(self) -> FloatArray:
-        """Return the number behind each code; 0 for missing values, which no class has."""
+        """Return the number behind each code; 0 for the missing value, which occurs in no class."""
         return np.where(np.isfinite(self.values), self.values, 0.0)
 
     @cached_property
@@ -309,7 +309,7 @@ class TrainingSet:
     def _of_groups(
         self, learner: str, people: Known, rows: IntArray, random_state: int
     ) -> FloatArray:
-        """Forecast each person's value from their group, alone or corrected; from totals for people in no group."""
+        """Forecast each person's value from their group, corrected or not; from totals for people in no group."""
         assert self.cells is not None
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
@@ -345,7 +345,7 @@ class TrainingSet:
     def corrections(
         self, groups: IntArray, random_state: int
     ) -> Iterator[tuple[IntArray, IntArray, FloatArray, Any, Any]]:
-        """Yield the correcting learner's forecasts for the rows of some groups, whole groups at a time.
+        """Yield the correcting learner's forecasts for the rows of the given groups, whole groups at a time.
 
         Yields
         ------
@@ -504,7 +504,7 @@ class TrainingSet:
 
 @dataclass(frozen=True, eq=False)
 class Guesses:
-    """The guesses that a learner makes about some people.
+    """A learner's guesses about a set of people.
 
     Parameters
     ----------
@@ -529,7 +529,7 @@ class Guesses:
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:
-    """Return one row of each person's nearest class; empty if learners are trained on all classes anyway."""
+    """Return one row of each person's nearest class; empty if learners are trained on all classes in any case."""
     if classes.n_groups <= MOST_CLASSES:
         return np.zeros(0, np.int64)
     reach, n = Reach(released, classes.first), len(people)
@@ -547,7 +547,7 @@ def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
 
 
 def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
-    """Choose the classes to learn from if they are many: those asked about, then others evenly; None for all."""
+    """Choose the classes to learn from if there are many: those asked about, then others evenly; None for all."""
     if len(is_asked) <= MOST_CLASSES:
         return None
     chosen = is_asked.copy()
@@ -559,7 +559,7 @@ def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
-    """Return the entries of some classes, with record counts weighted by how likely each class is the person's."""
+    """Return the entries of the given classes, with record counts weighted by how likely each is the person's class."""
     which, cells = entries_of(counts, groups)
     likely = np.full(len(groups), WHOLE) if reach is None else reach.likely(groups)
     weight = np.multiply(counts.counts[cells], likely[which], dtype=np.float64)

@@ -136,7 +136,7 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
 
 
 def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
-    """Match some people, by their true values, with their nearest released records.
+    """Match the given people, by their true values, with the released records nearest to them.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
     but of those that cover the person the most likely come first.
@@ -318,7 +318,7 @@ def linkage_summary(
 
 
 def numeric_scores(pair: Pair, random_state: int) -> Scores | None:
-    """Return linkage and loss scores of the quasi-identifiers released as numbers; None if data are too few."""
+    """Return linkage and loss scores of the quasi-identifiers released as numbers; None if there are too few data."""
     chosen = [e for e in pair.released_quasi if e.is_number and not e.general][:COLUMNS]
     if not chosen or pair.n_rows < 2:
         return None

@@ -102,7 +102,7 @@ def membership(
 
 
 def _altered(sides: TablePair) -> Iterator[str]:
-    """Yield the names of sensitive numbers that were altered or, without pairs, that may have been."""
+    """Yield the names of the sensitive numbers that were altered or, if rows are not paired, may have been."""
     for original, released in zip(sides.sensitive, sides.released_sensitive, strict=True):
         if sides.groups is None and original.is_number and not (sides.is_paired and same(original, released)):
             yield original.name
@@ -143,7 +143,7 @@ def _people_asked(
 def _scores(
     sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
-    """Return every intruder's scores of members and strangers; values of `altered` columns agree by near ranks."""
+    """Return every intruder's scores of members and strangers; in `altered` columns, values with near ranks agree."""
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     agreements = dict(_agreements(sensitive, altered))
     releases = {KNOWS[0]: _Release(quasi, others, sensitive, [*agreements.values()], sides.groups)}
@@ -160,7 +160,7 @@ def _scores(
 def _agreements(
     sensitive: Sequence[ReleasedColumn], altered: Collection[str]
 ) -> Iterator[tuple[Attack, dict[int, float]]]:
-    """Yield each attack by sensitive values, with the columns it compares and their shares of ranks."""
+    """Yield each attack that uses sensitive values, with the share of ranks that counts as near in each column."""
     near = [column.name in altered for column in sensitive]
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
@@ -214,7 +214,7 @@ class _Release:
                 self.in_none += 1
 
     def agreeing(self, people: Known, person: int) -> Iterator[IntArray]:
-        """Yield for each attack the rows that agree with a person; with groups, all rows of groups that have one."""
+        """Yield for each attack the rows that agree with a person; with groups, all rows of the groups they are in."""
         for shares in self.agreements:
             rows = self.rows.agreeing(people, person, shares)
             if self.groups is not None:
@@ -311,7 +311,7 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
 
 
 def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, strangers: int) -> dict[str, Any]:
-    """Return the share of members found at a false-alarm rate, with an interval that covers the error of both."""
+    """Return the share of members found at a false-alarm rate, with an interval for the error of both rates."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
     return {
@@ -324,7 +324,7 @@ def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, stran
 
 
 def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
-    """Return the share of members who score within the top share `alarms` of strangers; ties count in part."""
+    """Return the share of members who score within the top share `alarms` of strangers; ties count in proportion."""
     caught: list[float] = []
     for s in scores:
         theirs, m = np.sort(s.strangers), len(s.strangers)

@@ -71,7 +71,7 @@ def regression(
 def _on_column(
     sides: TablePair, j: int, learners: Sequence[str], most: int, random_state: int, progress: Tell
 ) -> list[dict[str, Any]]:
-    """Attack one column with every learner; return an empty list if nobody's value is known or none is released."""
+    """Attack one column with every learner; return an empty list if no value is known or none is released."""
     # by name: no result depends on the order in which columns are declared
     quasi, column = by_name(sides.released_quasi), sides.sensitive[j]
     aim = sides.targets[column.name]
@@ -143,7 +143,7 @@ def _withheld(
     aim: AttackTarget,
     random_state: int,
 ) -> Score:
-    """Return the score of an attack on each part of the people by a learner trained on the other parts alone."""
+    """Return the score of an attack in which a learner guesses each part of the people from the other parts."""
     no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
     values = np.full(len(part), no_guess)
     named = {t.key: values.copy() for t in aim.tolerances}

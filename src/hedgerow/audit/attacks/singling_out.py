@@ -32,7 +32,7 @@ Tests = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Predicate:
-    """A description of a person, with the share of people expected to fit it by totals of single columns.
+    """A description of a person, with the share of people expected to fit it according to totals of single columns.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class _Crowd:
         return len(_rows_passing(list(passing)))
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return whether each code of a column passes a test; a category that no member has never does."""
+        """Return, for each code of a column, whether it passes a test; a category that no member has never passes."""
         column, people = self._columns[j], self._people[j]
         if not column.is_number:
             codes = np.arange(column.original.n_values + 1)
@@ -162,7 +162,7 @@ def predicate_singling_out(
 
 
 def _luck(weight: float, n: int) -> float:
-    """Return the chance that exactly one of n people fits by luck; a weight above 1/n counts as 1/n, the best."""
+    """Return the chance that exactly one of n people fits by luck; weights above 1/n count as 1/n, the best one."""
     weight = min(weight, 1 / n)
     return n * weight * float((1 - weight) ** (n - 1))
 
@@ -202,18 +202,18 @@ class _Described:
         self._mass = [_masses(column) for column in self.quasi]
 
     def isolates(self, description: Predicate) -> float:
-        """Return the chance that exactly one person fits a description and is kept by its coin."""
+        """Return the chance that exactly one person fits a description and is also kept by its coin."""
         fitting = self.members.fitting(description.tests)
         return fitting * description.chance * (1 - description.chance) ** max(fitting - 1, 0)
 
     def by(self, learner: str) -> list[Predicate]:
-        """Return one intruder's descriptions, those that the fewest people should fit."""
+        """Return one intruder's descriptions: those that the fewest people are expected to fit."""
         if learner == "description":
             return self._of_rows()
         return self._of_values() if learner == "group and value" else self._by_chance()
 
     def at_random(self) -> list[Predicate]:
-        """Return descriptions of no particular person: random values of random columns."""
+        """Return descriptions that aim at no particular person: random values of random columns."""
         generator = np.random.default_rng(self.random_state + 1)
         return [
             self._weighed(
@@ -240,7 +240,7 @@ class _Described:
 
     @property
     def _boxes(self) -> FloatArray:
-        """Return the share of people who would fit each group's cells if columns were independent."""
+        """Return the share of people who would fit each group's cells if the columns were independent."""
         first, out = self.sides.classes.first, np.ones(self.sides.classes.n_groups)
         for column, mass in zip(self.quasi, self._mass, strict=True):
             out *= mass[column.codes[first]]
@@ -280,7 +280,7 @@ class _Described:
 
 
 def _masses(column: ReleasedColumn) -> FloatArray:
-    """Return the share of people in the original that each cell may stand for; shape (n_cells,)."""
+    """Return the share of the original's people that each cell can stand for; shape (n_cells,)."""
     finer = FinerSteps.from_released(column)
     totals = np.bincount(finer.step, column.whole.counts(), finer.n_steps)
     return np.asarray(finer.cover @ (totals / max(totals.sum(), 1)))
@@ -418,7 +418,7 @@ class _Rows:
         return list(different)
 
     def at_random(self, generator: np.random.Generator) -> Tests:
-        """Return a description of no particular person: random cells of random columns."""
+        """Return a description that aims at no particular person: random cells of random columns."""
         tests = []
         for j in _chosen(generator, len(self.columns)):
             cell = int(generator.integers(self.columns[j].n_cells))
@@ -432,7 +432,7 @@ class _Rows:
         return int(self.rows.sizes[classes].sum())
 
     def _passing(self, j: int, how: str, cell: int) -> BoolArray:
-        """Return whether each released cell may stand for a value that passes a test; shape (n_cells,)."""
+        """Return, for each released cell, whether it can stand for a value that passes a test; shape (n_cells,)."""
         column = self.columns[j]
         missing = column.missing if how == "is" and column.missing[cell] else column.anything
         if column.is_number:
@@ -454,7 +454,7 @@ class _Rows:
         return tests
 
     def _several(self, generator: np.random.Generator) -> Tests:
-        """Describe a random row by some columns; numbers by being at least as far from the median."""
+        """Describe a random row by several columns; numbers by being at least as far from the median as the row's."""
         row = int(np.searchsorted(self._upto, generator.integers(self._upto[-1]), "right"))
         cells = ((j, int(self._cells[j][row])) for j in _chosen(generator, len(self.columns), 2))
         return tuple((j, self._side(j, cell), cell) for j, cell in cells)

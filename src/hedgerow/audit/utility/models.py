@@ -141,7 +141,7 @@ Sample = tuple[FloatArray, FloatArray]
 def _one_fold(
     model: Any, number: bool, released: Sample, original: Sample, people: FloatArray, y: FloatArray
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return a test fold's true values, with predictions from the release, from the original and by a constant."""
+    """Return a test fold's true values, and predictions from the release, from the original and by a constant."""
     is_known = np.isfinite(y)
     guesses = {"truth": y[is_known]}
     for name, (x, z) in (("release", released), ("original", original)):

@@ -101,7 +101,7 @@ def _joint_counts(codes: Sequence[npt.NDArray[Any]]) -> Counts:
 
 
 def _fitting(joint: Counts, shares: Sequence[npt.NDArray[Any]]) -> float:
-    """Return the number of rows that fit a query, given the share of each code that fits."""
+    """Return the number of rows that fit a query, given the share of each code's rows that fit it."""
     total = joint.counts.astype(np.float64)
     for codes, share in zip((joint.groups, joint.values), shares, strict=False):
         total = total * share[codes]
@@ -152,7 +152,7 @@ def group_queries(
 
 
 def _parts(column: ReleasedColumn) -> list[npt.NDArray[np.bool_]]:
-    """Return the groups of a GROUP BY, as flags of values: one per category, or ranges of about equal counts."""
+    """Return the groups of a GROUP BY as masks over values: one per category, or ranges of about equal counts."""
     m = column.original.n_values
     if not column.is_number:
         part = np.arange(m)

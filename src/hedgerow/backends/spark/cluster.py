@@ -185,7 +185,7 @@ def collected(frame: Any) -> pa.Table:
 
 
 def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> Any:
-    """Return a frame of the batches that `work` yields on the executors, given some rows at a time.
+    """Return a frame of the batches that `work` yields on the executors, where it gets a few rows at a time.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def parts_for(n_rows: int, size: int = AT_ONCE) -> int:
 
 
 def results(frame: Any, work: Callable[[pa.Table], T], *, whole: bool = False) -> list[T]:
-    """Run `work` on the executors, some rows at a time, and return the list of its results.
+    """Run `work` on the executors, a few rows at a time, and return the list of its results.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ class Records:
     def rows(
         self, codes: Sequence[NDArray[Any]], words: Sequence[Ints], responses: Responses
     ) -> NodeRows:
-        """Return the grower's records for some rows."""
+        """Return the grower's records for the given rows."""
         n = len(words[0])
         sensitive = [lookup[self.packing.codes(words, name)] for name, lookup in self.sensitive]
         records = NodeRows.empty(self.predictors, replace(responses, n_rows=n))
@@ -208,7 +208,7 @@ class SparkLeaves:
         return column.with_rows(codes.astype(column.lookup.dtype)), np.arange(len(codes)), begins
 
     def _groups(self, starts: Ints, number: Ints | None) -> Ints:
-        """Return the group of each leaf, after the tree was pruned to the leaves that begin at `starts`."""
+        """Return the group of each leaf after the tree is pruned to the leaves that begin at `starts`."""
         leaf = np.searchsorted(starts, self.starts, "right") - 1
         return leaf if number is None else number[leaf]
 
@@ -275,7 +275,7 @@ class SparkLeaves:
 
 
 def _ends(leaf: Ints, code: Ints, missing: int) -> NDArray[np.bool_]:
-    """Return which of the sorted (leaf, code) pairs hold the first, last or missing code of their leaf."""
+    """Mark the sorted (leaf, code) pairs that hold the first, last or missing code of their leaf."""
     first = np.diff(leaf, prepend=-1) != 0
     last = np.diff(leaf, append=-1) != 0
     before = np.append((code[1:] == missing) & ~first[1:], False)
@@ -297,7 +297,7 @@ class _Node:
 
 
 class SparkRows:
-    """The rows of a table on a cluster, ready for growing a tree.
+    """The rows of a table on a cluster, prepared for growing a tree.
 
     Parameters
     ----------
@@ -418,7 +418,7 @@ class _Top:
             done(None)
 
     def _split(self, node: _Node) -> list[_Node]:
-        """Split a counted node or make it a leaf; return the children that still need counting."""
+        """Split a counted node or make it a leaf; return the children that have yet to be counted."""
         number, fields = node.number, self.nodes[node.number]
         counted, total = node.counted, self.stats[node.number]
         assert counted is not None
@@ -468,7 +468,7 @@ class _Top:
                 raise self.rows.table.changed()
 
     def _count(self, nodes: Sequence[_Node], frame: Any) -> None:
-        """Count some nodes in one pass over the table."""
+        """Compute the counts for the given nodes in one pass over the table."""
         labels = {node.number: at for at, node in enumerate(nodes)}
         signs, records = self.signposts(labels), self.rows.records
         layout, responses = self.layout, self.responses
@@ -498,7 +498,7 @@ class _Top:
             node.counted = Counted(sums[:, :size].copy(), sums[:, size:].copy())
 
     def finished(self, frame: Any, r: int) -> tuple[Nodes, tuple[Ints, Ints]]:
-        """Return the whole tree, and each leaf's sums of response products in two words, by node."""
+        """Return the whole tree, and for each leaf, by node, the sums of response products in two words."""
         numbers = [i for i, node in enumerate(self.nodes) if node[COLUMN] == OPEN]
         leaves = [i for i, node in enumerate(self.nodes) if node[COLUMN] == LEAF]
         # the grower's own layout has no counts of classes that it finds in lists
@@ -525,7 +525,7 @@ class _Top:
     def _below(
         self, numbers: Sequence[int], stats: Sequence[Ints], frame: Any, r: int
     ) -> tuple[dict[int, Nodes], dict[int, Products]]:
-        """Return the subtrees below some nodes, grown on executors, and their sums of response products."""
+        """Return the subtrees below the given nodes, grown on executors, and their sums of response products."""
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}

@@ -43,7 +43,7 @@ class Packing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int]) -> Packing:
-        """Return the packing for some columns, given the number of codes of each."""
+        """Return the packing for the given columns, from the number of codes of each."""
         places, word, used = {}, 0, 0
         for name, size in sizes.items():
             bits = max(int(size - 1).bit_length(), 1)
@@ -58,7 +58,7 @@ class Packing:
         return [f"w{i}" for i in range(self.n_words)]
 
     def packed(self, codes: Mapping[str, NDArray[np.integer]]) -> list[NDArray[np.int64]]:
-        """Pack the codes of some rows into words."""
+        """Pack the codes of the given rows into words."""
         n = len(next(iter(codes.values())))
         words = [np.zeros(n, np.int64) for _ in range(self.n_words)]
         for name, (word, shift, _) in self.places.items():
@@ -66,14 +66,14 @@ class Packing:
         return words
 
     def codes(self, words: Sequence[NDArray[np.int64]], name: str) -> NDArray[np.unsignedinteger]:
-        """Unpack the codes of a column from the words of some rows."""
+        """Unpack the codes of a column from the words of the given rows."""
         word, shift, bits = self.places[name]
         shifted = (words[word] >> shift) & ((1 << bits) - 1)
         return shifted.astype(smallest(1 << bits))
 
 
 def together(n_rows: int, sizes: Mapping[str, int]) -> int:
-    """Estimate the bytes that collecting the codes of `n_rows` rows takes in this process.
+    """Estimate the bytes that the codes of `n_rows` rows take when collected in this process.
 
     A combination arrives as one or more words and its count, stored twice. It is unpacked (two numbers
     of 8 bytes at a time), counted (8) and sorted (8). The codes of every row are then stored three
@@ -111,7 +111,7 @@ def combined(
     *,
     whole: bool = False,
 ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-    """Return the distinct combinations of some codes, sorted, and the number of rows with each.
+    """Return the distinct combinations of the given codes, sorted, and the number of rows with each.
 
     Parameters
     ----------

@@ -42,7 +42,7 @@ Words = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class SparkColumn:
-    """A released column that executors compute when the release is made.
+    """A lazy released column, which executors evaluate when the release is written.
 
     Parameters
     ----------
@@ -60,23 +60,23 @@ class SparkColumn:
 
 @dataclass(frozen=True)
 class ByLeaves(Maker):
-    """A maker that recodes rows by a partition; if `hidden`, cells that do not cover their original become `*`."""
+    """A `Maker` that recodes rows by a partition; if `hidden`, cells that do not cover their original become `*`."""
 
     recoding: Partition
     hidden: bool = False
 
     def recoded(self, part: pa.Table) -> Transformed:
-        """Recode some rows with the in-memory engine."""
+        """Recode the given rows with the in-memory engine."""
         return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of some rows."""
+        """Return the released columns of the given rows."""
         recoded = self.recoded(part)
         return recoded.without_outside() if self.hidden else recoded.columns
 
 
 def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the released columns of a partition, which executors compute when the release is made."""
+    """Return lazy columns recoded by a partition; executors evaluate them when the release is written."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # raises errors here, for the whole table, instead of in every part
@@ -134,13 +134,13 @@ class _Looked:
 
 @dataclass(frozen=True)
 class ByMaps(Maker):
-    """A maker that recodes rows by column maps, looking up each cell among the table's distinct values."""
+    """A `Maker` that recodes rows by column maps, looking up each cell among the table's distinct values."""
 
     maps: Maps
     looked: Sequence[_Looked]
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of some rows."""
+        """Return the released columns of the given rows."""
         codes = [
             each.code[codes_of(part.column(each.name), each.entries, each.name)]
             for each in self.looked
@@ -161,7 +161,7 @@ class ByMaps(Maker):
 
 
 def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the released columns of column maps, which executors compute when the release is made."""
+    """Return lazy columns recoded by column maps; executors evaluate them when the release is written."""
     columns, outside = coded_maps(maps, table)
     looked: list[_Looked] = []
     maker = ByMaps([column.name for column in maps.columns], maps, looked)
@@ -196,7 +196,7 @@ class _RandomizedColumn:
 
 @dataclass(frozen=True)
 class ByDraws(Maker):
-    """A maker that draws randomized values by row ids, which are keyed hashes of rows (`backends/randomize`).
+    """A `Maker` that draws randomized values by row ids, which are keyed hashes of rows (`backends/randomize`).
 
     Executors get only words derived from the key, for hashes and columns. Equal rows must be
     numbered, so rows of equal hash share a partition.
@@ -219,7 +219,7 @@ class ByDraws(Maker):
         return frame.select(*table.frame.columns)
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of some rows."""
+        """Return the released columns of the given rows."""
         return {
             each.name: each.values.take(pa.array(after))
             for each, (_, after) in zip(self.randomized, self.codes(part), strict=True)
@@ -257,7 +257,7 @@ class ByDraws(Maker):
 
 
 def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Transformed:
-    """Return the columns of a plan that draws, under `key` or by default a fresh key that is discarded."""
+    """Return the columns that a randomizing plan draws, under `key` or else under a fresh key that is discarded."""
     key = key or Key.new()
     hashed, hasher = table.names, _hasher(table, table.names, key)
     fingerprint = table.n_rows, _sum(table, hasher)

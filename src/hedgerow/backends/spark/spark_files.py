@@ -299,7 +299,7 @@ class Order:
         self._runs = runs
 
     def keys(self, cells: Sequence[pa.ChunkedArray]) -> dict[str, pa.Array]:
-        """Return the columns to sort some rows by, given their cells."""
+        """Return the columns to sort the given rows by, from their cells."""
         sort_keys = {}
         for name, columns in zip(self.kinds, self._runs, strict=True):
             key = np.zeros(len(cells[0]), np.uint64)
@@ -316,7 +316,7 @@ class Order:
 
 
 def _has_zeros(entries: pa.Array) -> bool:
-    """Return whether numbers include a zero, which rows may write as 0.0 or -0.0."""
+    """Return whether numbers include zeros, which rows may write as 0.0 or as -0.0."""
     if not pa.types.is_floating(entries.type):
         return False
     return bool(pc.any(pc.equal(one_zero(entries), 0.0)).as_py())

@@ -111,7 +111,7 @@ _COLLECTED, _GROUPED = 150, 130
 
 @dataclass(frozen=True)
 class Maker:
-    """A recipe by which executors compute the released columns of some rows; the base class computes none.
+    """A recipe by which executors compute the released columns of a batch of rows; the base class computes none.
 
     It is sent to executors, so it contains plain data and no key.
 
@@ -130,11 +130,11 @@ class Maker:
     whole: ClassVar[bool] = False
 
     def rows(self, table: SparkTable) -> Any:
-        """Return a table's rows as a frame, partitioned as this maker needs them."""
+        """Return a table's rows as a frame, partitioned as this object needs them."""
         return table.frame
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of some rows."""
+        """Return the released columns of the given rows."""
         return {}
 
 
@@ -193,7 +193,7 @@ class SparkTable(StoredTable):
         return place(self.types.names.index(name))
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
-        """Return the first n rows of some columns, for display."""
+        """Return the first n rows of the given columns, for display."""
         rows = collected(self.frame.select(*(self.place(name) for name in names)).limit(n))
         return [column.combine_chunks() for column in rows.columns]
 
@@ -239,7 +239,7 @@ class SparkTable(StoredTable):
         return self._cached((name, id(column)), lambda: CountedColumn.of(column, self))
 
     def _listed(self, name: str) -> Table:
-        """Return a local table of a column's distinct values, which answers everything except counts."""
+        """Return a local table of a column's distinct values, which answers every question except counts."""
         self._field(name)
         if name not in self._alone:
             self._alone[name] = Table(pa.table({name: self.values(name)[0]}))
@@ -253,7 +253,7 @@ class SparkTable(StoredTable):
         return counts.column(0)[0].as_py(), counts.column(1)[0].as_py()
 
     def encode(self, names: Iterable[str]) -> None:
-        """Keep the packed codes of some columns on the cluster, computed when they are first counted."""
+        """Keep the packed codes of the given columns on the cluster, computed when they are first counted."""
         self.discard_codes()
         self._release = None
         packing, coded = self._coded(list(dict.fromkeys(names)))
@@ -261,7 +261,7 @@ class SparkTable(StoredTable):
         self._packed = packing, self.keep(coded)
 
     def _coded(self, names: Sequence[str]) -> tuple[Packing, Any]:
-        """Return how some columns are packed, and a frame of their packed codes."""
+        """Return the packing of the given columns, and a frame of their packed codes."""
         entries = {n: self.values(n)[0] for n in names}
         packing = Packing.of({n: len(e) for n, e in entries.items()})
         places = {self.place(n): n for n in names}
@@ -275,7 +275,7 @@ class SparkTable(StoredTable):
         return packing, map_parts(self.frame.select(*places), work, schema)
 
     def with_local_codes(self, names: Iterable[str], besides: int = 0) -> Table:
-        """Return the table with row codes of some columns on this machine, collected as counted combinations.
+        """Return the table with row codes of the given columns on this machine, collected as counted combinations.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class SparkTable(StoredTable):
     def combinations(
         self, names: Sequence[str]
     ) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
-        """Return the distinct combinations of some columns' values, sorted, and the number of rows with each.
+        """Return the distinct combinations of the given columns' values, sorted, and the number of rows with each.
 
         Raises
         ------
@@ -348,7 +348,7 @@ class SparkTable(StoredTable):
 
     @property
     def packed(self) -> tuple[Packing, Any]:
-        """Return how the encoded columns are packed, and the frame of their packed codes."""
+        """Return the packing of the encoded columns, and the frame of their packed codes."""
         if self._packed is None:
             raise SchemaError("no column of this table was encoded")
         return self._packed
@@ -388,7 +388,7 @@ class SparkTable(StoredTable):
 
 
 class Gathered(StoredTable):
-    """A table on a cluster, with the row codes of some columns collected on this machine.
+    """A table on a cluster, with the row codes of the requested columns collected on this machine.
 
     Rows with equal codes in all of these columns are collected as one combination with its count,
     so they cannot be distinguished, and the rows are not in the order of the table.
@@ -415,13 +415,13 @@ class Gathered(StoredTable):
         return self._whole._distinct(name)
 
     def take(self, name: str, rows: slice | NDArray[np.int64]) -> pa.Array:
-        """Return some cells of a column whose codes are on this machine."""
+        """Return the given cells of a column whose codes are on this machine."""
         if name not in self._codes:
             return self.arrow
         return self.entries(name).take(pa.array(self._codes[name][rows]))
 
     def column(self, name: str, **options: Any) -> Column:
-        """Return a column, with its row codes if they were collected here."""
+        """Return a column, with its row codes if they were collected on this machine."""
         column = self._whole.column(name, **options)
         if name not in self._codes:
             return column

@@ -79,7 +79,7 @@ def with_caps(
 
 
 def _columns(view: SensitiveView, values: Sequence[tuple[int, int]]) -> NDArray[np.bool_] | None:
-    """Return a mask of a view's values that meet the conditions; None if the view lacks an attribute they name."""
+    """Return a mask of a view's values that meet the conditions; None if these name an attribute it lacks."""
     width = view.share.shape[1]
     parts = np.unravel_index(np.arange(width), view.dims)
     keep = np.ones(width, dtype=bool)
@@ -105,7 +105,7 @@ def exempted(
 
 
 def halfway(risk: Risk) -> Contingency:
-    """Raise every cap to at least halfway between its floor and the risk without randomization."""
+    """Raise every cap to at least the middle between its floor and the risk without randomization."""
     whole = risk.full(np.ones(len(risk.dims)))
     views = []
     for view, floor, now in zip(risk.contingency.views, risk.floors(), whole, strict=True):

@@ -366,7 +366,7 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
 
 
 def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
-    """Return the largest multiple of t, at most t itself, that meets every cap; None if there is none."""
+    """Return the largest multiple of t, not above t itself, that meets every cap; None if there is none."""
 
     def point(scale: float) -> Floats:
         out = np.ones(len(t))

@@ -24,7 +24,7 @@ MOST_SUBSETS = 12
 
 @dataclass(frozen=True)
 class Predictor:
-    """One encoded predictor: each record's rank, and the numbers or categories that the ranks stand for.
+    """One encoded predictor: each record's rank, and the number or category of each rank.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Predictor:
 
 @dataclass(frozen=True)
 class PredictedColumn:
-    """The encoded response: class codes, or numbers with an exact integer image.
+    """The encoded response: class codes, or numbers scaled and rounded to integers, whose sums are exact.
 
     The image of numbers is rint((y - centre) * 2**shift), so small that the
     sum over all records stays below 2**53: sums are exact in any order, hence
@@ -124,7 +124,7 @@ class PredictedColumn:
 
     @classmethod
     def from_numbers(cls, y: Any) -> PredictedColumn:
-        """Encode numbers as their exact integer image; raise ParameterError if any is missing or infinite."""
+        """Encode numbers as scaled integers with exact sums; raise ParameterError if any is missing or infinite."""
         y = np.asarray(y, dtype=np.float64)
         if not np.isfinite(y).all():
             raise ParameterError(

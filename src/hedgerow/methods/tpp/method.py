@@ -372,7 +372,7 @@ def _least_l(released: Table, plan: Plan, sensitive: Sequence[str]) -> float:
 
 
 def _free(name: str, columns: Sequence[str]) -> str:
-    """Return the name, with underscores appended until no column has it."""
+    """Return the name, with underscores appended until it differs from every column's name."""
     while name in columns:
         name += "_"
     return name

@@ -85,7 +85,7 @@ def tree_to_json(
 
 
 def predictor_to_json(column: Predictor) -> dict[str, Any]:
-    """Return a released predictor as plain data: name, kind, labels, and the labels that may be split off alone."""
+    """Return a released predictor as plain data: name, kind, labels, and the labels that a split may isolate."""
     if column.numeric:
         unit = {"unit": column.unit} if column.unit else {}
         return {"name": column.name, "kind": "date" if unit else "numeric", **unit}
@@ -207,7 +207,7 @@ def _as_spelled(table: Table, data: Mapping[str, Any]) -> Table:
 
 
 class _Fault(Exception):
-    """The error for a released column from which no tree can have been built."""
+    """Raised for a released column from which the published trees cannot have been built."""
 
 
 def _difference(data: Mapping[str, Any], table: Table, y: Any) -> str:

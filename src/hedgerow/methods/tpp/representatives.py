@@ -134,7 +134,7 @@ class _Planner:
         return numerator * ((1 << self.shift) // denominator)
 
     def plan(self) -> Blocks:
-        """Return one block per cell if that keeps every sum, else merge smaller blocks while every sum is kept."""
+        """Return one block per cell if that keeps every sum; otherwise merge smaller blocks while every sum is kept."""
         starts: list[int] = []
         spans: list[tuple[int, int]] = []
         for begin, end in itertools.pairwise(self.cells):
@@ -271,7 +271,7 @@ class _Planner:
 def _on_grid(
     form: dict[int, tuple[int, int]], steps: list[int], target: int, least: int, most: int
 ) -> int | None:
-    """Return the rho in [least, most] nearest to `target` with every r a multiple of its 2**step, or None."""
+    """Return the rho in [least, most] nearest to `target` for which every r is a multiple of its 2**step, or None."""
     residue, modulus = 0, 0
     for (sign, offset), step in zip(form.values(), steps, strict=True):
         wanted = -sign * offset
@@ -293,7 +293,7 @@ def _exponent(value: float) -> int:
 
 
 def _ratio(units: int, shift: int) -> float:
-    """Return units / 2**shift as a float (exact when it fits)."""
+    """Return units / 2**shift as a float, exact if a float can hold it."""
     return units / (1 << shift)
 
 

@@ -299,7 +299,7 @@ def column_map(
 def shrunk(
     targets: Sequence[Any], best: Step, path: Sequence[Step], k: int, l: float | None
 ) -> Iterator[str]:
-    """Yield a warning for every model that is published smaller than requested."""
+    """Yield a warning for every model that is published in a smaller size than requested."""
     for number, target in enumerate(targets, 1):
         step = min(best.step, target.n_steps)
         if step >= target.requested:

@@ -60,7 +60,7 @@ class PreservedModel:
         return f"{step} tree{'s' * (step != 1)}"
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Accept any predictors; a model that was fitted elsewhere accepts only its own."""
+        """Accept any predictors; a model that was fitted elsewhere accepts only its own predictors."""
 
     def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
         """Build the full model and store its trees."""
@@ -141,7 +141,7 @@ class OwnBoosting(PreservedModel):
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
     ) -> tuple[BuiltTree, ...]:
-        """Grow the first `step` stages, or fewer if the residuals allow no further split."""
+        """Grow the first `step` stages; fewer if the residuals allow no further split."""
         logistic = self.settings.loss == "logistic"
         if logistic and len(response.labels) != 2:
             raise ParameterError(
@@ -259,12 +259,12 @@ _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 
 def is_estimator(tree: Any) -> bool:
-    """Return whether an object looks like an estimator (rather than builder settings)."""
+    """Return whether an object looks like an estimator and not like builder settings."""
     return hasattr(tree, "get_params") and hasattr(tree, "fit")
 
 
 def check_estimator(estimator: Any) -> None:
-    """Raise an error that names the reason if the estimator is no fitted tree or is outside the guarantee."""
+    """Raise an error with the reason if the estimator is not a fitted tree or is not covered by the guarantee."""
     name = type(estimator).__name__
     if name not in _KINDS:
         raise UnsupportedError(
@@ -405,7 +405,7 @@ class SklearnTree(SingleTree):
         return {} if step >= self.n_steps else {"max_leaf_nodes": step + 1}
 
     def describe(self, step: int) -> dict[str, Any]:
-        """Return the builder, the estimator's kind, its version and its parameters."""
+        """Return the builder, and the estimator's type, version and parameters."""
         import sklearn
 
         return {
@@ -431,7 +431,7 @@ def _fit_and_read(
 def rebuild_from(
     data: Mapping[str, Any], columns: Sequence[Predictor], response: PredictedColumn
 ) -> BuiltTree:
-    """Fit the estimator that a model file describes on a released table; raise KeyError if its kind is unknown."""
+    """Fit the estimator that a model file describes on a released table; raise KeyError if its type is unknown."""
     from sklearn import tree
 
     estimator = getattr(tree, SKLEARN_CLASSES[data["kind"]])(**data["parameters"])

@@ -16,7 +16,7 @@ CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
 
 
 class ModelSettings:
-    """The base class of all builder settings; one field may be left for the response to decide."""
+    """The base class of all builder settings; one field may be left open, to be chosen from the response."""
 
     kind: ClassVar[str]
     by_response: ClassVar[tuple[str, str, str]]
@@ -29,7 +29,7 @@ class ModelSettings:
         return bool(getattr(self, field) != numbers)
 
     def for_response(self, classes: bool) -> Self:
-        """Return the settings with the field that the response decides filled in, if it was left open."""
+        """Return the settings with the field that depends on the response filled in, if it was left open."""
         field, of_classes, of_numbers = self.by_response
         if getattr(self, field):
             return self
@@ -259,7 +259,7 @@ _KINDS: dict[str, Any] = {
 
 
 def to_json(settings: Settings) -> dict[str, Any]:
-    """Return settings as plain JSON data with their kind."""
+    """Return settings as plain JSON data, including their kind."""
     return {"kind": settings.kind, **dataclasses.asdict(settings)}
 
 

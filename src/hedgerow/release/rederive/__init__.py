@@ -19,7 +19,7 @@ from .recipe import Made, Recipe
 def plainly(
     recoding: Recoding, original: Table, same: Collection[str] | None = None
 ) -> Recipe | None:
-    """Return a recoding's recipe; None if its result depends on chance or on the whole table.
+    """Return the recipe of a recoding; None if its result depends on chance or on the whole table.
 
     If `original` is one part of a table, `same` names the columns that the maps leave unchanged in
     all parts.

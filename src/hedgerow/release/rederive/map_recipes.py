@@ -35,7 +35,7 @@ class PseudonymRecipe:
         return list(self.classes)
 
     def recode(self, part: Window) -> Made:
-        """Return the pseudonyms of some rows; a missing identifier stays missing."""
+        """Return the pseudonyms of the given rows; a missing identifier stays missing."""
         codes = pa.array(self._source.of(part).astype(np.int32))
         (name,) = self.classes
         return Made({name: pa.DictionaryArray.from_arrays(codes, self._made)}, {})
@@ -123,7 +123,7 @@ class _Mapped:
         return self.same or self._source.direct
 
     def place_of(self, label: Released) -> int:
-        """Return a released value's position in the list of distinct ones; -1 if no row can have it."""
+        """Return a released value's position in the list of distinct ones; -1 if no row can have the value."""
         return self._distinct.get(label, -1)
 
     def of(self, part: Window) -> NDArray[np.int64]:
@@ -137,7 +137,7 @@ class _Mapped:
     def released(
         self, place: NDArray[np.int64], hidden: NDArray[np.bool_] | None, part: Window
     ) -> pa.Array:
-        """Return the released values of some rows."""
+        """Return the released values of the given rows."""
         if self.same:
             return one_zero(part.cells[self.name])
         if hidden is not None:
@@ -172,7 +172,7 @@ class _Keys:
         return cls(tuple(steps))
 
     def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
-        """Return which rows match one of the keys; None if there are no keys."""
+        """Return, for each row, whether it matches one of the keys; None if there are no keys."""
         if not self.steps:
             return None
         hidden = np.zeros(len(columns[0]), np.bool_)

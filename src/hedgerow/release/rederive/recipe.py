@@ -23,7 +23,7 @@ _ALL = 1 << 17
 
 @dataclass(frozen=True)
 class Made:
-    """The released columns of some rows.
+    """The released columns of a batch of rows.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Recipe(Protocol):
         """Return the columns of the original whose cells are read row by row."""
 
     def recode(self, part: Window) -> Made:
-        """Return the released columns of some rows of the original."""
+        """Return the released columns of the given rows of the original."""
         ...
 
 
