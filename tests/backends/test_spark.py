@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.backends.spark import cluster, growing, recode, spark_files
+from hedgerow.backends.spark import cluster, growing, packing, spark_files
 from hedgerow.backends.spark import spark_table as table
 from hedgerow.plan.records import dumps
 from hedgerow.release.release import Release
@@ -114,7 +114,7 @@ def test_a_lost_worker_changes_nothing(
 
         return real(frame, once, schema, whole=whole)
 
-    for module in (cluster, table, growing, recode, spark_files):
+    for module in (cluster, table, growing, packing, spark_files):
         monkeypatch.setattr(module, "map_parts", dying)
     monkeypatch.setattr(growing, "SMALL", 400)
     found = hr.protect(people, SCHEMA, hr.MART(8))
