@@ -15,6 +15,7 @@ def trailing_zeros(context: Any, word: Any) -> Any:
     """Return the index of the lowest set bit of a non-zero 64-bit word (one machine instruction)."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        # The flag says that the word is never 0, which spares a test for it.
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(types.uint64), code
@@ -48,6 +49,7 @@ class _Lanes(types.Type):
 
 
 _LANES = _Lanes()
+# LLVM takes two registers for these where a processor's have 128 bits.
 _FOUR = ir.VectorType(ir.IntType(64), 4)
 
 
@@ -68,6 +70,7 @@ def lanes_at(context: Any, numbers: Any, at: Any) -> Any:
     """Return four neighbouring 64-bit integers of a contiguous array, from `at` (unsigned) on."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        # Four lanes may begin at any integer, so a wider alignment must not be assumed.
         return builder.load(_place(context, builder, numbers, arguments, _FOUR), align=8)
 
     return _LANES(numbers, types.uint64), code

@@ -30,6 +30,7 @@ class _TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLoc
         # what is loaded from there is run, so it must not be anybody else's
         folder = Path(tempfile.gettempdir(), f"hedgerow-kernels-{getattr(os, 'getuid', int)()}")
         folder.mkdir(mode=0o700, exist_ok=True)
+        # Not followed if it is a link, which might lead to somebody else's folder.
         status = folder.lstat()
         if not stat.S_ISDIR(status.st_mode) or (
             os.name == "posix" and (status.st_uid != os.getuid() or status.st_mode & 0o077)
@@ -134,6 +135,7 @@ class _Compiling(event.Listener):
         self._depth, self._collects = 0, False
 
     def on_start(self, event: Any) -> None:
+        # Compiling a function compiles those that it calls: only the outermost call counts.
         self._depth += 1
         if self._depth == 1:
             self._collects = gc.isenabled()
@@ -162,6 +164,7 @@ class _Part(codegen.JITCodeLibrary):
         self._shared_module = self._final_module.clone()
         for function in self._final_module.functions:
             if not function.is_declaration:
+                # Several callers bring this function along, so the linker may keep any one of them.
                 if function.linkage == binding.Linkage.external:
                     self._shared_module.get_function(function.name).linkage = "linkonce_odr"
                 # gives no machine code; the module stays, for numba writes to its globals

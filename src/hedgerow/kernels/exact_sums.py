@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from .compiled import checked
 
+# A sum of units over 2^33 rows fits 64 bits; a product of two units fits 60 bits and so splits into
+# two limbs whose sums fit as well.
 UNIT_BITS = 30
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -67,6 +69,7 @@ def _mean(values, counts):  # type: ignore[no-untyped-def]
         low = (upper * many - product) + upper * (m - many) + (v - upper) * many
         low += (v - upper) * (m - many)
         both = total + product
+        # Knuth's sum of two: it gives what rounding lost, whichever of them is larger.
         part = both - total
         lost += (total - (both - part)) + (product - part) + low
         total = both

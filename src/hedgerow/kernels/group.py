@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..errors import UnsupportedError
 from .compiled import checked
 
+# The golden ratio in 64 bits; it is odd, so multiplying by it keeps different keys apart.
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _FREE = np.uint32(0xFFFFFFFF)
@@ -111,6 +112,7 @@ def number_keys(
             f"the rows have more than {MOST:,} different combinations of values",
             hint="coarsen or leave out a column",
         )
+    # Ranks instead of numbers by first appearance, which would depend on the order of the rows.
     order = np.argsort(keys_of)
     rank = np.empty(len(order), np.uint32)
     rank[order] = np.arange(len(order), dtype=np.uint32)
@@ -147,6 +149,7 @@ def _distinct(codes, starts, last_seen, table, labels, members, ends):  # type: 
                 begin = end
                 break
             first = ends[same_slot - 1] if same_slot else 0
+            # Sets are equal if they have one size and this group has all members of the other.
             same = ends[same_slot] - first == end - begin
             for i in range(first, ends[same_slot]):
                 if not same:
@@ -190,6 +193,7 @@ def distinct_sets(
     n = len(starts)
     labels, ends = np.empty(n, np.int64), np.empty(n, np.int64)
     members = np.empty(len(codes), np.uint32)
+    # At most half full, so that a search soon meets a free slot.
     table = np.full(1 << (2 * n).bit_length(), -1, np.int64)
     last_seen = np.full(n_codes, -1, np.int64)
     codes, starts = np.ascontiguousarray(codes), np.asarray(starts, np.int64)

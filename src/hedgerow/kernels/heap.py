@@ -11,6 +11,7 @@ def _is_before(a, b, first, second):  # type: ignore[no-untyped-def]
         return first[a] > first[b]
     if second is not None and second[a] != second[b]:
         return second[a] > second[b]
+    # Numbers decide last, so the order never depends on how the heap was built.
     return a < b
 
 

@@ -102,6 +102,7 @@ class JoinGroups(NamedTuple):
             further = target[target]
             if np.array_equal(further, target):
                 return target
+            # Every round doubles the way, so even long chains of joins take few rounds.
             target = further
 
 
@@ -126,6 +127,7 @@ def _excess(sums, a, b, limits, enough, buffer):  # type: ignore[no-untyped-def]
         elif kind == LARGEST:
             gain, public = largest(buffer, begin, end), n
         elif kind == ENTROPY:
+            # The ratio is limit / entropy: the square makes up for the division below.
             gain, public = limit * limit, entropy(buffer, begin, end, n)
         elif kind == SHARES:
             n, gain, lost = share_gain(buffer, begin, end, limits.public, limits.loss)
@@ -173,6 +175,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
     for weighing in range(2):
         low, high = before[i], after[i]
         reach, looked = FAR if weighing else NEAR, 0
+        # Above 1 by more than the rounding of ratios, which must not bring it back to 1.
         enough = np.inf if weighing else 1.0 + 2 * ALIKE
         while low >= 0 or high >= 0:
             while (every or looked < 2 * reach) and (low >= 0 or high >= 0):
@@ -190,6 +193,7 @@ def _partner(groups, limits, i, buffer):  # type: ignore[no-untyped-def]
                 # once it is too large, which is soon: the columns that differ most come first.
                 factor = n[i] * n[j] / (n[i] + n[j])
                 most, distance = least * (1.0 + ALIKE) / factor, 0.0
+                # One look at the bound for eight columns: a branch after each would be slow.
                 for begin in range(0, means.shape[1], 8):
                     for c in range(begin, min(begin + 8, means.shape[1])):
                         d = means[i, c] - means[j, c]
@@ -370,6 +374,7 @@ def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type:
                         new_gains[c, j] = gains[s, c, j] + sign * change
                     admitted[c] = _admitted(new_sums, new_gains, c, refusal, pad)
                     total += admitted[c]
+                    # Parts only add to a sum, which stays above the bar; a minimum may still fall.
                     if total > bar and not refusal.joined:
                         fits = False
                         break

@@ -13,6 +13,7 @@ _TILE = 512
 
 @checked
 def _mode(x: Floats, left: int, d: int, right: int, a: float, b: float) -> None:
+    # The last mode's entries are neighbours, so one number holds their sum.
     if right == 1:
         for i in range(left):
             base = i * d

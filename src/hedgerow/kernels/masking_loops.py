@@ -78,6 +78,7 @@ def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untype
                 if group[i] < 0:
                     group[i] = state[FORMED]
             return False
+        # The sum is kept up to date: adding up all records left for every group would be quadratic.
         centre = points[state[FAR]] if state[SECOND] else total / left
         r = farthest(tree, centre)
         _close(tree, points, points[r], state[FORMED], group, total, near, gaps)
@@ -172,6 +173,7 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
         while size < 2 * k - 1 and left > 0:
             closest = -1
             for j in range(size):
+                # A member's nearest record changes only when somebody took it.
                 if next_to[j] < 0 or group[next_to[j]] >= 0:
                     nearest(tree, points[members[j]], 1, two[:1], gap_two[:1])
                     next_to[j], next_gap[j] = two[0], gap_two[0]
@@ -183,8 +185,10 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
                     closest = j
             candidate, inside = next_to[closest], next_gap[closest]
             outside = np.inf
+            # Two are asked for, because the candidate is still in the tree and finds itself.
             if nearest(tree, points[candidate], 2, two, gap_two) == 2:
                 outside = gap_two[1] if two[0] == candidate else gap_two[0]
+            # The distances are squared, so the factor is squared as well.
             if not inside < gain * gain * outside:
                 break
             group[candidate] = formed

@@ -158,6 +158,7 @@ def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-de
             total = both
             square += term * d
         a, b = number_terms(n, total + lost, square)
+        # Rounding may pass 1, which disclosure cannot.
         disclosure[g] = min(a / b, 1.0)
     return disclosure
 
@@ -195,6 +196,7 @@ def largest_counts(counts: npt.NDArray[Any], starts: Ints) -> npt.NDArray[Any]:
     """Return the largest count of every class; 0 for an empty class."""
     most = np.zeros(len(starts) - 1, counts.dtype)
     is_filled = starts[1:] > starts[:-1]
+    # For an empty stretch reduceat would give the value at its start.
     most[is_filled] = np.maximum.reduceat(counts, starts[:-1][is_filled])
     return most
 
@@ -290,6 +292,7 @@ def _best_windows(starts, values, weights, share, width, best, at):  # type: ign
             if inside > best[g]:
                 high = values[first] + share * abs(values[first]) + width
                 best[g] = inside
+                # Halved first, because the sum of two huge ends would overflow.
                 at[g] = (values[i] - reach) / 2 + high / 2
 
 

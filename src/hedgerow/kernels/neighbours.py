@@ -132,6 +132,7 @@ def delete(tree: KdTree, record: int) -> None:
                     else:
                         for i in range(tree.start[node], last):
                             lo, hi = min(lo, tree.points[i, c]), max(hi, tree.points[i, c])
+                    # A parent's box can only shrink where its child's did.
                     border |= lo != tree.lo[node, c] or hi != tree.hi[node, c]
                     tree.lo[node, c], tree.hi[node, c] = lo, hi
         if node == 0:
@@ -435,6 +436,7 @@ def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, b
         for i in range(patterns.shape[1]):
             p = patterns[row, i]
             if count[p] == 0:
+                # Few patterns occur, so weights are compared once for each and not for each record.
                 distinct_patterns[distinct] = p
                 distinct += 1
             count[p] += sizes[i]

@@ -84,6 +84,7 @@ def word_128(m, k0, k1):  # type: ignore[no-untyped-def]
     """Return the 128-bit hash of one 64-bit word."""
     v0, v1, v2, v3 = k0 ^ C0, k1 ^ C1 ^ _EE, k0 ^ C2, k1 ^ C3
     v0, v1, v2, v3 = block(v0, v1, v2, v3, m)
+    # SipHash ends with a word that has the length, here 8 bytes, on top.
     v0, v1, v2, v3 = block(v0, v1, v2, v3, _8 << _56)
     return finish_128(v0, v1, v2, v3)
 
@@ -101,6 +102,7 @@ def pair_128(m0, m1, k0, k1):  # type: ignore[no-untyped-def]
 @inlined
 def unit_interval(word):  # type: ignore[no-untyped-def]
     """Return the leading 53 bits of a 64-bit word as a number in [0, 1)."""
+    # 53 bits are what a double holds, so no draw is rounded up to 1.
     return float(word >> _11) * (1.0 / 9007199254740992.0)
 
 

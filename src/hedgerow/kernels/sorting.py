@@ -112,6 +112,7 @@ def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
             _sort_in_cache(pairs, begin, end)
             continue
         lo, hi = _extremes(pairs.keys, begin, end)
+        # Equal keys are in order; dealing them out again and again would never end.
         if lo != hi:
             bounds = _scatter(pairs, begin, end)
             for b in range(bounds.size - 1):
@@ -155,6 +156,7 @@ def _sort_in_cache(pairs: Pairs, begin: int, end: int) -> None:
             keys[j], order[j] = key, at
         return
     lo, hi = _extremes(keys, begin, end)
+    # Less the smallest key, numbers of one magnitude differ in few bytes and need few passes.
     span = hi - lo
     a_keys, a_order, b_keys, b_order = keys, order, spare_keys, spare_order
     free = np.empty(256, np.int64)

@@ -67,6 +67,7 @@ def streamed(work: Callable[[I], T], items: Iterable[I]) -> Iterator[T]:
         try:
             for item in items:
                 waiting.append(threads.submit(work, item))
+                # Only a few results wait at a time, because each may be large.
                 if len(waiting) > PARTS:
                     yield waiting.popleft().result()
             while waiting:

@@ -55,7 +55,9 @@ def descend(values, tree, leaf_of):  # type: ignore[no-untyped-def]
             for i in range(a, b):
                 row = rows[i]
                 value = values[column, row]
+                # Only NaN differs from itself; bits instead of `and` and `or` spare branches.
                 left = (value < bound) | (missing & (value != value))
+                # Both lists get the row and one keeps it: a branch would often be mispredicted.
                 rows[at] = row
                 others[n_others] = row
                 at += left

@@ -50,6 +50,7 @@ class Vector:
 
     def __init__(self, kind: str, values: Iterable[Any]) -> None:
         self.kind = kind
+        # Bytes cannot be changed, and numpy's view of them is read-only.
         self._bytes = values if isinstance(values, bytes) else _packed(kind, values)
         self._view = memoryview(self._bytes).cast(kind)  # type: ignore[call-overload]
 
@@ -141,6 +142,8 @@ def plain(value: Any, *, public: bool = False) -> Any:
     if isinstance(value, Vector):
         return value.tolist()
     if isinstance(value, Cell):
+        # Names would be most of the text of a plan with many cells. Decimals become text, because a
+        # JSON number would be read back as a double.
         return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
     if is_dataclass(value):
         return {n: plain(each, public=public) for n, each in public_fields(value, public=public).items()}
@@ -180,6 +183,7 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
 
 
 def _json(value: Any) -> str:
+    # NaN is not JSON: what is written must be what `records.parsed` accepts.
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -217,6 +221,7 @@ def _reader(kind: Any) -> Callable[[Any], Any]:
     if origin is Mapping:
         return lambda value: dict(_checked(value, (dict,)))
     if kind is float:
+        # Other writers of JSON may drop the point of 1.0.
         return lambda value: float(_checked(value, (float, int)))
     kinds = inner if origin in (Union, UnionType) else (kind,)
     if Decimal in kinds:

@@ -78,6 +78,7 @@ class ColumnMap(PlanColumn):
         slots = len(self.cuts) + 1 if self.is_number else len(self.categories)
         if len(self.labels) != slots:
             raise Contradiction("a column map has as many labels as intervals or categories")
+        # `not a < b` refuses NaN as well, for which `a >= b` is false.
         if any(not a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise Contradiction("the cuts of a column map do not increase")
         if len(set(self.categories)) != len(self.categories):

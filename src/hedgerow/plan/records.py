@@ -409,6 +409,7 @@ class Plan:
 
     def public(self) -> dict[str, Any]:
         """Return the plan as JSON data, without its private fields."""
+        # By way of text, so that the result shares nothing with the plan.
         data: dict[str, Any] = json.loads(dumps(self, public=True))
         return data
 
@@ -507,6 +508,8 @@ def _no_constant(name: str) -> None:
 
 def parsed(text: str, where: str) -> Any:
     """Return the data in a JSON text; raise PlanError if it is not valid JSON."""
+    # Python would accept NaN and Infinity, but no value is below a threshold of NaN. Deeply nested
+    # brackets end in a RecursionError.
     try:
         return json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
@@ -518,6 +521,7 @@ def check_version(data: Any, what: str, version: int, where: str, hint: str) -> 
     mark = f"hedgerow_{what}"
     if not isinstance(data, dict) or mark not in data:
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
+    # Refused and not guessed, because another version may mean something else by the same fields.
     if data[mark] != version:
         raise PlanError(
             f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}"
@@ -532,6 +536,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
     try:
         recoding = dict(data["recoding"])
         kind = recoding.pop("kind")
+        # Only registered kinds: a name of a class in a file could make it run any code.
         if kind not in _KINDS:
             raise PlanError(
                 f"{where} has a recoding of the unknown kind {kind!r}",
@@ -544,6 +549,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             recoding=_KINDS[kind].from_json(recoding),
             promises=tuple(dict(p) for p in data["promises"]),
             n_rows=read(int, data["n_rows"]),
+            # Fields that say nothing are not written, so the rest may be absent.
             missing=read(tuple[str, ...], data.get("missing", [])),
             decimal=read(str, data.get("decimal", "")),
             encoding=read(str, data.get("encoding", "")),
@@ -557,6 +563,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
     except PlanError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        # Only the kind of error is named: its text might quote a value from the plan.
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
 
 

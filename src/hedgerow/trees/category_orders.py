@@ -10,6 +10,8 @@ import numpy as np
 
 from ..kernels.compiled import inner
 
+# Dense and sparse searches (`sparse.py`) take the same number of steps. If they stopped at a
+# threshold, rounding could make them stop at different ones.
 AXIS_STEPS = 30
 EQUAL = 1e-9
 """Scores and spreads whose relative difference is smaller count as equal, so rounding decides nothing."""
@@ -35,9 +37,11 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
             n_known = here - hist[row + at] if at > 0 else here
             known_all = n - total[at] if at > 0 else n
             difference = 0.0
+            # A category without a known value stays at the node's mean and moves no order.
             if n_known > 0:
                 mean = float(hist[row + t.sums + j]) / n_known
                 difference = mean - float(total[t.sums + j]) / known_all
+            # With the root here, squared distances have the weights that the gain has.
             means[k * n_channels + j] = difference * np.sqrt(t.weight[j])
         at = k * n_channels + r
         for j in range(t.orders):
@@ -61,6 +65,7 @@ def write_order(codes, sequence, n_channels, stride, divisor, search):  # type: 
             key[k] = search.means[k * n_channels + sequence]
     else:
         _principal_axis(codes, n_channels, stride, divisor, search.means, key)
+        # Scores on the axis are sums of many products: rounding must not order equal categories.
         level(key, m)
     sort_places(key, m, order)
     for k in range(m):
@@ -142,6 +147,7 @@ def next_axis(moved, d, axis):  # type: ignore[no-untyped-def]
 @inner
 def sort_places(key, m, order):  # type: ignore[no-untyped-def]
     """Write the ascending order of the first m keys into `order[0]`; ties keep their order (merge sort)."""
+    # Functions that count no references cannot make arrays, and numpy's argsort makes one.
     for i in range(m):
         order[0, i] = i
     width = 1

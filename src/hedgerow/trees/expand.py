@@ -140,6 +140,7 @@ def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-u
     side = search.stats[BEST]
     for i in range(side.shape[0]):
         stats[left, i] = side[i]
+        # All entries are integers, so the difference is what counting the right side would give.
         stats[left + 1, i] = stats[node, i] - side[i]
 
 
@@ -147,6 +148,7 @@ def _write_split(node, left, branch, rows, listed, search):  # type: ignore[no-u
 def _copy_lists(top, is_left_larger, rows, listed, cells, sides):  # type: ignore[no-untyped-def]
     """Copy a node's row lists and its sides' cell counts to its children at `top` and `top + 1`."""
     p = listed.shape[1] - 1
+    # A child's codes are among its parent's: counting it drops those that it lacks.
     for c in range(p + 1):
         listed[top + 1, c] = listed[top, c]
     for i in range(listed[top, p]):
@@ -176,6 +178,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         a, b, total = nodes[node, START], nodes[node, END], branch.stats[node]
         rows, listed = all_rows[top], all_listed[top]
         may_split = b - a > keep and nodes[node, DEPTH] < max_depth
+        # Fewer people cannot make two groups, so no split is searched for.
         may_split = may_split and total[t.persons] >= 2 * t.min_leaf
         is_counted, is_whole = slot >= 0, slot >= 0 or source != NONE
         hist = scratch
@@ -185,6 +188,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 free[0] -= 1
             hist = slots[slot]
         middle, column = b, LEAF
+        # Only a branch's root is counted: a child's cells are known since its parent was split.
         if node == 0:
             count_cells(search.sides[BEST], a, b, view, fields, starts)
         else:
@@ -198,6 +202,8 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
             search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
             if may_split:
                 list_node(a, b, policy.classes)
+            # The smaller child is counted even where it is a leaf: its sibling's histograms are the
+            # parent's less its own.
             for k in range(1 if is_whole else (bundles.shape[0] - 1 if may_split else 0)):
                 first, last = bundles[k], p if is_whole else bundles[k + 1]
                 if not is_counted:
@@ -222,13 +228,17 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
             if is_whole or may_split:
                 for c in range(p + 1):
                     listed[c] = bounds[c]
+            # A second round reads histograms that are kept; those of bundles are counted again.
             is_counted = is_whole
             column = search.split[0]
             if column < 0:
                 break
+            # The cells may still refuse this split. The rows stay in their node, whatever their
+            # order, so nothing has to be moved back.
             middle = bring_left(counter.views.words, counter.codes[column], a, b, branch.goes_left)
             if n_cells == 0:
                 break
+            # Only the smaller side is counted: the other one has the rest of the cells.
             sides, small = search.sides, 0 if middle - a <= b - middle else 1
             first, last = (middle, b) if small else (a, middle)
             count_cells(sides[small], first, last, view, fields, starts)

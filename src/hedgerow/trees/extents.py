@@ -112,6 +112,7 @@ class ByExtents(NamedTuple):
         return cls(
             rows.words,
             objective,
+            # A sum of shares never overstates the people, so a sum above k - 1 means k of them.
             (k - 1) * person + 1,
             share,
             person,
@@ -181,6 +182,8 @@ def _begin(policy):  # type: ignore[no-untyped-def]
     """Clear the running extents and return a new tick."""
     for j in range(policy.fields.shape[0]):
         policy.run[j, 0], policy.run[j, 1], policy.run[j, 2] = policy.n_codes[j] + 1, -1, 0
+    # Categories are marked with a tick, because clearing the marks of all of them would cost more
+    # than a small node does.
     policy.now[0] += 1
     return policy.now[0]
 
@@ -193,6 +196,7 @@ def _extent(j, policy):  # type: ignore[no-untyped-def]
             return 0.0
         at = policy.offsets[j]
         return policy.positions[at + policy.run[j, 1]] - policy.positions[at + policy.run[j, 0]]
+    # One category alone has no extent, as one number has none.
     return (policy.run[j, 2] - 1) / policy.domain[j]
 
 
@@ -231,6 +235,7 @@ def _summarise(a, b, c, m, policy):  # type: ignore[no-untyped-def]
         size = begins[present[k], 0]
         begins[present[k], 0] = at
         at += size
+    # A counting sort: the records of each code are then read together, column by column.
     for i in range(a, b):
         code = code_at(words, i, policy.fields, c)
         rows[begins[code, 0]] = i
@@ -318,11 +323,13 @@ def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
     total, nl = 0, 0
     for k in range(m):
         total += count[present[k]]
+    # Missing values have the largest code and go with the right side: no cut stands before them.
     values = m - (policy.ordered[c] and present[m - 1] == policy.n_codes[c])
     for k in range(values - 1):
         nl += count[present[k]]
         if nl >= policy.min_leaf and total - nl >= policy.min_leaf:
             off = abs(2.0 * nl - total)
+            # Of two cuts that are equally near to the median, the first one stays.
             if off < policy.best[0]:
                 policy.best[0] = off
                 cut[AT], cut[CODES_OF], cut[BEST_COLUMN] = k, m, c
@@ -374,6 +381,7 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
                 if nl < policy.min_leaf or total - nl < policy.min_leaf:
                     continue
                 loss = lost[0, k] + lost[1, m - 2 - k]
+                # Infinity less a part of itself is NaN, so the first cut has its own test.
                 if best[0] == np.inf or loss < best[0] - 1e-9 * abs(best[0]):
                     best[0] = loss
                     cut[AT], cut[CODES_OF], cut[BEST_COLUMN] = k, m, c

@@ -90,6 +90,7 @@ class _Grower:
             rules,
             Terms.of(rules, layout, n),
             Histograms.of(rows.predictors, layout),
+            # No tree over n rows is deeper than n, and a number keeps one compiled type.
             n if max_depth is None else max_depth,
             threading.Event(),
         )
@@ -98,11 +99,13 @@ class _Grower:
     def big(self) -> int:
         """Return the fewest rows of a node that keeps histograms: subtracting must cost less than counting."""
         layout = self.layout
+        # A record costs one addition for four plain sums and one for every class column.
         lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
         return max(WORTH, int(self.places.n_rows * layout.stride / lanes * PER_CODE))
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
+        # Threads grow branches side by side, so each branch has buffers of its own.
         search, sums, classes = Search.of(self.places, self.layout), None, None
         widest = len(search.subset)
         if self.layout.alone:
@@ -128,6 +131,8 @@ def _expanded(
     """Grow a branch slice by slice, report progress in between, and return its nodes."""
     while branch.state[OPEN_NODES] and not (stop and stop.is_set()):
         work = expand if isinstance(policy, ByHistograms) else expand_by_extents
+        # A compiled loop does not notice Ctrl-C and cannot make arrays: it returns after each
+        # slice, and where its tables are full.
         work(branch, policy, keep, max_depth, SLICE)
         branch.state[SPENT] = 0
         if branch.state[OPEN_NODES]:
@@ -220,6 +225,7 @@ def grow(
         return rows.grow(responses, layout, rules, max_depth)
     n = rows.n
     root = root_statistics(responses, layout)
+    # Shares of people are not values of a column, so only the rows know their sum.
     if layout.persons:
         root[layout.persons] = rows.persons()
     grower = _Grower.of(rows, layout, rules, n, max_depth)

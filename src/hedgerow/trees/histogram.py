@@ -15,6 +15,7 @@ from ..kernels.compiled import inner
 from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, NodeRows, Predictors
 from .statistics import StatisticsLayout
 
+# A block's terms stay in the first cache while every column adds them.
 BLOCK = 64
 CACHED = 512
 """Records that stay in the first cache while column after column is counted."""
@@ -138,6 +139,8 @@ class Counter(NamedTuple):
         form, p = rows.format, len(rows.format.codes)
         r = layout.r if layout.squares >= 0 else 0
         begin, n = (form.quantities[0], len(form.quantities)) if len(form.quantities) else (0, 4)
+        # Four fields are read at once: the row number's, which becomes the count of 1, and three
+        # more. If there are fewer sums, the rest goes to the vector's padding, which nobody reads.
         is_whole = n <= 3 and not r and begin + 3 <= 2 * form.n_words
         lanes = aligned(BLOCK * -(-int(layout.starts[0]) // 4) * 4)
         # the count is a sum like the others, so that it needs no addition of its own
@@ -175,9 +178,11 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 def _add_one(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
     """Add up to four plain sums of every record to the histograms."""
     place, base = now.place, now.base
+    # Unsigned, because numba tests signed indices for negative ones, which count from the end.
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
     four = np.uint64(4)
     at = np.uint64(0)
+    # Where no column has this width, the loop over the records is empty.
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
         terms = lanes_at(lanes, at)
         for c in range(first, last):
@@ -301,6 +306,7 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
     is_small = lane == counter.stride and lane <= 8
     few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
     if few and counter.whole >= 0:
+        # Bytes and 16-bit codes are read from the same few records, which the cache still holds.
         for start in range(a, b, CACHED):
             end = min(b, start + CACHED)
             _add_record(hist, views.bytes, start, end, BYTE, now, views.longs, counter.whole)
@@ -361,6 +367,7 @@ def keep_counted(hist, stride, rows, old, first_column, last_column, bounds):  #
     for c in range(first_column, last_column):
         is_constant = old[c + 1] - old[c] == 1
         for i in range(old[c], old[c + 1]):
+            # Every row is written, and stays if m moves on: this needs no branch to be predicted.
             row = rows[i]
             rows[m] = row
             m += is_constant or hist[np.int64(row) * stride] > 0
@@ -379,6 +386,7 @@ def clear(hist, stride, rows, first, last):  # type: ignore[no-untyped-def]
 @inner
 def subtract(hist, part, stride, rows, first, last):  # type: ignore[no-untyped-def]
     """Subtract the listed rows of a part's histogram from the histogram of the whole."""
+    # Rows that the part does not list count none of its records, so they are not visited.
     for i in range(first, last):
         at = np.uint64(rows[i]) * np.uint64(stride)
         for j in range(at, at + np.uint64(stride), np.uint64(4)):

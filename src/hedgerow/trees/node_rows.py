@@ -91,6 +91,7 @@ class Format:
     ) -> Format:
         """Return the smallest format, widest fields first; the row number always precedes the quantities."""
         width = np.where(n_codes < 1 << 8, BYTE, np.where(n_codes < 1 << 16, SHORT, LONG))
+        # Widest first, every field lies at a multiple of its size without any gaps.
         end = 0  # in bytes
 
         def place(count: int, size: int) -> Ints:
@@ -103,6 +104,8 @@ class Format:
         codes = np.zeros((len(n_codes), 5), np.int64)
         codes[:, 0] = width
         number = (WORD, int(place(1, 8)[0])) if far else (LONG, int(place(1, 4)[0]))
+        # Quantities follow the number: counting reads them with the field before them and replaces
+        # its value by 1 (`one_and_three`).
         quantities = place(n_quantities, 4)
         codes[width == LONG, 1] = place(int((width == LONG).sum()), 4)
         classes = place(n_classes, 2)
@@ -110,6 +113,7 @@ class Format:
         codes[width == BYTE, 1] = place(int((width == BYTE).sum()), 1)
         cells = place(n_cells, 1)
         size = 1 << width
+        # Loops that move rows find a code by the bits of its word, so one loop serves all widths.
         byte = codes[:, 1] * size
         codes[:, 2], codes[:, 3], codes[:, 4] = byte // 8, byte % 8 * 8, (1 << 8 * size) - 1
         return cls(codes, quantities, classes, cells, number, -(-end // 8))
@@ -223,6 +227,7 @@ class NodeRows:
         if width == WORD:
             there.words[:, at] = numbers
         else:
+            # The view of 32-bit fields is signed; the bits are those of the unsigned number.
             there.longs[:, at] = numbers.astype(np.uint32).view(np.int32)
 
     @property
@@ -238,6 +243,7 @@ class NodeRows:
 
     def persons(self) -> int:
         """Return the sum of the rows' shares of people, which are their first quantity."""
+        # In 64 bits: a single person takes 30 of them.
         return int(self.views.longs[:, self.format.quantities[0]].sum(dtype=np.int64))
 
     def numbers(self) -> npt.NDArray[np.unsignedinteger]:

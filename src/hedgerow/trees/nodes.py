@@ -51,6 +51,7 @@ class Products:
     def between(self, first: Ints, last: Ints) -> Floats:
         """Return the sums over the groups first..last as floats, in which 2^60 becomes 1."""
         unit = float(1 << UNIT_BITS)
+        # The leaves below a node are neighbours, so one running sum serves all nodes.
         limbs = [_running(part) for part in (self.high, self.low)]  # exact: integers
         high, low = (part[last] - part[first] for part in limbs)
         return np.asarray(high / unit + low / unit**2, np.float64)
@@ -150,6 +151,8 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
     """Move the records whose code goes left to the front; return where the others begin."""
     word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
     mask, n_words = np.uint64(field[MASK]), np.uint64(words.shape[1])
+    # The records move and not their numbers, so every later pass reads neighbours in memory. The
+    # order within a side does not matter, because all sums are exact.
     middle = np.uint64(a)
     for i in range(np.uint64(a), np.uint64(b)):
         # every record changes places: cheaper than a branch that no processor can predict
@@ -163,6 +166,7 @@ def bring_left(words, field, a, b, goes_left):  # type: ignore[no-untyped-def]
 @inner
 def is_open(branch, budget):  # type: ignore[no-untyped-def]
     """Return whether the branch has an open node, space for its children, and budget left."""
+    # Room for the widest column's codes: how many go left is known only after the search.
     state, most_codes = branch.state, branch.codes.shape[0] - branch.goes_left.shape[0]
     has_room = state[NODES] + 2 <= branch.nodes.shape[0] and state[CODES] <= most_codes
     return state[OPEN_NODES] > 0 and has_room and state[SPENT] <= budget
@@ -245,10 +249,12 @@ def joined_nodes(top: Nodes, branches: Mapping[int, Nodes]) -> Nodes:
     for node, branch in branches.items():
         new = np.concatenate([[node], placed + np.arange(len(branch.nodes) - 1)])
         moved = branch.nodes.copy()
+        # A leaf's children and the root's parent are not read; they only must not point outside.
         for name in (PARENT, LEFT, RIGHT):
             moved[:, name] = new[np.maximum(moved[:, name], 0)]
         moved[:, SUBSET_AT] += n_codes
         moved[0, PARENT] = top.nodes[node, PARENT]
+        # The branch's root is the open node itself, so only the nodes below it are added.
         top.nodes[node] = moved[0]
         nodes.append(moved[1:])
         stats.append(branch.stats[1:])
@@ -320,6 +326,7 @@ def visit_order(column, left, right):  # type: ignore[no-untyped-def]
         order[k] = node
         k += 1
         if column[node] >= 0:
+            # The left child lies on top, so that it gets the number after its parent's.
             stack[top] = right[node]
             stack[top + 1] = left[node]
             top += 2

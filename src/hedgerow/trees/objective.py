@@ -69,6 +69,7 @@ class Plain(NamedTuple):
         """Return the terms as plain numbers; `second` is 0 if the responses need more."""
         r = layout.r
         classes = layout.q + layout.n_listed
+        # The walk in registers has one count, which must serve for k and for means.
         if classes or layout.sums > 1 or not 0 < r <= 2 or rules.gain == ENTROPY:
             return cls(0, 0, 0, False, 1.0, 0.0, 0.0, 1.0, 1.0)
         return cls(
@@ -79,6 +80,7 @@ class Plain(NamedTuple):
             2.0**layout.shift,
             float(layout.weight[0]),
             float(layout.weight[1]) if r == 2 else 0.0,
+            # A cap of 1 is no cap, but rounding may pass 1: infinity is never passed.
             *(float(c) if c < 1 else np.inf for c in rules.cap[:r]),
             *(np.inf for _ in range(2 - r)),
         )
@@ -130,6 +132,7 @@ class Terms(NamedTuple):
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
         """Return the rules and the layout bundled for a table of n rows."""
+        # Every candidate takes n log n of every class: a table is faster than logarithms.
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
         by_cell = (
@@ -199,6 +202,7 @@ def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
     for j in range(judged.cap.shape[0]):
         cap = judged.cap[j]
         if cap < 1.0:
+            # The last cell holds the records that take no part.
             a, b = judged.cells[j], judged.cells[j + 1] - 1
             n_known, gain, lost = share_gain(counts, a, b, judged.share, judged.local)
             if gain > cap * n_known * lost:
@@ -258,10 +262,12 @@ def gain_of(left, total, t):  # type: ignore[no-untyped-def]
         if at > 0:
             kl = float(nl - left[at])
             kr = float(nr - (total[at] - left[at]))
+            # A side without a known value has no mean that could differ.
             if kl > 0 and kr > 0:
                 d = a * kr - b * kl
                 value += t.weight[j] * d * d / ((kl + kr) * kl * kr)
         else:
+            # Responses without missing values have one divisor in common, so they are divided once.
             d = a * fnr - b * fnl
             both += t.weight[j] * d * d
     for j in range(t.weight.shape[0] - t.r):

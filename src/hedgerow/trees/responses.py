@@ -129,6 +129,7 @@ class ScoredColumn:
             scored.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
         for _, holds in public.flags:
             scored.append(cls.of(source, np.append(holds, 2), counts, 2))
+        # For numbers, a class column already says whether the value is missing (`Responses.of`).
         if column.missing and column.known and not column.is_number:
             scored.append(cls.of(source, np.append(np.zeros(n, np.int64), 1), counts, 2))
         return scored
@@ -212,6 +213,7 @@ class Responses:
                 numbers.append(Quantity(source, scaled.units, counts))
                 center.append(scaled.middle)
                 described.append(Response(column.name, "numeric", (), scaled.low, scaled.span, absent))
+                # Indicators follow all categorical responses, in any order of the columns.
                 missing.append(n_categorical + len(indicators) if absent else -1)
                 if absent:
                     is_known = (np.arange(values + 1) < values).astype(np.uint16)
@@ -273,6 +275,7 @@ def _fault(column: ValueCounts) -> str:
         return f"{where} is wholly missing"
     if column.infinite:
         return f"{where} holds infinite values"
+    # A category that is there or missing has two outcomes, so there is something to infer.
     if used == 1 and not (column.has_missing and not column.is_number):
         return f"{where} is constant: there is nothing to infer"
     return ""

@@ -86,6 +86,7 @@ class Likeness:
         numbers, classes, flags = list[Quantity](), list[ClassColumn](), list[ClassColumn]()
         for source, column in enumerate(columns):
             if column.is_number:
+                # A constant has no sum of squares to be scaled by.
                 if column.n_values > 1:
                     units = scale(column.deviations, column.counts).units
                     counts = np.append(column.counts, column.missing)
@@ -99,6 +100,7 @@ class Likeness:
         sources = [x.source for x in numbers] + [x.source for x in classes]
         foreign = np.array([*sources, *(f.source for f in flags)]) >= len(sensitive)
         n_z = sum(source < len(sensitive) for source in sources)
+        # Flags belong to their columns, so they do not raise the number of columns.
         share = np.where(foreign, 1.0 / max(len(sources) - n_z, 1), 1.0 / max(n_z, 1))
         spread = np.array(
             [max(scatter(x, n), 1.0) for x in numbers]
@@ -118,6 +120,7 @@ class Likeness:
             persons=1 if persons else 0,
             divisor=0,
             sums=sums,
+            # No cap acts while cells grow, so squares are not needed.
             squares=-1,
             starts=starts.astype(np.int64),
             missing_at=np.zeros(r, np.int64),
@@ -175,6 +178,7 @@ class Likeness:
         chance = (1.0 - whole) / max(people - n_cells, 1)
         most = whole - BEYOND * chance * (n_cells - 1)
         for larger in LARGER[1:] if self.explaining.any() else ():
+            # Fewer people could not fill two cells of this size.
             if 2 * larger * k > people:
                 break
             grown = self.cells(rows, larger * k)
@@ -189,6 +193,7 @@ class Likeness:
         cells = grown.stats[grown.column == LEAF].astype(np.float64)
         used = np.flatnonzero(self.explaining)
         by = (cells[:, used] ** 2 * self.explaining[used]).sum(axis=1) / cells[:, 0]
+        # Classes are not centred as numbers are, so the whole table's own part is taken off.
         root = float((grown.stats[0, used].astype(np.float64) ** 2 * self.explaining[used]).sum())
         return float(by.sum()) - root / float(grown.stats[0, 0]), len(cells)
 

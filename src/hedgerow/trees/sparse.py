@@ -131,6 +131,7 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
                 left[i] = before + value
         if persons < t.min_leaf:
             continue
+        # Codes that are added in turn never go back, so a right side that is too small stays so.
         if total[t.persons] - persons < t.min_leaf:
             if is_alone:
                 continue
@@ -219,6 +220,7 @@ class SparseClasses(NamedTuple):
         w, r, size = len(weight), layout.r, int(starts[-1])
         last = starts[1:] - 1
         missing = np.where(public[last] < 0, last, -1)
+        # A node has at most one class per record in each column.
         most = min(size, n * w)
         return cls(
             rows.words,
@@ -291,6 +293,7 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
     if classes is None:
         return
     state, present, total, records = classes.state, classes.present, classes.total, classes.records
+    # Only the last node's classes are cleared: there may be many more than a node has records.
     for h in range(state[CLASSES]):
         total[present[h]] = 0
     m, n_present = b - a, 0
@@ -327,6 +330,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
         row = codes.rows[k]
         records = codes.hist[row * stride]
         classes.begins[row - base] = classes.ends[row - base] = at
+        # Room for all pairs that the code's records could make: no pass counts them first.
         at += records * classes.weight.shape[0]
         m += records
     word, shift, mask = field[WORD_AT], np.uint64(field[SHIFT]), np.uint64(field[MASK])
@@ -337,6 +341,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
             code = (classes.words[record, word] >> shift) & mask
             place = classes.starts[j] + classes.shorts[record, classes.fields[j]]
             end_of = classes.ends[code]
+            # Records come in the order of their class, so equal pairs of a code follow each other.
             if end_of > classes.begins[code] and classes.place[end_of - 1] == place:
                 classes.value[end_of - 1] += 1
             else:
@@ -358,6 +363,7 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
         before, whole = left[place], classes.total[place]
         after = before + value
         left[place] = after
+        # after^2 - before^2 in integers: steps forth and back leave no rounding behind.
         classes.square[j] += value * (before + after)
         classes.cross[j] += value * whole
         if classes.cap[j] < 1.0 and place != classes.missing[j]:
@@ -376,6 +382,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
         code = (codes.rows[k] if k >= first else extra) - codes.base
         for e in range(classes.begins[code], classes.ends[code]):
             classes.left[classes.place[e]] = 0
+    # Set to 0 and not subtracted: sums of doubles would not come back to 0.
     for j in range(classes.weight.shape[0]):
         classes.square[j] = classes.cross[j] = 0
         classes.scores[j, 0] = classes.scores[j, 1] = classes.mixed[j] = 0.0
@@ -453,6 +460,7 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
 @inner
 def left_is_larger(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped-def]
     """Return whether the left side has the smaller share of the first class whose shares differ."""
+    # Numbers have decided already (`split._should_swap_sides`).
     if t.r > 0:
         return False
     for k in range(codes.last - codes.first):
@@ -503,6 +511,7 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
             holder[first[h]] = k
             share[first[h]] = float(classes.value[e]) / here - float(classes.total[place]) / n
             first[h] += 1
+    # Filling moved every offset to the end of its class; one place on they are the starts again.
     for h in range(n_present, 0, -1):
         first[h] = first[h - 1]
     first[0] = 0
@@ -522,6 +531,8 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
     n_present = classes.state[CLASSES]
     size = classes.total.shape[0]
     number = sequence - n_channels
+    # Absent classes share one order. It stands where the first of them would, so that ties go as
+    # they do when every class is counted.
     gap = 0
     while gap < n_present and present[gap] == gap:
         gap += 1
@@ -538,6 +549,8 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
         begin_of, end_of = classes.first[h], classes.first[h + 1]
         few = end_of - begin_of
         j = classes.column[h]
+        # Codes without the class have its smallest mean. They come first, or in a brief order stay
+        # together behind those that have it, the largest share first.
         sign = -1.0 if classes.state[BRIEF] else 1.0
         for i in range(few):
             key[i] = classes.share[begin_of + i] * np.sqrt(classes.weight[j]) * sign
@@ -586,6 +599,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
     for h in range(n_present):
         j = classes.column[h]
         in_node = float(classes.total[present[h]]) / n
+        # A code without the class differs from the node by the class's whole share.
         rest = n
         for e in range(classes.first[h], classes.first[h + 1]):
             row = codes.rows[codes.first + classes.holder[e]]

@@ -49,6 +49,7 @@ from .statistics import StatisticsLayout
 
 Ints = npt.NDArray[np.int64]
 
+# These are at most 511 subsets; every further category would double them.
 EXHAUSTIVE = 10
 """Up to this many present categories, all binary subsets are tried."""
 LEFT, RIGHT, BEST = range(3)
@@ -161,6 +162,8 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
                 sequences = n_channels + list_holders(codes, n_channels, t.stride, t.divisor, classes)
             rows, first, last = search.rows, zero, m
         for sequence in range(sequences):
+            # Missing values have the largest code. They are tried on the left first, where ties
+            # leave them.
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
             is_alone = t.alone and not ordered and sequence == n_channels
             if is_alone:
@@ -174,6 +177,7 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
             walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
             if sums is not None:
                 gain, step = walk_sums(walked, extra, is_alone, best[0], t, sums)
+            # Cells are counted in arrays, so the walk in registers cannot judge them.
             elif t.plain.second > 0 and search.is_judging[0] == 0:
                 gain, step = _plain_walk(walked, extra, is_gray, best[0], t.stride, t.plain)
             else:
@@ -221,6 +225,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
     """Make the codes marked in `goes_left` the left side of the best split so far."""
     goes_left, chosen, total = search.goes_left, search.stats[BEST], codes.total
     size, m = total.shape[0], codes.last - codes.first
+    # Walks report a step alone, so a better candidate copies nothing; the sums are added up here.
     for i in range(size):
         chosen[i] = 0
     for k in range(m):
@@ -278,6 +283,8 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
     if classes is not None and extra != NOWHERE:
         bring(extra - codes.base, 1, t, classes)
     n, walked = total[t.divisor], first
+    # In Gray code a subset costs one row instead of all of its own. The last row stays on the
+    # right, because a subset and the rest are one split.
     for step in range(1, (1 << (m - 1)) if is_gray else m):
         row, sign = first + step - 1, 1
         if is_gray:
@@ -540,6 +547,7 @@ def choose_split(
     for (n_codes, _, base), sums in zip(places.columns, counted, strict=True):
         hist[base : base + n_codes + 1, : layout.size] = sums
     if cells is not None:
+        # The codes of any one column together hold all of the node's records.
         search.is_judging[0], search.sides[BEST] = 1, np.sum(cells[0], axis=0)
         for (n_codes, _, base), counts in zip(places.columns, cells, strict=True):
             search.cells[base : base + n_codes + 1] = counts
@@ -552,6 +560,7 @@ def choose_split(
         return None
     categorical = not predictors.ordered[column]
     occurs = counted[column][:, 0] > 0
+    # Marks of codes that do not occur here may be left from other columns.
     codes = np.flatnonzero(search.subset[: len(occurs)] * occurs) if categorical else ()
     return Split(
         column,

@@ -66,6 +66,7 @@ class ClassBlocks(NamedTuple):
                 absent = responses.categorical[j].n_missing
                 n_known = max(n - absent, 1)
                 spread = n - (counts.astype(float) ** 2).sum() / max(n, 1)
+                # Entropies have one unit, nats; Gini impurities are divided by the root's.
                 weight[at] = 1.0 if gain == ENTROPY else 1.0 / max(spread, 1.0)
             public[a:b] = counts / n_known
             if j < len(responses.categorical) and absent:
@@ -73,6 +74,7 @@ class ClassBlocks(NamedTuple):
             inside = slice(a, b - (public[b - 1] < 0))
             square = float((public[inside] ** 2).sum())
             loss[inside] = 1 - 2 * public[inside] + square
+            # 1 - sum P^2 is the average public loss, and a quarter of it is the floor.
             if floored:
                 loss[inside] = np.maximum(loss[inside], (1 - square) / 4)
         return cls(starts, weight, public, loss)
@@ -213,6 +215,7 @@ class StatisticsLayout:
         floors = np.zeros(r, np.int64)
         for j, number in enumerate(responses.numbers if floored else ()):
             n_known = n - responses.numeric[j].n_missing
+            # Rounding down is on the strict side: a smaller public loss makes disclosure larger.
             floors[j] = int(scatter(number, n_known) / (4 * n_known)) >> shift
         return cls(
             r,

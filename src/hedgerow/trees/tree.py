@@ -94,6 +94,7 @@ def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = 
     if layout.listed is None:
         a, b = int(layout.starts[j]), int(layout.starts[j + 1]) - drop_last
         table = tree.stats[:, a:b]
+        # The counts that are not 0, as for listed classes: both layouts share the sums below.
         node, at = np.nonzero(table)
         counts, whole = table[node, at].astype(float), table[0].astype(float)
     else:
@@ -132,6 +133,7 @@ def _listed_counts(
         size = tree.end[here] - tree.start[here]
         rows = np.repeat(tree.start[here] - np.cumsum(size) + size, size) + np.arange(size.sum())
         code = tree.listed[rows, j].astype(np.int64)
+        # One sort of pairs (node, class) counts the classes of all nodes of this depth.
         keys = np.sort((np.repeat(here, size) * (n_classes + 1) + code)[code < n_classes])
         first = np.flatnonzero(np.diff(keys, prepend=-1))
         nodes.append(keys[first] // (n_classes + 1))
@@ -180,6 +182,7 @@ def ratio(
     """
     top, bottom = error - branch_error, branch_digression - digression
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Rounding may take the difference of equal errors below 0.
         return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
 
 
@@ -201,6 +204,7 @@ def explained(
         square = scatter[:, j, j] + total * total / n
         outside = square - 2 * center * total + n_known * center**2
         inside = outside - distance**2 / np.maximum(n_known, 1)
+        # If guessing the public mean makes no error, nothing is left to be explained.
         columns.append(
             1 - np.divide(np.maximum(inside, 0), outside, out=np.ones(len(n)), where=outside > 0)
         )
@@ -252,6 +256,7 @@ def _p_values(
         sums = class_sums(tree, layout, j)
         statistic = statistic + 2 * sums.divergence
         freedom += max(sums.n_classes - 1, 0)
+    # The root is compared with itself: rounding must not make it violate.
     statistic[0] = 0.0
     return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
 
@@ -260,6 +265,7 @@ def _p_values(
 def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
     """Return the errors and the digressions summed over the leaves below each node."""
     a, b = error.copy(), digression.copy()
+    # Backwards, because children have larger numbers than their parent.
     for i in range(column.shape[0] - 1, -1, -1):
         if column[i] >= 0:
             a[i] = a[i + 1] + a[right[i]]
@@ -330,6 +336,7 @@ def _prune(  # type: ignore[no-untyped-def]
             bottom = branch_digression[s] - digression[s]
             lost = max(error[s] - branch_error[s], 0.0)
             urgency[s] = -lost / bottom if bottom > 0 else -np.inf
+            # Only the parent has a new leaf as its child, and violates if that is too small.
             if place[s] < 0 and s == parent[t] and n[t] < k:
                 heap[size] = s
                 place[s] = size
@@ -620,6 +627,7 @@ class Path:
         for step, nodes in enumerate(arrivals):
             for leaf in nodes:
                 heapq.heappush(heap, (float(value[leaf]), leaf))
+            # Leaves that ended go when they are on top: deleting others would need a search.
             while end[heap[0][1]] <= step:
                 heapq.heappop(heap)
             least[step] = heap[0][0]
