@@ -63,7 +63,7 @@ def _draw(rng: np.random.Generator, shares: NDArray[Any], group: NDArray[Any]) -
 
 
 def _marital() -> NDArray[Any]:
-    """Return the shares of the five marital states, one row per eight years of age."""
+    """Return the shares of the five marital statuses, one row per eight years of age."""
     t = np.arange(9) / 8
     weights = np.stack([np.exp(-5 * t) * 1.2 + 0.06, 0.08 + 0.6 * np.sqrt(t) * (1.2 - t),
                         0.02 + 0.03 * t, 0.01 + 0.18 * t, 0.002 + 0.5 * t**4], axis=1)  # fmt: skip
@@ -344,7 +344,7 @@ _FETCHING: ContextVar[bool] = ContextVar("fetching", default=False)
 
 
 def fetching() -> AbstractContextManager[bool]:
-    """Return a context in which all loaders download missing files, as with ``download=True``."""
+    """Return a context in which all loaders download missing files, as if called with ``download=True``."""
     return setting(_FETCHING, True)
 
 

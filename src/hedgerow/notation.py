@@ -62,7 +62,7 @@ class Cell:
 
 
 def number(value: float | Exact) -> str:
-    """Return a number as the shortest text that reads back exactly; whole numbers have no point."""
+    """Return a number as the shortest text that reads back exactly; whole numbers have no decimal point."""
     if isinstance(value, int):
         return str(value)
     if isinstance(value, Decimal):

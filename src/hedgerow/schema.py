@@ -147,7 +147,7 @@ ROLES: tuple[str, ...] = get_args(Role)
 
 
 class _Unsaid(Enum):
-    """A marker for a question that the schema leaves open."""
+    """A marker for a question that the schema leaves unanswered."""
 
     UNSAID = "unsaid"
 

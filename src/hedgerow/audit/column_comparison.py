@@ -207,7 +207,7 @@ def _text(value: Any, share: bool) -> str:
 
 
 def moved_share(shape: Mapping[str, Any]) -> float:
-    """Return the total variation: the share of records that must move to make both distributions equal."""
+    """Return the total variation: the share of records that would have to move to make both distributions equal."""
     return float(sum(abs(a - b) for a, b in zip(shape["before"], shape["after"], strict=True)) / 2)
 
 

@@ -87,7 +87,7 @@ def known_rows(released: Sequence[ReleasedColumn], rows: IntArray) -> Known:
 
 
 def known_table(released: Sequence[ReleasedColumn], table: Table) -> Known:
-    """Return the true quasi-identifiers of people in another table, in the original's codes."""
+    """Return the true quasi-identifiers of the people in another table, encoded with the original's codes."""
     columns = (column.original for column in released)
     return Known(tuple(true_values(in_codes_of(c, table, c.n_values)) for c in columns))
 

@@ -68,7 +68,7 @@ CAP = "max_disclosure"
 
 @dataclass(frozen=True)
 class Setting:
-    """A method by its name on the frontier, and the parameters to try it with."""
+    """The name of a method on the frontier, and the parameters to try it with."""
 
     method: str
     parameters: Mapping[str, Any]
@@ -495,12 +495,12 @@ class Frontier:
 
     @takes(path=PATH)
     def save_picture(self, path: str | Path) -> None:
-        """Write the picture."""
+        """Write the picture to a file."""
         write_private(path, self.picture())
 
     @takes(path=PATH)
     def save_csv(self, path: str | Path) -> None:
-        """Write the table as CSV."""
+        """Write the table to a CSV file."""
         write_private(path, self.to_csv())
 
     @takes(target_disclosure=NUMBER, target_k=NUMBER, target_utility=NUMBER)

@@ -332,7 +332,7 @@ def order_shown_by(
 
 
 def _ranks(column: ReleasedColumn) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the codes of the original values, and of the released cells numbered in sorting order."""
+    """Return the codes of the original values and of the released cells; numeric cells are numbered in order."""
     if not column.is_number:
         return column.original.codes, column.codes
     place = np.empty(column.n_cells, np.int64)
@@ -382,7 +382,7 @@ def _sorted_by(columns: Sequence[tuple[str, npt.NDArray[Any], npt.NDArray[Any]]]
 
 
 def _in_order(codes: npt.NDArray[Any], runs: IntArray) -> bool:
-    """Return whether the codes in every run ascend, or descend, or keep equal codes next to each other."""
+    """Return whether the codes in every run ascend, descend, or keep equal codes next to each other."""
     within = runs[1:] == runs[:-1]
     step = np.diff(codes.astype(np.int64))[within]
     if (step >= 0).all() or (step <= 0).all():

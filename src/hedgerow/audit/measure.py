@@ -202,7 +202,7 @@ class Task(Generic[S]):
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of an audit: its place, the function that measures it, and its requirements.
+    """One figure of an audit: its place in the audit, the function that measures it, and its requirements.
 
     Parameters
     ----------
@@ -841,7 +841,7 @@ def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Hedgerow, Python and the libraries that computed the figures."""
+    """Return the versions of Hedgerow, Python and the libraries with which the figures were computed."""
     out = {"hedgerow": __version__, "python": platform.python_version()}
     return out | {name: metadata.version(name) for name in ("numpy", "scipy", "scikit-learn")}
 

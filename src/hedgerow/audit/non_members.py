@@ -96,7 +96,7 @@ def with_strangers(sides: TablePair) -> list[Outside]:
 def left_out(
     pair: Pair, refit: Refit, *, folds: int = FOLDS, random_state: int = 0, progress: Tell
 ) -> Iterator[Outside]:
-    """Refit the method without one fold of the people, for each fold in turn.
+    """Refit the method repeatedly, each time without one fold of the people.
 
     The people of the next part are the members to be asked about, so that everybody is
     once a member and once left out.

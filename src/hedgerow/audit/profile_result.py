@@ -257,7 +257,7 @@ def _attacks(audit: Mapping[str, Any]) -> Finding:
 
 
 def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
-    """Return the highest lower bound on the gain of these attacks over their control, with the attack's name."""
+    """Return the highest lower bound on the gain of the given attacks over their control, with the attack's name."""
     gains = {
         f"{a['attack']} ({a['learner']}; {a['target']})": _least(a)
         for a in attacks

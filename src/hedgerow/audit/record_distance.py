@@ -169,7 +169,7 @@ class _Ends:
         return out
 
     def agreeing(self, x: float, share: float) -> IntArray:
-        """Return the cells that may stand for x, or whose midpoint is within a share of the ranks around x."""
+        """Return the cells that can stand for x, or whose midpoint lies within a share of the ranks around x."""
         order, middle, upto, exact = self._ranked
         if not (np.isfinite(x) and (share or exact)):
             return np.flatnonzero(self.distances(x) <= 0)
@@ -202,7 +202,7 @@ class _Sets:
         return out
 
     def agreeing(self, code: int, share: float) -> IntArray:
-        """Return the cells that may stand for a category; the share is ignored."""
+        """Return the cells that can stand for a category; the share is ignored."""
         return np.flatnonzero(self.distances(code) <= 0)
 
 

@@ -86,7 +86,7 @@ class ReleasedColumn:
 
     @cached_property
     def stands_in(self) -> bool:
-        """Return whether cells are single numbers that replace the original values (means, noise)."""
+        """Return whether the cells are single numbers that replace the original values (means, noise)."""
         if not self.is_number or ((self.hi > self.lo) & ~self.anything).any():
             return False
         return not self.covers(self.original.codes, self.codes).all()
@@ -120,7 +120,7 @@ class ReleasedColumn:
 
     @cached_property
     def categories(self) -> tuple[IntArray, IntArray]:
-        """Return all pairs of a cell and a category that it may stand for, as two arrays sorted by cell."""
+        """Return all pairs of a cell and a category that it can stand for, as two arrays sorted by cell."""
         cells = np.repeat(np.arange(self.n_cells), [len(each) for each in self.members])
         return cells, np.concatenate([np.zeros(0, np.int64), *self.members])
 
@@ -154,7 +154,7 @@ class ReleasedColumn:
         return _suppressed_nulls(column)
 
     def covers(self, values: npt.NDArray[Any], cells: npt.NDArray[Any]) -> BoolArray:
-        """Return, element by element, whether a cell may stand for an original value code.
+        """Return, element by element, whether a cell can stand for an original value code.
 
         Codes equal to the number of values are missing values.
         """
@@ -586,7 +586,7 @@ class _Reader:
 
 
 def _around(ranges: Sequence[Ends]) -> Ends:
-    """Return the smallest range that contains several ranges."""
+    """Return the smallest range that contains all given ranges."""
     if not ranges:
         return np.nan, np.nan
     return min(e[0] for e in ranges), max(e[1] for e in ranges)

@@ -69,7 +69,7 @@ class Sample:
 
 
 def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ()) -> Sample:
-    """Choose whole groups of a pair with about n records in all (n or more, if the table has so many).
+    """Choose whole groups of a pair with about n records in total (at least n, if the table has so many).
 
     The released cells decide if a group is in the sample, so groups stay whole and disclose the same.
     If values were altered and some record is alone, records are chosen one by one.

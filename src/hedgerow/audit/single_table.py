@@ -63,7 +63,7 @@ class Alone:
 
 
 def alone(what: Subject) -> Pair:
-    """Pair a release with itself, taking its cells as categories and its totals as public knowledge.
+    """Pair a release with itself, treating its cells as categories and its totals as public knowledge.
 
     Cells that say nothing (``*``, empty, ``NA`` ...) match anything for the wildcard k.
 

@@ -71,7 +71,7 @@ def named_cells(columns: Mapping[str, Mapping[str, int]], most: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """A released table, with the information that its release or plan has about it.
+    """A released table, with what its release or plan says about it.
 
     Parameters
     ----------

@@ -298,7 +298,7 @@ def gained(success: Rate, control: Rate) -> Rate | None:
 
 @dataclass(frozen=True)
 class Rates:
-    """The success of an attack on several people.
+    """The success rates of an attack on several people.
 
     Parameters
     ----------

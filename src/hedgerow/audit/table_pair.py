@@ -75,7 +75,7 @@ class People:
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Return row numbers sorted by the people's values, whatever the order of rows and columns."""
+        """Return row numbers sorted by the people's values, independent of the order of rows and columns."""
         return np.lexsort([c.codes for c in by_name((*self.quasi, *self.sensitive))[::-1]])
 
     def some(self, most: int, random_state: int = 0) -> IntArray:
@@ -208,7 +208,7 @@ class TablePair:
         return None
 
     def people_in(self, groups: Groups) -> IntArray:
-        """Count the people in each group of rows; records if every row is a person."""
+        """Count the people in each group of rows; the records if every row is a person."""
         return groups.sizes if self.persons is None else self.persons.people(groups)
 
     @cached_property
@@ -238,7 +238,7 @@ class TablePair:
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Return member numbers sorted by their values, whatever the order of rows and columns."""
+        """Return member numbers sorted by their values, independent of the order of rows and columns."""
         return self.members.canonical
 
     def order_of(self, people: People, *values: Any) -> IntArray:
@@ -334,7 +334,7 @@ class Pair(TablePair):
 
     @cached_property
     def canonical(self) -> IntArray:
-        """Return pair numbers sorted by their values, whatever the order of rows and columns."""
+        """Return pair numbers sorted by their values, independent of the order of rows and columns."""
         parts = self.quasi, self.sensitive, self.released_sensitive
         keys = [column.codes for part in parts for column in by_name(part)]
         # released cells decide between people whose true values are equal
@@ -383,7 +383,7 @@ class UnpairedTables(TablePair):
 
     @property
     def plain(self) -> UnpairedTables:
-        """Return the tables for all figures except those of attacks, so that strangers cannot change these."""
+        """Return the tables for all figures except those of attacks, so that strangers cannot affect these figures."""
         return self.own_codes or self
 
     @property
@@ -399,7 +399,7 @@ class UnpairedTables(TablePair):
 
     @cached_property
     def unchanged(self) -> Pair:
-        """Pair the original with itself, keeping the order of members."""
+        """Pair the original with itself, keeping the order of the members."""
         whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
         # cached_property reads this entry
         vars(whole)["canonical"] = self.canonical

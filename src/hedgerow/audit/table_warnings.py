@@ -75,7 +75,7 @@ def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> lis
 
 
 def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
-    """Return a note on numbers mostly outside the original range, which suggest another unit."""
+    """Return a note on numbers that are mostly outside the original range, which suggests another unit."""
     faults = []
     for original, released in columns:
         there = released[np.isfinite(released)]

@@ -321,7 +321,7 @@ class RemoteEngine(Engine, Protocol):
 
 
 def engine(name: str = "memory") -> Engine:
-    """Return the engine with this name, or raise ParameterError if there is none."""
+    """Return the engine with the given name, or raise ParameterError if there is none."""
     if name not in ENGINES:
         raise ParameterError(
             f"unknown engine {name!r}", hint=f"the engines are {', '.join(['auto', *ENGINES])}"

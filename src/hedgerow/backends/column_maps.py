@@ -121,7 +121,7 @@ def _unknown(column: ColumnMap) -> int:
 
 
 def _unchanged_numbers(column: ColumnMap, table: Table) -> pa.Array | None:
-    """Return the values of an unchanged float column with -0.0 written as 0.0; None for any other type."""
+    """Return the values of an unchanged float column with -0.0 replaced by 0.0; None for any other type."""
     kind = table.types.field(column.name).type
     if not pa.types.is_floating(kind):
         return None

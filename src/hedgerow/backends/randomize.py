@@ -215,7 +215,7 @@ def bound_to(plan: Randomize) -> dict[str, Any]:
 
 
 def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
-    """Return the randomized columns; cells whose value the plan does not list count as outside.
+    """Return the randomized columns; cells count as outside if the plan does not list their value.
 
     Parameters
     ----------

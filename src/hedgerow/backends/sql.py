@@ -51,7 +51,7 @@ def to_sql(
     create: str | None = None,
     name: str = "release",
 ) -> str:
-    """Return the SELECT that recodes `table` as the plan says, or a statement that creates a view or table of it.
+    """Return the SELECT that recodes `table` as the plan says, or a statement that stores it as a view or table.
 
     Columns come in their original order, identifiers and undeclared ones left out. Rows come in no
     particular order, as in any SELECT without ORDER BY. For dialects other than

@@ -262,7 +262,7 @@ def floats(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def decimals(texts: pa.Array) -> pa.Array | None:
-    """Convert number texts to decimals if doubles cannot represent them all; otherwise return None.
+    """Convert texts of numbers to decimals if doubles cannot represent them all; otherwise return None.
 
     A number with a fraction is what its double is, unless it has more than 17 digits.
 

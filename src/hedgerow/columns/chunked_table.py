@@ -176,7 +176,7 @@ class ChunkedTable(StoredTable):
         return coding.entries, coding.counts
 
     def coding(self, name: str) -> Coding:
-        """Return a column as codes into its distinct values, computed once and then cached."""
+        """Return a column as codes into its distinct values, which are computed once and then cached."""
         self.code([name])
         return self._codings[name]
 
@@ -362,7 +362,7 @@ def _files_again(checkpoint: Checkpoint | None) -> str | None:
 
 
 class ReorderedTable(ChunkedTable):
-    """A chunked table with its rows in another order, read from the codes of its columns.
+    """A chunked table with its rows in a new order, read from the codes of its columns.
 
     Parameters
     ----------

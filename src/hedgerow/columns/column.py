@@ -332,7 +332,7 @@ def as_categories(column: Column) -> Column:
 
 
 def in_unit(column: Column, unit: str) -> Column | None:
-    """Return a column of dates in days or microseconds, or None if two of its times would become equal."""
+    """Return a column of dates in days or microseconds, or None if two of its times would become the same."""
     if unit == column.unit:
         return column
     values = column.values * DAY if unit == "us" else column.values / DAY

@@ -100,7 +100,7 @@ def ranks_of(entries: pa.Array) -> tuple[Words, int]:
 
 
 class _Order:
-    """An order of rows that is being sorted, with the rows that are still tied.
+    """A sort of rows in progress, with the rows that are still tied.
 
     The tied rows are at `places` in `order`; rows are tied if their `key`, below `width`, is equal.
     """

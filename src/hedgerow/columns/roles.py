@@ -268,7 +268,7 @@ def _describe(table: Table, name: str) -> ColumnProfile:
 
 
 def _weighs(words: set[str]) -> bool:
-    """Return whether the words of a column name mean a sampling weight, and not a person's weight."""
+    """Return whether the words of a column name refer to a sampling weight, and not to a person's body weight."""
     return bool(words & WEIGHTS) or {"weight", "sampling"} <= words
 
 
@@ -399,7 +399,7 @@ def unaccented(text: str) -> str:
 
 
 def tokens(name: str) -> set[str]:
-    """Return the words of a column name in lower case without accents, and each pair of neighbours joined.
+    """Return the words of a column name in lower case without accents, and each pair of adjacent words joined.
 
     Examples
     --------
@@ -412,7 +412,7 @@ def tokens(name: str) -> set[str]:
 
 
 def names_sensitive(words: set[str]) -> bool:
-    """Return whether the words of a column name suggest something that people may want to keep private."""
+    """Return whether the words of a column name suggest facts that people may want to keep private."""
     return bool(words & SENSITIVE) or any(
         any(stem in word for stem in _SENSITIVE_STEMS) or word.endswith(_SENSITIVE_ENDS)
         for word in words
@@ -420,7 +420,7 @@ def names_sensitive(words: set[str]) -> bool:
 
 
 def names_quasi(words: set[str]) -> bool:
-    """Return whether the words of a column name suggest something that others may know about a person."""
+    """Return whether the words of a column name suggest facts that others may know about a person."""
     return bool(words & QUASI) or any(stem in word for word in words for stem in _QUASI_STEMS)
 
 

@@ -154,7 +154,7 @@ def row_hashes(
     key: Key,
     allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
 ) -> tuple[Words, Words, int]:
-    """Return a 128-bit hash of each row as two words, the same whatever the order of rows and columns.
+    """Return a 128-bit hash of each row as two words, independent of the order of rows and columns.
 
     Parameters
     ----------

@@ -215,7 +215,7 @@ class Table:
         return n_distinct, len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return a column's distinct cells, and the number of rows with each."""
+        """Return a column's distinct cells, and the number of rows with each cell."""
         cells = self.arrow.column(name)
         if cells.num_chunks == 1 and pa.types.is_dictionary(cells.type):
             chunk = cells.chunk(0)
@@ -333,7 +333,7 @@ class Table:
         give_back()
 
     def discard_codes(self) -> None:
-        """Drop codes that only the fitting needed, before a release is verified."""
+        """Drop codes that were needed only for fitting, before a release is verified."""
         self.release_memory()
 
     def head(self, names: Sequence[str], n: int) -> list[pa.Array]:
@@ -525,7 +525,7 @@ class StoredTable(Table):
         return bool(pc.any(pc.is_null(self.entries(name), nan_is_null=True)).as_py())
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-        """Return a column's distinct cells, and the number of rows with each."""
+        """Return a column's distinct cells, and the number of rows with each cell."""
         entries, counts = self.values(name)
         return entries.to_pylist(), counts
 

@@ -266,7 +266,7 @@ def _open_text(
 
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the distinct texts of each column in one copied file."""
+    """Return the distinct texts of each column in one of the copied files."""
     table = ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), copy)
     return {name: texts.cast(pa.string()) for name, texts in table.values_of(names).items()}
 

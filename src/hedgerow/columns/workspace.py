@@ -103,7 +103,7 @@ class Workspace:
     def allocate(
         self, shape: tuple[int, ...], kind: Any, name: str | None = None
     ) -> NDArray[Any]:
-        """Return an array to be filled, in memory if there is enough left, otherwise in a file without a name.
+        """Return an array to be filled, in memory if enough is left, otherwise in an unnamed file.
 
         An array with a `name` can be passed to `finish`, if finished files are kept.
         """

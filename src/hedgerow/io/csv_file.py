@@ -101,7 +101,7 @@ def warn_of_guesses(path: Path, dialect: Dialect) -> None:
 
 
 def read_texts(path: Path, places: Sequence[int], encoding: str) -> list[pa.ChunkedArray]:
-    """Read the columns of a CSV file at these positions, with every cell as text."""
+    """Read the columns of a CSV file at the given positions, with every cell as text."""
     with _opened(path, csv_layout(path, encoding)) as relation:
         return whole(relation.project(", ".join(f"c{place}" for place in places))).columns
 

@@ -49,7 +49,7 @@ class VariableLabels:
     numbers: bool = False
 
     def declared_missing(self, code: Code) -> bool:
-        """Return whether the file declares this code as missing."""
+        """Return whether the file declares a code as missing."""
         if isinstance(code, str) and self.sort != "text":
             return True
         return any(

@@ -89,7 +89,7 @@ def parts_of(path: str | Path) -> list[Path]:
 
 
 def _check_gaps(folder: Path, files: Sequence[Path]) -> None:
-    """Raise InputError if a number is missing in a folder of Hedgerow's own numbered part files."""
+    """Raise InputError if a number is missing in a folder of numbered part files that Hedgerow wrote."""
     matches = [PART.fullmatch(path.name) for path in files]
     if any(each is None or len(each[1]) > _DIGITS for each in matches):
         return  # not as we number them: days, for example
@@ -129,7 +129,7 @@ def check_drift(parts: Sequence[Path], types: Sequence[Mapping[str, pa.DataType]
 
 
 def _same(one: pa.DataType, other: pa.DataType) -> bool:
-    """Return whether two types are equal, comparing a dictionary by the type of its values."""
+    """Return whether two types are equal; a dictionary is compared by the type of its values."""
     if value_type(one) == value_type(other):
         return True
     # text of either width is text; numbers of several widths are several types

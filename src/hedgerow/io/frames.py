@@ -441,7 +441,7 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _one_nan(array: Any) -> Any:
-    """Replace every NaN by the same bit pattern, so that equal values have equal bytes."""
+    """Replace every NaN by one bit pattern, so that equal values have equal bytes."""
     if not pa.types.is_floating(array.type) or not pc.any(pc.is_nan(array)).as_py():
         return array
     return pc.if_else(pc.is_nan(array), pa.scalar(math.nan, array.type), array)

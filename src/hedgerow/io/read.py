@@ -182,7 +182,7 @@ def _as_numbers(table: Table, kinds: Mapping[str, str]) -> Table:
 
 
 def _with_declared_words(table: Table, schema: Schema) -> Table:
-    """Return a CSV file's table, read again if the schema declares other missing words or number signs."""
+    """Return a CSV file's table, read again if the schema declares other words for missing or other number signs."""
     missing, decimal = schema.missing, schema.decimal
     if table.suffix != ".csv":  # a workbook has been read without them
         _refuse_words(table, missing)

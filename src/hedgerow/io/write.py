@@ -388,7 +388,7 @@ _WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
 
 
 def columns_to_escape(table: Table) -> list[str]:
-    """Return the columns with a text or name that `escape_cells` would change.
+    """Return the columns whose texts or names `escape_cells` would change.
 
     Examples
     --------

@@ -383,7 +383,7 @@ def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) ->
 
 @checked
 def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
-    """Return how many pairs have each pattern.
+    """Return the number of pairs with each pattern.
 
     Parameters
     ----------

@@ -200,7 +200,7 @@ class Persons:
         return ((1 << UNIT_BITS) // np.maximum(records, 1)).astype(np.int32)[whose]
 
     def by_class(self, groups: Groups) -> PeopleByClass:
-        """Count the records of each person, or household, in every class."""
+        """Count the records of each person, or of each household, in every class."""
         records = Counts.from_codes(groups, self.codes, self.n)
         return PeopleByClass(records, self.homes, self.unit is not None)
 
@@ -209,7 +209,7 @@ class Persons:
         return self.by_class(groups).people
 
     def people(self, groups: Groups) -> IntArray:
-        """Return each class's number of people, 1 if one person has most records; without a person column records."""
+        """Return each class's number of people (1 if one has most records), or of records without a person column."""
         people = None if self.unit is None else self.by_class(groups).persons
         return groups.sizes if people is None else people
 

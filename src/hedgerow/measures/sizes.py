@@ -177,7 +177,7 @@ def attackers(
     threshold: float = 0.2,
     people: IntArray | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Return the re-identification risk from three intruders: prosecutor, journalist and marketer.
+    """Return the re-identification risk from three types of intruder: prosecutor, journalist and marketer.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ _MEETS = 1e-8
 
 @dataclass(frozen=True)
 class Uniqueness:
-    """The number of people who are unique in the population, as three models estimate it.
+    """The number of people who are unique in the population, as estimated by three models.
 
     Parameters
     ----------

@@ -124,7 +124,7 @@ class Features:
         return Table(self.table.arrow.rename_columns(list(self.names)))
 
     def restore(self, columns: Mapping[str, Any]) -> Any:
-        """Return X with some columns replaced, as the same type of frame that was passed."""
+        """Return X with some columns replaced, as a frame of the same type as the one passed."""
         original = dict(zip(self.names, self.table.names, strict=True))
         return self.table.restore({original[name]: values for name, values in columns.items()})
 

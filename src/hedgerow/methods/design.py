@@ -65,7 +65,7 @@ class Quasi:
 
     @property
     def predictors(self) -> Predictors:
-        """Return each column's number of bins, and whether its codes are ordered."""
+        """Return each column's number of bins, and whether the column's codes are ordered."""
         n_codes = np.array([c.n_bins for c in self.cuts], np.int64)
         return Predictors(n_codes, np.array([c.value_counts.is_ordered for c in self.columns]))
 
@@ -75,7 +75,7 @@ class Quasi:
         sensitive: Sequence[Column] = (),
         persons: Persons | None = None,
     ) -> NodeRows | DistributedRows:
-        """Return the table's records in the form that the tree grower needs."""
+        """Return the table's records in the form the tree grower expects."""
         lookups = [cut.lookup if cut.changes else None for cut in self.cuts]
         if self.table.record_source is not None:  # a cluster, whose records do not come here
             distributed: DistributedRows = self.table.record_source(

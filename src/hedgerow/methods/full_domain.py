@@ -193,7 +193,7 @@ class _FullDomain(Method):
         raise NotImplementedError
 
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
-        """Return the quasi-identifiers, and also the sensitive columns if there are promises about them."""
+        """Return the quasi-identifiers, and the sensitive columns if any promise is about them."""
         return (*schema.quasi, *(schema.sensitive if self._guarantees() else ()))
 
     def _fit(self, table: Table, schema: Schema) -> Plan:

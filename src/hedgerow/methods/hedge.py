@@ -187,7 +187,7 @@ class Hedge(PartitionMethod):
     schema: Schema | None = None
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes needed for as many cells as k allows."""
+        """Return the bytes of memory needed for as many cells as k allows."""
         is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         return n_rows // self.k * _CELL if is_k else 0
 

@@ -126,7 +126,7 @@ Accept = Callable[[IntArray, IntArray], BoolArray]
 
 @dataclass
 class Lattice:
-    """The lattice of a table's full-domain generalisations, and the search for the best of them.
+    """The lattice of a table's full-domain generalisations, with a search for the best of them.
 
     Parameters
     ----------
@@ -384,7 +384,7 @@ class Lattice:
         return best
 
     def _first(self, bound: FloatArray) -> Outcome | None:
-        """Return a good node to start from: the lowest that passes on the chain of least bounds."""
+        """Return a good node to start from: the lowest passing node on the chain of least bounds."""
         chain: list[Levels] = [(0,) * len(self.heights)]
         while above := _above(chain[-1], self.heights):
             chain.append(min(above, key=lambda node: (bound[node], node)))

@@ -344,7 +344,7 @@ def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
 
 
 def _modes(codes: IntArray, groups: IntArray, categories: int) -> IntArray:
-    """Return the most frequent code of each group; ties go to the first in the column's order."""
+    """Return the most frequent code of each group; in a tie, the first in the column's order."""
     counts = Counts.from_codes(group([groups]), codes, categories)
     best = np.lexsort((counts.values, -counts.counts, counts.groups))
     return np.asarray(counts.values[best][counts.starts[:-1]])

@@ -262,7 +262,7 @@ class PartitionMethod(Method):
     """Whether columns with a grid become ranges even if other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes needed for as many groups as k allows; 0 with a cap, which leaves far fewer groups."""
+        """Return the bytes needed for as many groups as k allows; 0 with a cap, which allows far fewer groups."""
         is_k = isinstance(self.k, int) and self.k > 0  # other values of k are refused by `fit`
         small = is_k and self.max_disclosure in (None, 1)
         return n_rows // self.k * (self._group_bytes() + _COLUMN_BYTES * n_sensitive) if small else 0
@@ -316,7 +316,7 @@ class PartitionMethod(Method):
                 )
 
     def _cap(self) -> ColumnGuarantee | None:
-        """Return the cap on disclosure, or None if nothing is capped."""
+        """Return the cap on disclosure, or None if there is none."""
         d = self.max_disclosure
         return None if d is None or d >= 1 else Disclosure(float(d))
 
@@ -330,7 +330,7 @@ class PartitionMethod(Method):
         depth: int | None = None,
         pruned: bool = False,
     ) -> Tree:
-        """Return the tree of the best admissible splits; `pruned` says that pruning will need its nodes' classes."""
+        """Return the tree of the best admissible splits; `pruned` means that pruning will need its nodes' classes."""
         cap = self._cap()
         limit = 1.0 if cap is None else float(self.max_disclosure or 1.0)
         scored = isinstance(cap, Disclosure)
@@ -481,7 +481,7 @@ class PartitionMethod(Method):
 
 
 def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
-    """Return the group of each leaf after groups with equal labels are merged, numbered by first leaf."""
+    """Return the group of each leaf after merging groups with equal labels, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
         place: dict[Any, int] = {}

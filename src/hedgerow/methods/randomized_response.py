@@ -217,7 +217,7 @@ class RandomizedResponse(Method):
         return replace(plan, columns=tuple(_as_released(c, columns) for c in plan.columns))
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
-        """Return the bytes needed for the ids of the records."""
+        """Return the bytes of memory needed for the ids of the records."""
         return n_rows * _RECORD
 
     def release_table(self, table: Table) -> Transformed:

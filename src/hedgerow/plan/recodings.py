@@ -183,7 +183,7 @@ class Mask(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """Return the phrase that reports put before the column that changed most, naming the method."""
+        """Return the phrase that reports put before the most changed column; it names the method."""
         words, _, name = self.method.partition(" (")
         return f"changed most by {name.rstrip(')') or words}"
 
@@ -303,7 +303,7 @@ class Randomize(Recoding):
 
     @property
     def most_changed(self) -> str:
-        """Return the phrase that reports put before the column that was randomized most."""
+        """Return the phrase that reports put before the most randomized column."""
         return "randomized most"
 
     @property

@@ -112,7 +112,7 @@ class Recoding(Discreet):
 
     @property
     def most_changed(self) -> str:
-        """Return the phrase that reports put before the column that lost the most detail."""
+        """Return the phrase that reports put before the column with the greatest loss of detail."""
         return "coarsened most"
 
     def recoded(self) -> tuple[PlanColumn, ...]:

@@ -39,7 +39,7 @@ _STREAM = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class ExpectedRows:
-    """The rows that a release must have, kept as sums of row hashes under a fresh key.
+    """The rows that a release must have, stored as sums of row hashes under a fresh key.
 
     Parameters
     ----------

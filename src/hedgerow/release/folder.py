@@ -71,7 +71,7 @@ def parts_in(folder: Path) -> list[Path]:
 
 
 def whole(source: Any, schema: Schema | None = None) -> Table:
-    """Read a whole released table the way its recipient reads it."""
+    """Read a whole released table as its recipient reads it."""
     return engine("memory").open(source, schema=schema, unescape_formulas=True)
 
 
@@ -246,7 +246,7 @@ def check_target(
 
 
 def check_apart(source: str | Path, target: Path) -> None:
-    """Raise OutputError if the output would become one of the source table's part files."""
+    """Raise OutputError if the output file would become one of the source table's part files."""
     if would_join(source, target):
         raise OutputError(
             f"{target} would lie among the parts of {source}, and be read with them from then on",

@@ -228,7 +228,7 @@ class Release:
         return require(checks, "the written table")
 
     def bind(self, bound: Bound, parameters: Mapping[str, Any]) -> None:
-        """Add a check that the release must pass from now on, and record its parameters in the plan.
+        """Add a check that the release must pass from now on, and store its parameters in the plan.
 
         Raises
         ------

@@ -153,7 +153,7 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
 
 
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
-    """Warn of people with several records, and of protection that those records weaken."""
+    """Warn of people with several records, and of protection that several records weaken."""
     joined = persons.caution()
     if joined is not None:
         yield joined
@@ -474,7 +474,7 @@ def _lost(
 
 
 def _placed(cell: Cell, column: Column) -> Cell:
-    """Return a number's cell from a text hierarchy with its lower and upper end filled in."""
+    """Return a number's cell from a hierarchy of texts, with its lower and upper end filled in."""
     if cell.lo is not None or not cell.categories:
         return cell
     unit = column.unit

@@ -191,7 +191,7 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
 
 
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
-    """Return the card for altered records: the share linked, or the best guess in the worst group if higher."""
+    """Return the card for altered records: the share linked or, if higher, the best guess in the worst group."""
     risk = audit["risk"]
     card = _linked(risk["linkage"], audit["table"])
     guess = risk["linkage"].get("reconstructed")
@@ -214,7 +214,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
 
 
 def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str) -> Card:
-    """Return the card for a reader who reconstructs the counts of groups and guesses people's values."""
+    """Return the card for a reader who reconstructs the groups' counts and guesses people's values from them."""
     column, cap = guess["columns"][name], None
     if plan is not None:
         # a third has more digits than a reader compares

@@ -23,7 +23,7 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
 
 
 def written(value: Any, unit: str = "number") -> str:
-    """Return a figure as text in its unit; "-" if it was not measured."""
+    """Return a figure as text with its unit; "-" if it was not measured."""
     return "-" if value is None else UNITS[unit](value)
 
 
@@ -282,7 +282,7 @@ def _over_control(attack: Mapping[str, Any]) -> str:
 
 
 def linkage_rows(linkage: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Return a row per linkage: its learner, and the people linked in the original, the release and at random."""
+    """Return a row per linkage: its learner, and the share linked in the original, in the release and at random."""
     return [
         (attack["learner"], *(percent(attack[key]) for key in ("original", "success", "public_best")))
         for attack in linkage["attacks"]

@@ -94,7 +94,7 @@ def svg_text(figure: Figure) -> str:
 
 
 def _margins(figure: Figure, axes: Axes, legend: float) -> None:
-    """Set the margins by the lengths of the labels; a layout engine would draw every figure twice."""
+    """Set the margins from the lengths of the labels; a layout engine would draw every figure twice."""
     width, height = figure.get_size_inches()
     inch = 0.07  # of a character at 9 points
     label_width = max((len(t.get_text()) for t in axes.get_yticklabels()), default=0) or 6
@@ -225,7 +225,7 @@ def draw_disclosure(
 
 
 def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None = None) -> Picture:
-    """Return a picture of class size against disclosure, with the cap; over 1,000 classes are binned."""
+    """Return a picture of class size against disclosure, with the cap; more than 1,000 classes are binned."""
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     return Picture(
@@ -365,7 +365,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
-    """Return a picture of a partition as a tree; None if it has over `limit` leaves, and for other plans."""
+    """Return a picture of a partition as a tree; None for more than `limit` leaves and for other plans."""
     if getattr(recoding, "kind", "") != "partition" or not 2 <= recoding.n_leaves <= limit:
         return None
     x, y, links = _layout(recoding)

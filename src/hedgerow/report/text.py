@@ -199,7 +199,7 @@ def _disclosed(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield sentences on what an intruder learns from knowing which finer groups the method refused."""
+    """Yield sentences on what an intruder who knows which finer groups the method refused learns from that."""
     if not refusals:
         return
     groups, people, worst = refusals["groups"], refusals["people"], refusals["worst"]

@@ -138,7 +138,7 @@ def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:
 
 
 def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
-    """Raise k to the minimum of a newly chosen standard; refuse a smaller k afterwards."""
+    """Raise k to the minimum of a newly chosen standard; later, refuse a smaller k."""
     profile = Profile.load(choices.profile) if choices.profile else None
     k = choices.options.get("k", defaults.get("k"))
     if profile is None or not isinstance(k, int) or k >= profile.k:

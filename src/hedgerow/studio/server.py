@@ -186,7 +186,7 @@ async def _form(request: Request) -> dict[str, str]:
 
 
 def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
-    """Return whether a page's choices have been changed elsewhere since; if so, set a notice."""
+    """Return whether a page's choices have been changed elsewhere in the meantime; if so, set a notice."""
     changed = turn != str(state.turn) and (not tab or tab != state.tab)
     if changed:
         state.notice = STALE

@@ -44,7 +44,7 @@ JobSpec = tuple[str, dict[str, Any], str]
 
 @dataclass(frozen=True)
 class Choices:
-    """All choices of the steward as plain data; undo goes back to earlier ones."""
+    """All choices of the steward as plain data; undo returns to earlier ones."""
 
     roles: Mapping[str, str] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class StudioState:
             self.need("table")
 
     def choose(self, choices: Choices) -> None:
-        """Adopt new choices: outdated results are dropped, and undo can go back to the previous choices."""
+        """Adopt new choices: outdated results are dropped, and undo can return to the previous choices."""
         with self._lock:
             if choices == self.choices:
                 self.results.pop("failed", None)
@@ -138,7 +138,7 @@ class StudioState:
             self._replace(choices)
 
     def undo(self) -> None:
-        """Go back to the previous choices."""
+        """Return to the previous choices."""
         with self._lock:
             if self.past:
                 self._replace(self.past.pop())
@@ -237,7 +237,7 @@ class StudioState:
         return [name for name, role in self.choices.roles.items() if role == "sensitive"]
 
     def _untried(self) -> tuple[int | None, list[Any]]:
-        """Return the k and caps to try next: the chosen setting, then its k with every cap, then other k."""
+        """Return the k and caps to try next: the chosen setting, then its k with every cap, then other values of k."""
         tried, (k, cap) = self._tried(), self.setting
         # the chosen setting first, then its own line, then other k
         line = [_NO_CAP] if cap is _NO_CAP else list(dict.fromkeys([cap, *CAPS]))

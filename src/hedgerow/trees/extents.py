@@ -344,7 +344,7 @@ def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
 
 @inner
 def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
-    """Look for a cut of column c with less loss than the best so far; return the steps taken."""
+    """Look for a cut of column c with less loss than the best so far; return the number of steps taken."""
     present, count, best, cut = policy.present, policy.count, policy.best, policy.cut
     key, order, sequence, lost = policy.key, policy.order, policy.sequence, policy.lost
     p, work = policy.fields.shape[0], 0

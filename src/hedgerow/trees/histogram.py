@@ -281,7 +281,7 @@ def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
 
 @inner
 def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type: ignore[no-untyped-def]
-    """Add the records a..b to the histograms of those columns that list more than one row.
+    """Add the records a..b to the histograms of the columns that list more than one row.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class Quantity:
     counts: Ints
 
     def total(self, of: Callable[[Ints], Ints] = lambda units: units) -> int:
-        """Return the exact sum over the table of the units, or of the function `of` of them."""
+        """Return the exact sum of the units over the table, or of the function `of` applied to them."""
         return int(of(self.units.astype(np.int64)) @ self.counts)
 
 

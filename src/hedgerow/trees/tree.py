@@ -565,7 +565,7 @@ class Path:
         return self.tree.pruned(self.order[:step])
 
     def to_table(self) -> pa.Table:
-        """Return the groups, error and explained shares of every subtree, one row per step.
+        """Return the groups, the error and the explained shares of every subtree, one row per step.
 
         Returns
         -------

@@ -90,7 +90,7 @@ def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options from method parameters; the inverse of `_parsed`."""
+    """Return options from method parameters; this is the inverse of `_parsed`."""
     options = dict(params)
     if isinstance(options.get("caps"), Mapping):
         options["caps"] = [f"{name}:{cap!r}" for name, cap in options["caps"].items()]

@@ -360,7 +360,7 @@ class Session:
         progress: Progress | None = None,
         **axes: Any,
     ) -> Frontier:
-        """Try many settings before choosing one; see `hedgerow.frontier`.
+        """Try many settings before one is chosen; see `hedgerow.frontier`.
 
         Parameters
         ----------

@@ -397,7 +397,7 @@ def household_risks(sides: TablePair, risk: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _household_summary(risk: FloatArray, of_records: FloatArray) -> dict[str, float]:
-    """Return the number of households, their highest and average risk, and how many are expected to be found."""
+    """Return the number of households, their highest and average risk, and the numbers expected to be identified."""
     return {
         "households": len(risk),
         "highest": float(risk.max()),

@@ -345,7 +345,7 @@ def _summary(people: Mapping[str, npt.NDArray[Any]], k: int) -> dict[str, Any]:
 
 
 def _mean(values: Any) -> float:
-    """Return the mean, summed exactly so that the order of people does not change its last bit."""
+    """Return the mean, summed exactly so that its last bit does not depend on the order of people."""
     return fsum(values.tolist()) / max(len(values), 1)
 
 

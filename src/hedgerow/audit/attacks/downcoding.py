@@ -238,7 +238,7 @@ class _Intruder:
         return out
 
     def record(self, learner: str, names: Mapping[int, IntArray], people: IntArray) -> dict[str, Any]:
-        """Return the attack as plain data, over all columns and by column."""
+        """Return the attack as plain data, over all columns together and by column."""
         touched, by_column = np.zeros(len(people), np.bool_), {}
         total, sums = 0, np.zeros(5)
         for j, named in names.items():

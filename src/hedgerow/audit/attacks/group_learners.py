@@ -63,7 +63,7 @@ class GroupRows:
 
     @property
     def totals(self) -> Counts:
-        """Return the counts of known values in all rows learnt from, as a single group."""
+        """Return the counts of known values in all rows learnt from, as if these were a single group."""
         totals = np.bincount(self.codes[self.rows], minlength=len(self.is_known))
         return Counts.dense(np.where(self.is_known, totals, 0)[None, :])
 
@@ -145,7 +145,7 @@ class GroupRows:
 
 
 def matrix_of(counts: Counts, amounts: npt.NDArray[Any]) -> Any:
-    """Return one amount per group and value as a sparse matrix, shape (n_groups, n_values)."""
+    """Return an amount for each group and value as a sparse matrix, shape (n_groups, n_values)."""
     return csr_array((amounts, counts.values, counts.starts), (counts.n_groups, counts.n_values))
 
 

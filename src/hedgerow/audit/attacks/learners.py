@@ -153,7 +153,7 @@ class TrainingSet:
         members: IntArray,
         rows: IntArray | None = None,
     ) -> TrainingSet:
-        """Build from the rows with a known value; if classes are too many, those of `members` are kept first.
+        """Build from the rows with a known value; if there are too many classes, those of `members` are kept first.
 
         Parameters
         ----------

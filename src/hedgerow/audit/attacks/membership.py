@@ -254,7 +254,7 @@ class _Release:
         return -round(near - nearest / 2, 6) - 1e-7 * luck / (1 + luck)
 
     def _nearest_other(self, people: Known, person: int) -> float:
-        """Return the distance from a person to the nearest of the other people."""
+        """Return the distance from a person to the nearest other person."""
         total = np.zeros(len(self.others))
         for column, values, values_of_people in zip(
             self.columns, self.others.columns, people.columns, strict=True

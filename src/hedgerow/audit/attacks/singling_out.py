@@ -50,7 +50,7 @@ class Predicate:
 
 
 class _Crowd:
-    """A set of people with their true values, for counting who fits a description."""
+    """A set of people with their true values, used to count the people who fit a description."""
 
     def __init__(self, columns: Sequence[ReleasedColumn], people: People) -> None:
         by_column = {c.name: c for c in (*people.quasi, *people.sensitive)}
@@ -168,7 +168,7 @@ def _luck(weight: float, n: int) -> float:
 
 
 def _share(described: _Described, predicates: Sequence[Predicate]) -> Rate:
-    """Return the expected share of the predicates that isolate a person, with Wilson's interval."""
+    """Return the expected share of predicates that isolate a person, with Wilson's interval."""
     n = described.members.n
     right = [described.isolates(d) if d.weight * n <= 1 + ROUNDING else 0.0 for d in predicates]
     return wilson(fsum(right), len(predicates))
@@ -427,7 +427,7 @@ class _Rows:
         return tuple(tests)
 
     def _released(self, tests: Tests) -> int:
-        """Count the released rows that may fit a description."""
+        """Count the released rows that can fit a description."""
         classes = _rows_passing([(self._passing(*test), self._cells[test[0]]) for test in tests])
         return int(self.rows.sizes[classes].sum())
 
@@ -454,7 +454,7 @@ class _Rows:
         return tests
 
     def _several(self, generator: np.random.Generator) -> Tests:
-        """Describe a random row by several columns; numbers by being at least as far from the median as the row's."""
+        """Describe a random row by several columns; numbers by being at least as far from the median as its own."""
         row = int(np.searchsorted(self._upto, generator.integers(self._upto[-1]), "right"))
         cells = ((j, int(self._cells[j][row])) for j in _chosen(generator, len(self.columns), 2))
         return tuple((j, self._side(j, cell), cell) for j, cell in cells)

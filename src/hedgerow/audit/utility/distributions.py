@@ -23,7 +23,7 @@ _TABLE = 1 << 22
 def places_inside(
     values: FloatArray, low: FloatArray, high: FloatArray
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the first index of the sorted values inside each range, and the first beyond; 0, 0 for missing cells."""
+    """Return the index of the first sorted value inside each range, and of the first beyond; 0, 0 for missing cells."""
     has_ends = np.isfinite(low)
     first = np.searchsorted(values, np.where(has_ends, low, 0.0), "left")
     end = np.searchsorted(values, np.where(has_ends, high, 0.0), "right")

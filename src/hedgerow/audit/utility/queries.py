@@ -252,7 +252,7 @@ def _numbers(
 
 
 def _shares(original: Column, before: FloatArray, mass: npt.NDArray[Any], after: FloatArray) -> dict[str, Any]:
-    """Return the largest change of a category's weighted share; `mass` has the released weight of each category."""
+    """Return the largest change of a category's weighted share; `mass` is the released weight of each category."""
     shares = np.bincount(original.codes, before, original.n_values + 1) / before.sum()
     changes = np.abs(mass / after.sum() - shares)
     return {"kind": "categories", "largest_change": float(changes.max(initial=0.0))}

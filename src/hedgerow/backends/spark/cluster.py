@@ -222,7 +222,7 @@ def _together(batches: Iterator[pa.RecordBatch], whole: bool) -> Iterator[pa.Tab
 def gathered(
     frame: Any, name: str, number: Callable[[pa.Table], NDArray[np.int64]], n_parts: int
 ) -> Any:
-    """Return a frame with each row's number as its last column and rows of equal number in one partition."""
+    """Return a frame with row numbers as its last column, and with rows of equal number in one partition."""
     from pyspark.sql import types as t
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:

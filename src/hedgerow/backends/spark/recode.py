@@ -183,7 +183,7 @@ def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transforme
 
 @dataclass(frozen=True)
 class _RandomizedColumn:
-    """A column to randomize: the category of each distinct value, how to draw, and the released values."""
+    """A column to randomize: the category of each distinct value, the way to draw, and the released values."""
 
     name: str
     entries: pa.Array
@@ -209,7 +209,7 @@ class ByDraws(Maker):
     whole: ClassVar[bool] = True
 
     def rows(self, table: SparkTable) -> Any:
-        """Return the table's rows as a frame with all rows of equal hash in one partition."""
+        """Return the table's rows as a frame with all rows of the same hash in one partition."""
         read, hashed, hasher = reading(table.types, self.hashed), self.hashed, self.hasher
 
         def first_words(part: pa.Table) -> Ints:
@@ -239,7 +239,7 @@ class ByDraws(Maker):
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
-        """Count the rows with each category before (by row) and after (by column) the draw, by column name."""
+        """Count the rows with each category before (by row) and after (by column) the random draw, by column name."""
         read, width = reading(table.types, self.names), [each.d + 1 for each in self.randomized]
 
         def work(part: pa.Table) -> list[Ints]:

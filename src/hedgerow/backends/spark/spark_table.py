@@ -369,7 +369,7 @@ class SparkTable(StoredTable):
                 self._persisted.pop().unpersist()
 
     def keep_release(self, frame: Any) -> Any:
-        """Persist a released frame on the cluster and return it; recomputing it would draw anew."""
+        """Persist a released frame on the cluster and return it; computing it again would draw new random values."""
         self._release = frame.persist()
         return frame
 

@@ -173,7 +173,7 @@ def check_feasible(risk: Risk, quasi: Sequence[Coded]) -> None:
 def cautions(
     risk: Risk, quasi: Sequence[Coded], sensitive: Sequence[Coded], t: Floats, cap: float
 ) -> list[str]:
-    """Return warnings for the steward about what the caps leave open and what the release will lose."""
+    """Return warnings for the steward about what the caps leave open and about what the release will lose."""
     contingency, warnings = risk.contingency, []
     # The view of all sensitive columns together comes last, and is none of them.
     for view, column in zip(contingency.views, sensitive, strict=False):

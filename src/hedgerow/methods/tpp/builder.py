@@ -122,7 +122,7 @@ def best_first(
     weights: NDArray[np.int64] | None = None,
     closed_left: bool = False,
 ) -> BuiltTree:
-    """Grow a tree of at most `n_splits` splits, each at the leaf with the largest gain (if equal, the oldest).
+    """Grow a tree of at most `n_splits` splits, each at the leaf with the largest gain (in a tie, the oldest).
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ class Builder:
         )
 
     def leaf(self, path: str, rows: Rows) -> Node:
-        """Return a leaf node with the class counts or the mean response of these records."""
+        """Return a leaf node with the class counts or the mean response of the given records."""
         w = self.weights[rows] if self.is_weighted else None
         if self.criterion != VARIANCE:
             counts = np.bincount(self.response.codes[rows], w, self.width)

@@ -122,7 +122,7 @@ class TreePatternPreserving(Method):
 
     @property
     def allows_missing(self) -> bool:
-        """Return False: X may hold no missing numbers, because they fall on neither side of a threshold."""
+        """Return False: X must have no missing numbers, because these fall on neither side of a threshold."""
         return False
 
     trees: Any = None
@@ -296,7 +296,7 @@ class TreePatternPreserving(Method):
         return checks
 
     def release_files(self, release: Any) -> Files:
-        """Return the published model and its picture, by file name."""
+        """Return the files for the published model and its picture, by file name."""
         return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
 
     def recipient_notes(self, file: str) -> RecipientNotes:

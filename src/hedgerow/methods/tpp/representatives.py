@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Boundary:
-    """The ranks of the two neighbouring values in a node that lie around its threshold."""
+    """The ranks of the two neighbouring values in a node on either side of its threshold."""
 
     lo: int
     hi: int

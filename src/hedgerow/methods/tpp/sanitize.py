@@ -41,7 +41,7 @@ class ColumnPlan:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the search: the trees so far, the plan of each column, and the K and L reached."""
+    """One step of the search: the trees so far, the plan of each column, and the K and L it reaches."""
 
     step: int
     trees: tuple[tuple[BuiltTree, ...], ...]

@@ -42,7 +42,7 @@ class PseudonymRecipe:
 
 
 class MapsRecipe:
-    """A recipe for column maps, which gives every value its released value from the map's definition."""
+    """A recipe for column maps, which looks up the released value of every value in the map's definition."""
 
     def __init__(
         self, maps: Maps, original: Table, same: Collection[str] | None = None
@@ -119,7 +119,7 @@ class _Mapped:
 
     @property
     def direct(self) -> bool:
-        """Return whether the column's cells are read row by row, not from the whole column."""
+        """Return whether the column's cells are read row by row, and not from the whole column."""
         return self.same or self._source.direct
 
     def place_of(self, label: Released) -> int:

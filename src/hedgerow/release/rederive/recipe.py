@@ -61,7 +61,7 @@ class _Source:
 
     @property
     def direct(self) -> bool:
-        """Return whether the cells are read from each window, not from the whole column."""
+        """Return whether the cells are read from each window, and not from the whole column."""
         return self._read is None
 
     def of(self, part: Window) -> NDArray[Any]:
