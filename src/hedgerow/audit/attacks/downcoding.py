@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from ...columns.column import Column
 from ...measures import FloatArray, IntArray, group
@@ -348,7 +348,7 @@ class FinerSteps:
         step = _steps(column.original, most)
         size = np.bincount(step).astype(np.float64)
         covered = _covered(column, step, len(size))
-        return cls(column.name, column.codes, step, size, covered @ diags_array(1 / np.maximum(size, 1)))
+        return cls(column.name, column.codes, step, size, covered.multiply(1 / np.maximum(size, 1)).tocsr())
 
     @classmethod
     def from_column(cls, column: Column, most: int = FEW) -> FinerSteps:
