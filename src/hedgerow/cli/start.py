@@ -48,7 +48,7 @@ def demo(options: Options) -> None:
     # people.csv of an earlier demo is replaced; a file of yours is not
     new_file(source, mark=",".join(people.column_names).encode())
     note(
-        "The first run on a machine compiles the fast parts, which takes some ten seconds; later "
+        "The first run on a machine compiles the fast parts, which takes ten to twenty seconds; later "
         "runs take seconds."
     )
     with working("making people") as progress:
