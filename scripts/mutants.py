@@ -245,7 +245,7 @@ MUTANTS = (
     M("a column that differs in households is cut", "methods/design.py",
       "group([homes.codes, column.codes]).n_groups == homes.n:",
       "group([homes.codes, column.codes]).n_groups <= 2 * homes.n:",
-      f"{HOMES}test_members_stay_together_in_one_cell"),
+      f"{HOMES}test_a_column_that_differs_in_few_households_splits_none"),
     M("households may be split", "measures/guarantees.py",
       "further = int(classes.households.sum()) - classes.n_homes", "further = 0",
       f"{HOMES}test_a_household_that_was_split_is_seen"),

@@ -179,6 +179,18 @@ def test_members_stay_together_in_one_cell(name: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", TREES)
+def test_a_column_that_differs_in_few_households_splits_none(name: str) -> None:
+    people = families(120)
+    first = people[~people["home"].duplicated() & (people["members"] > 1)]
+    people.loc[first.index[::10], "place"] = -1
+    release = hr.protect(people, schema_for(name, together=True), TREES[name])
+    cells = release.table.assign(home=people["home"].to_numpy()[release.rows]).groupby("home")[QUASI]
+    assert (cells.nunique(dropna=False) == 1).all().all()
+    assert release.table["members"].nunique() > 1
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_a_household_that_was_split_is_seen() -> None:
     people = families(120)
     release = hr.protect(people, schema_for("", together=True), hr.MART(K))
