@@ -27,11 +27,12 @@ from hedgerow.audit.subject import of_release
 from hedgerow.columns.column import Column
 from hedgerow.columns.table import Table
 from hedgerow.io.read import read
+from hedgerow.methods.group_cells import one_two_five
 from hedgerow.methods.hedge import Hedge
 from hedgerow.schema import Schema
 from hedgerow.workflow.protect import protect
 
-from .hedge import ATTACKING, CASES, HARD, JUDGED, Case, K, learners, learnt, sample
+from .hedge import ATTACKING, CASES, HARD, JUDGED, Case, K, learnt, numbers, sample, scored
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -126,14 +127,9 @@ def _told(values: Floats, counts: Ints, m: int, *, whole: bool, is_shared: bool,
     span = float(values[-1] - values[0])
     if not span:
         return centre
-    step = max(_one_two_five(span / (2 * m)), 1.0 if whole else 0.0)
+    step = max(one_two_five(span / (2 * m)), 1.0 if whole else 0.0)
     inside = [s * step for s in (round(centre / step), np.ceil(values[0] / step), np.floor(values[-1] / step))]
     return next((v for v in inside if values[0] <= v <= values[-1]), centre)
-
-
-def _one_two_five(most: float) -> float:
-    power = 10.0 ** np.floor(np.log10(most))
-    return float(power * max(d for d in (1, 2, 5) if d * power <= most * (1 + 1e-12)))
 
 
 def scores_of(values: Floats, people: Ints) -> Floats:
@@ -414,16 +410,6 @@ def _typed(cells: list[Any], wanted: pa.DataType) -> pa.Array:
     return pa.array(cells).cast(wanted)
 
 
-def numbers(table: Table, like: Table, name: str) -> Floats:
-    """Return a column as numbers; a category as whether it is the most frequent one of `like`."""
-    if like.kind(name) in ("numeric", "date"):
-        return np.asarray(table.arrow.column(name).cast(pa.float64()).to_numpy(), np.float64)
-    column = like.column(name)
-    top = column.values[int(column.counts()[:-1].argmax())]
-    values = table.arrow.column(name).to_pylist()
-    return np.array([np.nan if v is None else float(str(v) == top) for v in values])
-
-
 def _texts(table: Table, name: str) -> NDArray[np.object_]:
     return np.array(table.arrow.column(name).cast(pa.string()).to_pylist(), object)
 
@@ -453,21 +439,11 @@ def learnt_from_rows(released: Table, members: Table, others: Table, case: Case)
     """Of each learner the R2 on people left out and on members, means over sensitive columns."""
     x, strange = features(released, others, case.quasi)
     own = features(released, members, case.quasi)[1]
-    found: dict[str, list[tuple[float, float]]] = {}
-    for name in case.sensitive:
-        y = numbers(released, members, name)
-        asked = [(strange, numbers(others, members, name)), (own, numbers(members, members, name))]
-        has_value = np.isfinite(y)
-        mean = float(y[has_value].mean())
-        for learner, model in learners().items():
-            model.fit(x[has_value], y[has_value])
-            scores = []
-            for z, truth in asked:
-                some = np.isfinite(truth)
-                off = truth[some] - model.predict(z[some])
-                scores.append(1 - float((off**2).sum() / ((truth[some] - mean) ** 2).sum()))
-            found.setdefault(learner, []).append((scores[0], scores[1]))
-    return {learner: np.mean(values, axis=0) for learner, values in found.items()}
+    targets = [
+        (numbers(released, members, n), numbers(members, members, n), numbers(others, members, n))
+        for n in case.sensitive
+    ]
+    return scored(x, own, strange, targets)
 
 
 def membership(places: Floats, released: Table, members: Table, others: Table, case: Case) -> float:

@@ -12,7 +12,7 @@ columns and the splits.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -193,18 +193,17 @@ def learners() -> dict[str, Any]:
     }
 
 
-def _numbers(table: Table, like: Table, name: str) -> Floats:
+def numbers(table: Table, like: Table, name: str) -> Floats:
     """A column as numbers; a category as whether it is the most frequent one of `like`."""
     if like.kind(name) in ("numeric", "date"):
-        numbers = table.arrow.column(name).cast(pa.float64()).to_numpy()
-        return np.asarray(numbers, np.float64)
+        return np.asarray(table.arrow.column(name).cast(pa.float64()).to_numpy(), np.float64)
     column = like.column(name)
     top = column.values[int(column.counts()[:-1].argmax())]
     values = table.arrow.column(name).to_pylist()
     return np.array([np.nan if v is None else float(str(v) == top) for v in values])
 
 
-def _r2(model: Any, x: Floats, y: Floats, mean: float) -> float:
+def r2(model: Any, x: Floats, y: Floats, mean: float) -> float:
     """Share of the squared error of the released mean that the model takes away."""
     known = np.isfinite(y)
     off = y[known] - model.predict(x[known])
@@ -226,16 +225,33 @@ def learnt(pair: Pair, others: Table) -> dict[str, Floats]:
     shown = design_released(pair.released_quasi, rows)
     own = design_known(pair.released_quasi, known_rows(pair.released_quasi, rows))
     strange = design_known(pair.released_quasi, known_table(pair.released_quasi, others))
-    found: dict[str, list[tuple[float, float]]] = {}
+    targets = []
     for name in pair.schema.sensitive:
-        y = _numbers(pair.original, pair.original, name)[pair.rows]
-        theirs = _numbers(others, pair.original, name)
+        y = numbers(pair.original, pair.original, name)[pair.rows]
+        targets.append((y, y, numbers(others, pair.original, name)))
+    return scored(shown, own, strange, targets)
+
+
+def scored(
+    shown: Floats, own: Floats, strange: Floats, targets: Iterable[tuple[Floats, Floats, Floats]]
+) -> dict[str, Floats]:
+    """Of each learner the R2 on people left out and on members, means over the targets.
+
+    Parameters
+    ----------
+    shown, own, strange : arrays of shape (n, d)
+        What learners see of the release, of its members and of people left out.
+    targets : iterable of three arrays of shape (n,)
+        The numbers to learn from, and those of members and of people left out; NaN where missing.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for y, mine, theirs in targets:
         known = np.isfinite(y)
+        mean = float(y[known].mean())
         for learner, model in learners().items():
             model.fit(shown[known], y[known])
-            mean = float(y[known].mean())
             found.setdefault(learner, []).append(
-                (_r2(model, strange, theirs, mean), _r2(model, own, y, mean))
+                (r2(model, strange, theirs, mean), r2(model, own, mine, mean))
             )
     return {learner: np.mean(values, axis=0) for learner, values in found.items()}
 

@@ -300,11 +300,11 @@ def public_step(column: ValueCounts) -> float:
         return 0.0
     for unit in {"day": (1.0,), "us": (DAY, SECOND, 1.0)}.get(column.unit, ()):
         if quarter >= unit or unit == 1.0:
-            return unit * max(_one_two_five(quarter / unit), 1.0)
-    return _one_two_five(quarter)
+            return unit * max(one_two_five(quarter / unit), 1.0)
+    return one_two_five(quarter)
 
 
-def _one_two_five(most: float) -> float:
+def one_two_five(most: float) -> float:
     """Return the largest of 1, 2, 5 x 10^m that is at most `most`."""
     m = math.floor(math.log10(most))
     steps = [float(f"{digit}e{power}") for power in (m - 1, m, m + 1) for digit in (1, 2, 5)]
