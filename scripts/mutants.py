@@ -183,10 +183,10 @@ MUTANTS = (
       "len(coded.dictionary.unique()) == len(coded.dictionary)", "True",
       f"{VERIFY}test_cells_that_read_alike_are_one_group_to_a_reader"),
     # pseudonyms and keys
-    M("equal values of two columns have one pseudonym", "release/pseudonyms.py",
+    M("equal values of two columns have one pseudonym", "release/making.py",
       'prefix = name.encode() + b"\\x00"', 'prefix = b""', "release/test_release.py -k pseudonym",
       also=(("release/rederive/map_recipes.py", '{column.name}\\0{text}', "{text}"),)),
-    M("two people may get one pseudonym", "release/pseudonyms.py", "if len(set(texts)) != len(texts):",
+    M("two people may get one pseudonym", "release/making.py", "if len(set(texts)) != len(texts):",
       "if False:", "release/test_release.py -k pseudonym"),
     M("a group of users may read the key", "key.py", "mode & (stat.S_IRWXG | stat.S_IRWXO)",
       "mode & stat.S_IRWXO", "test_key.py"),

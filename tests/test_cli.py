@@ -508,7 +508,7 @@ SAYS = {
     "methods": "protect frontier",
     "release": "protect",
     "release/apply.py": "apply",
-    "release/warnings.py": "protect frontier",
+    "release/texts.toml/caution": "protect frontier",
     "release/folder.py": "protect frontier",
     "report": "protect audit",
     "workflow": "protect",
@@ -554,6 +554,10 @@ def options_in_messages() -> list[tuple[str, str, str]]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
                 for match in re.finditer(r"--[a-z][a-z-]*[a-z]", node.value):
                     found.append((file, match[0], node.value[: match.start()]))
+    texts = tomllib.loads((package / "release/texts.toml").read_text(encoding="utf-8"))
+    for group, text in [(group, text) for group, table in texts.items() for text in table.values()]:
+        for match in re.finditer(r"--[a-z][a-z-]*[a-z]", text):
+            found.append((f"release/texts.toml/{group}", match[0], text[: match.start()]))
     groups = tomllib.loads((package / "workflow/options.toml").read_text(encoding="utf-8"))
     for group, panels in groups.items():
         helps = [row["help"] for table in panels.values() for row in table.values() if row != "shared"]

@@ -27,8 +27,7 @@ from hedgerow.errors import (
     SchemaError,
 )
 from hedgerow.io.read import read
-from hedgerow.release import apply_plan
-from hedgerow.release import pseudonyms as pseudonym_room
+from hedgerow.release import apply_plan, making
 
 from ..adversary import checker
 
@@ -425,7 +424,7 @@ def test_pseudonyms_are_those_of_the_definition_and_differ_by_column() -> None:
 
 
 def test_two_people_under_one_pseudonym_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pseudonym_room, "_BYTES", 1)  # 256 pseudonyms for 300 people
+    monkeypatch.setattr(making, "_PSEUDONYM_BYTES", 1)  # 256 pseudonyms for 300 people
     with pytest.raises(ParameterError, match="two values of 'name' get the same pseudonym"):
         hr.protect(people(), SCHEMA, hr.MART(k=5), pseudonym_key=b"0123456789abcdef")
 

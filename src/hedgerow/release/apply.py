@@ -20,6 +20,7 @@ from ..progress import caution
 from ..schema import READING, Schema
 from ..validation import check_one_of
 from .folder import PARTS_MARKS, write_folder
+from .texts import text
 
 UNSEEN = ("error", "suppress", "count")
 
@@ -156,11 +157,10 @@ def apply_plan(
             "count), or fit a plan to these people",
         )
     if recoded.outside:
-        hidden = "fell outside the plan's cells, and are released as *"
-        counted = "fall outside the plan's cells; the plan promises nothing about them"
-        caution(f"{recoded.outside:,} cells {hidden if unseen == 'suppress' else counted}")
+        state = "outside_hidden" if unseen == "suppress" else "outside_counted"
+        caution(text("caution", state, outside=recoded.outside))
     if strangers:
-        caution(f"left out columns that the plan does not release: {', '.join(strangers)}")
+        caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
     output = computing(table.engine).release(
         table, columns, drop=dropped, keep_order=keep_order, parts=parts

@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import singledispatch
+from functools import partial, singledispatch
 from itertools import accumulate
 
 from ..measures.guarantees import from_promise
 from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
+from .texts import text, texts
 
 _SHOWN, _DEEPEST = 60, 12
 _LISTED = 6
 
-_ROLES = {
-    "quasi": "recoded (quasi-identifiers)",
-    "sensitive": "released unchanged (sensitive)",
-    "other": "released unchanged (other: declared harmless)",
-    "identifier": "left out (identifiers)",
-    "undeclared": "left out (undeclared: nobody said what they are)",
-}
-
-_STYLES = {
-    "range": "the range of its group, or the single value that all share",
-    "mean": "the mean of its group",
-    "median": "the median of its group",
-    "concatenate": "the categories that occur in its group, joined with +",
-    "weighted": "the categories that occur in its group with their counts, joined with +",
-    "hierarchy": "the lowest common ancestor of its group in the hierarchy",
-    "suppress": "* unless the whole group shares one value",
-}
+_ROLES = ("quasi", "sensitive", "other", "identifier", "undeclared")
+_say = partial(text, "plan")
 
 
 def explain(plan: Plan) -> str:
@@ -41,16 +27,13 @@ def explain(plan: Plan) -> str:
     plan : Plan
     """
     arguments = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
-    lines = [f"Plan of {plan.method}({arguments}), fitted on {plan.n_rows:,} records.", "", "Columns"]
-    for role, words in _ROLES.items():
-        names = plan.names(role)
-        if names:
-            lines.append(f"  {words}: {', '.join(names)}")
+    lines = [_say("fitted", method=plan.method, arguments=arguments, rows=plan.n_rows)]
+    lines += [_say(role, names=", ".join(plan.names(role))) for role in _ROLES if plan.names(role)]
     if plan.weight:
-        lines.append(f"  sampling weights, how many people a record stands for: {plan.weight}")
+        lines.append(_say("weight", weight=plan.weight))
     if plan.zones:
         zones = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
-        lines.append(f"  times below and in released cells are those of UTC: {zones}")
+        lines.append(_say("zones", zones=zones))
     lines += ["", "Promises"]
     lines += [f"  - {from_promise(promise).words()}" for promise in plan.promises] or ["  none"]
     return "\n".join([*lines, "", recoding_in_words(plan.recoding)])
@@ -59,38 +42,30 @@ def explain(plan: Plan) -> str:
 @singledispatch
 def recoding_in_words(recoding: Recoding) -> str:
     """Return a description of the recoding in words; each type of recoding registers its own function."""
-    return f"Recoding of the kind {recoding.kind!r}."
+    return _say("unknown_kind", kind=recoding.kind)
 
 
 @recoding_in_words.register
 def _anatomize(recoding: Anatomize) -> str:
-    return (
-        f"The quasi-identifiers are released unchanged. The column {recoding.sensitive!r} holds the "
-        f"number of one of {recoding.groups:,} groups; a second table lists the values of each group "
-        f"with their counts, and no value has a share above 1/{recoding.l:g} of its group."
-    )
+    return _say("anatomy", **vars(recoding))
 
 
 @recoding_in_words.register
 def _maps(recoding: Maps) -> str:
     lines = []
     for column in recoding.columns:
-        what = "intervals" if column.is_number else "categories"
+        what, slots = "intervals" if column.is_number else "categories", len(column.labels)
         distinct = len(set(column.labels))
-        lines.append(
-            f"{column.name}: {len(column.labels):,} {what} become {distinct:,} released values"
-        )
+        lines.append(_say("column_map", name=column.name, slots=slots, what=what, distinct=distinct))
     if recoding.suppressed:
-        lines.append(
-            f"the records of {len(recoding.suppressed):,} groups that were too small show "
-            f"{recoding.suppress_label!r} in every column above"
-        )
+        n_groups = len(recoding.suppressed)
+        lines.append(_say("too_small", groups=n_groups, label=recoding.suppress_label))
     return "\n".join(lines)
 
 
 @recoding_in_words.register
 def _mask(recoding: Mask) -> str:
-    lines = [f"Method: {recoding.method}. Each released value was computed from the whole table."]
+    lines = [_say("mask", method=recoding.method)]
     lines += [
         f"  {name.replace('_', ' ')}: {f'{value:.3g}' if isinstance(value, float) else value}"
         for name, value in recoding.facts.items()
@@ -116,13 +91,9 @@ def _randomize(recoding: Randomize) -> str:
     for c in recoding.columns:
         guarantee = "none (always kept)" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
         lines.append(f"{c.name:<{width}}  {c.d:>10,}  {c.p:<8.4f}  {c.t:<6.4f}  {guarantee}")
-    lines += [
-        "A value is kept with probability p; otherwise any other category takes its place, each with "
-        "the same probability.",
-        f"Largest risk Pr(S|QI) by the paper's bound: {figure(recoding.risk)}",
-        f"Largest operational success (right guesses through any record): {figure(recoding.success)}",
-        f"Records above the requested cap: {percent(recoding.unprotected)}",
-    ]
+    risk, success = figure(recoding.risk), figure(recoding.success)
+    unprotected = percent(recoding.unprotected)
+    lines.append(_say("randomize", risk=risk, success=success, unprotected=unprotected))
     return "\n".join(lines)
 
 
@@ -165,9 +136,9 @@ def _partition(tree: Partition) -> str:
 
 def _style(column: Recoded) -> str:
     """Return a description of how one column is recoded."""
-    words = _STYLES.get(column.style, column.style)
     if column.silent:
         return "* in every record"
+    words = texts()["style"].get(column.style, column.style)
     if not column.step:
         return words
     return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"

@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from ..backends import engine as computing
+from ..backends.release_order import ReleasedCodes
 from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
@@ -15,8 +19,10 @@ from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
-from .pseudonyms import pseudonyms
 from .release import Release
+from .texts import text
+
+_PSEUDONYM_BYTES = 8
 
 
 def make_release(
@@ -85,10 +91,8 @@ def _protected(
     step("fitting")
     with cautions() as warnings:
         if repeated:
-            caution(
-                f"{', '.join(repeated)}: values repeat, so people may have several records, and k "
-                f"counts records; say who is a person: unit={repeated[0]!r} (--unit {repeated[0]})"
-            )
+            names, name = ", ".join(repeated), repeated[0]
+            caution(text("caution", "several_people", names=names, name=name))
         with listening(step, "fitting"):
             # the caller's method stays unfitted
             fitted: Method = method.copy().fit_table(
@@ -96,14 +100,11 @@ def _protected(
             )
         plan: Plan = fitted.plan_
         if undeclared := plan.names("undeclared"):
-            caution(
-                f"left out columns that the schema does not name: {', '.join(undeclared)}; "
-                "to release those that are harmless, name them in other=[...] (--other)"
-            )
+            caution(text("caution", "undeclared", names=", ".join(undeclared)))
         if table.layout.labels.title:
-            caution("left out the title that stands inside the file: it may name who made it")
+            caution(text("caution", "title"))
         if secret is not None and schema.household in schema.identifiers:
-            caution(f"{schema.household} is left out and has no pseudonym: it shows who lives together")
+            caution(text("caution", "no_pseudonym", name=schema.household))
         if fitted.by_position and not computing(table.engine).capabilities.positions:
             raise UnsupportedError(
                 f"what this {type(fitted).__name__} promises counts records by their position, and "
@@ -111,7 +112,7 @@ def _protected(
                 hint='draw none by position (bootstrap=False), or use engine="memory" (--engine memory)',
             )
         if keep_order:
-            caution("the released records keep the order of the input, which may show who is who")
+            caution(text("caution", "keep_order"))
             plan = replace(plan, parameters={**plan.parameters, "keep_order": True})
         elif fitted.by_position:
             raise ParameterError(
@@ -146,8 +147,8 @@ def _protected(
     )
     step("verifying")
     release.verify(progress)
-    for text in release.cautions:
-        caution(text)
+    for words in release.cautions:
+        caution(words)
     return release
 
 
@@ -165,3 +166,27 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
                 f"{what}, which the engine {engine!r} cannot do",
                 hint='use engine="memory" or "duckdb" (--engine)',
             )
+
+
+def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:
+    """Return an identifier column as pseudonyms: the first 64 bits of HMAC-SHA256, in hexadecimal.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+        The identifier column.
+    key : Secret
+        It is written nowhere.
+    """
+    column = table.column(name, kind="categorical")
+    # the column's name takes part, so that equal values of two columns do not give each other away
+    prefix = name.encode() + b"\x00"
+    texts = [key.hmac(prefix + value.encode())[:_PSEUDONYM_BYTES].hex() for value in column.values]
+    if len(set(texts)) != len(texts):
+        raise ParameterError(
+            f"two values of {name!r} get the same pseudonym under this key",
+            hint="choose another key",
+        )
+    entries = pa.array([*texts, None], pa.string())
+    return ReleasedCodes(name, entries.type, entries, column.codes, np.arange(len(entries)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ..io.file_format import FileFormat
@@ -10,13 +11,9 @@ from ..measures.guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import RecipientNotes
 from ..notation import SIGNS, duration, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
+from .texts import text
 
-_STYLES = {
-    "mean": "*mean*: the mean of the group in place of each value. It is the group's, not this "
-    "record's: a person may be far from it",
-    "median": "*median*: the median of the group in place of each value. It is the group's, not "
-    "this record's: a person may be far from it",
-}
+_say = partial(text, "recipient")
 
 
 def recipient(
@@ -51,23 +48,15 @@ def recipient(
     """
     removed = [n for n in plan.left_out if n not in pseudonyms]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]
-    recoding = plan.recoding
+    recoding, parameters = plan.recoding, plan.parameters
     styles = {
-        c.name: f"recoded ({_style(c)})" for c in recoding.recoded() if isinstance(c, Recoded)
+        c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)
     }
     contents = {**styles, **method.cells}
     lines = [
-        "# About this table",
-        "",
-        f"`{file}` holds {numbers['rows']:,} records about people. {method.about}",
-        "The records stand in the order of the table they come from."
-        if plan.parameters.get("keep_order")
-        else "The records are sorted by their values; their order has no other meaning.",
-        "",
-        "## Columns",
-        "",
-        "| column | role | what it holds |",
-        "|---|---|---|",
+        _say("about", file=file, rows=numbers["rows"], about=method.about),
+        _say("original_order" if parameters.get("keep_order") else "sorted"),
+        _say("columns"),
     ]
     for column in plan.columns:
         if column.name in removed:
@@ -77,67 +66,34 @@ def recipient(
         content = f"{markdown(label)}; {content}" if label else content
         lines.append(f"| {markdown(column.name)} | {column.role} | {content} |")
     if removed:
-        lines += ["", f"Left out: {', '.join(map(markdown, removed))}."]
+        lines.append(_say("left_out", names=_listed(removed)))
     encoding = layout.dialect.encoding
     if layout.suffix == ".csv" and not encoding.startswith("utf-8"):
-        lines += ["", f"The file is text in {encoding}, not in UTF-8: say so where you read it."]
+        lines.append(_say("encoding", encoding=encoding))
     if plan.weight:
-        lines += [
-            "",
-            f"Records are weighted by {markdown(plan.weight)}: it says how many people a record stands "
-            "for, and totals, means and shares of the population take it.",
-        ]
+        lines.append(_say("weight", weight=markdown(plan.weight)))
     lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
     lines += _reading(recoding, file, empty)
     if plan.zones:
-        lines += [
-            "",
-            f"Times in recoded cells are those of UTC: {', '.join(map(markdown, plan.zones))}.",
-        ]
-    lines += ["", "## What was promised, and verified on this very file", ""]
+        lines.append(_say("zones", names=_listed(plan.zones)))
+    lines.append(_say("promised"))
     promised = [markdown(f"{from_promise(promise).words()}.") for promise in plan.promises]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
         lines += ["", BEYOND]
-    most = plan.parameters.get("max_inference")
+    most = parameters.get("max_inference")
     if most is not None:
-        lines += [
-            "",
-            f"Measured, not promised: attackers who have what is released "
-            f"({', '.join(plan.parameters['max_inference_learners'])}) were "
-            "asked about the people in it (5,000 of them where there are more). "
-            f"The best of them took at most {most:g} off the error of guessing from public totals, over "
-            "those asked and over the tenth that it explains best. Other learners may infer more.",
-        ]
-    if profile := plan.parameters.get("profile"):
-        lines += [
-            "",
-            f"Held against the profile {markdown(profile)} ({plan.parameters['profile_date']}): whatever it "
-            "asks and could be measured here is met. A table cannot show what else the standard asks.",
-        ]
+        learners = ", ".join(parameters["max_inference_learners"])
+        lines.append(_say("attacked", learners=learners, most=most))
+    if profile := parameters.get("profile"):
+        lines.append(_say("profile", profile=markdown(profile), date=parameters["profile_date"]))
     # altered cells and unchanged ones make no groups to speak of
     grouped = recoding.risk_model == "classes" and not recoding.second_file
     if grouped and plan.names("quasi"):
-        lines += [
-            "",
-            f"There are {sizes['groups']:,} groups of {sizes['smallest']:,} to "
-            f"{sizes['largest']:,} records "
-            f"(median {sizes['median']:g}).",
-            *(f"\n{markdown(text)}." for text in singletons),
-        ]
+        lines.append(_say("groups", **sizes))
+        lines += [f"\n{markdown(words)}." for words in singletons]
     if grouped and disclosure is not None:
-        lines += [
-            "",
-            "*Disclosure* is how much of a sensitive column a group gives away. Somebody guesses the "
-            "members' values, first from the whole table, then knowing the group: disclosure is the "
-            "part of the error that disappears (0: the group gives nothing away; 1: everything). "
-            "Errors of numbers are squared errors, of their values, their ranks and the cells "
-            "between public cuts; errors of categories and missing values are Brier scores; the "
-            "worst of them counts:",
-            "",
-            "| disclosure of | mean over groups | mean over records | worst group |",
-            "|---|---|---|---|",
-        ]
+        lines.append(_say("disclosure"))
         lines += [
             f"| {markdown(name)} | {figure(r['mean_over_groups'])} | {figure(r['mean_over_records'])} | "
             f"{figure(r['worst'])} |"
@@ -145,31 +101,20 @@ def recipient(
         ]
     lines += [
         *method.lines,
-        "",
-        "## What was not measured",
-        "",
-        "- What somebody finds out who already knows a column that is unchanged above (*other* or "
-        "*sensitive*).",
-        "- What other releases about the same people, or knowledge about one of them, add to this "
-        "table.",
-        "- What the table teaches about groups of people: it applies to every member of the group, "
-        "also to people who are not in the table.",
+        _say("not_measured"),
         *(f"- {words}" for words in method.not_measured),
-        "",
-        "Do not try to find out who a record is about.",
-        "",
+        _say("end"),
     ]
     return "\n".join(lines)
 
 
 def apostrophes(columns: Sequence[str]) -> str:
     """Return a note on the apostrophes before formula-like cells of a CSV file; empty if there are none."""
-    if not columns:
-        return ""
-    return (
-        "\nOne apostrophe was put before texts that a spreadsheet would take for a formula (`=1+1` "
-        f"is written `'=1+1`), in: {', '.join(map(markdown, dict.fromkeys(columns)))}. It is no part of the value.\n"
-    )
+    return _say("apostrophes", names=_listed(dict.fromkeys(columns))) if columns else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(markdown, names))
 
 
 def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
@@ -185,27 +130,11 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
         used |= signs([cell.label for cell in cells], kind=column.kind, values=values)
     if isinstance(recoding, Maps) and recoding.suppressed:
         used.add("anything")
-    lines = [
-        "",
-        "## How to read the recoded cells",
-        "",
-        "Records with equal recoded cells form a group: by these columns its records look alike. "
-        "A cell that holds a single value holds for the whole group, unless the list below says "
-        "otherwise.",
-        "",
-    ]
-    lines += [f"- {words}." for style, words in _STYLES.items() if style in styles]
+    lines = [_say("reading")]
+    lines += [_say(style) for style in ("mean", "median") if style in styles]
     lines += [f"- {words}." for sign, words in SIGNS.items() if sign in used]
     if styles & {"concatenate", "weighted"}:
-        lines += [
-            "",
-            "To use joined values with a learner that takes sample weights:",
-            "",
-            "    import hedgerow as hr",
-            f"    records = hr.explode({file!r})   # one value a cell, and a column `weight`",
-            "",
-            "Every record becomes its combinations, whose weights sum to 1.",
-        ]
+        lines.append(_say("explode", file=file))
     return lines
 
 
@@ -214,35 +143,19 @@ def _labelled(layout: FileFormat, names: Sequence[str]) -> list[str]:
     if not layout.labels.variables:
         return []
     if layout.suffix == ".xpt":
-        return [
-            "",
-            "Recoded cells are text, for this kind of file keeps labels of values elsewhere.",
-        ]
-    lines = [
-        "",
-        "Recoded cells are codes, and the value labels of these codes say what the cells hold: "
-        "`[18-24]` may have the code 3. A label that no record has any more was left out. Values that "
-        "were declared missing still are, where their column is unchanged.",
-    ]
-    for why, name in layout.labels.whys.items():
-        if why in names and name in names:
-            lines.append(
-                f"{markdown(why)} stands in {markdown(name)} itself, as codes that are declared missing, "
-                "or in a variable of its own where these would be values."
-            )
-    return lines
+        return [_say("labels_elsewhere")]
+    pairs = [(w, n) for w, n in layout.labels.whys.items() if w in names and n in names]
+    return [_say("labels")] + [_say("why_missing", why=markdown(w), name=markdown(n)) for w, n in pairs]
 
 
 def _content(column: PlanColumn) -> str:
-    return {
-        "quasi": "recoded",
-        "sensitive": f"unchanged, judged as {column.kind}",
-        "identifier": "a pseudonym in place of the identifier",
-    }.get(column.role, "unchanged")
+    described = column.role in ("quasi", "sensitive", "identifier")
+    return _say(column.role if described else "unchanged", kind=column.kind)
 
 
 def _style(column: Recoded) -> str:
     if column.silent:
-        return "`*` in every record"
-    step = duration(column.step, column.unit)
-    return f"{column.style}, rounded to multiples of {step}" if column.step else column.style
+        return _say("suppressed")
+    if not column.step:
+        return column.style
+    return _say("rounded", style=column.style, step=duration(column.step, column.unit))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped,
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..schema import Event, Schema
+from .texts import text
+
+_say = partial(text, "caution")
 
 # Distinct values up to which text is taken for categories, however few records there are.
 FEW = 20
@@ -81,13 +85,10 @@ def of_release(
         yield from unique if strata is None else (strata,)
     for name, zone in plan.zones.items():
         if zone not in _UTC:
-            yield f"{name}: its times are in the zone {zone}; recoded cells give them in UTC"
+            yield _say("zone", name=name, zone=zone)
         points = schema.grid.get(name, ())
         if points and datetime.fromisoformat(points[0]).tzinfo is None:
-            yield (
-                f"{name}: the points of its grid have no offset and are taken by the clocks of "
-                f"{zone}, the zone of the column as it was read"
-            )
+            yield _say("grid_zone", name=name, zone=zone)
     declared = {*schema.kinds, *schema.categories}
     for role, check, declared_names in (
         ("sensitive", _texts, declared),
@@ -100,10 +101,7 @@ def of_release(
         yield from _idle_events(column)
     if recoding.risk_model == "classes":
         if classes.persons is not None and judged.sensitive:
-            yield (
-                "disclosure and shares are counted over records, so a person with many records "
-                "counts many times"
-            )
+            yield _say("records_count")
         yield from one_pseudonym(plan, released)
         yield from _silent_columns(plan, classes.n_groups)
         return
@@ -114,10 +112,7 @@ def of_release(
     if isinstance(recoding, Mask) and n_unchanged < len(recoding.columns):
         same = _unmoved(recoding, original, released, rows)
         if same * 2 > released.n_rows:
-            yield (
-                f"{same:,} of {released.n_rows:,} records keep all their quasi-identifiers "
-                "(numbers to a thousandth of their spread)"
-            )
+            yield _say("unmoved", same=same, records=released.n_rows)
 
 
 def not_bounded(
@@ -145,11 +140,8 @@ def one_pseudonym(plan: Plan, released: Table) -> Iterator[str]:
         column = released.column(name, kind="categorical")
         alone = (distinct(Counts.from_codes(groups, column.codes, column.n_values + 1)) == 1) & (groups.sizes > 1)
         if alone.any():
-            yield (
-                f"{name}: in {np.count_nonzero(alone):,} of {groups.n_groups:,} groups all records have "
-                f"one pseudonym ({groups.sizes[alone].sum():,} records), so where it stands for a person "
-                "such a group is one person, whatever k of records it has"
-            )
+            n_alone, records = np.count_nonzero(alone), groups.sizes[alone].sum()
+            yield _say("one_pseudonym", name=name, alone=n_alone, groups=groups.n_groups, records=records)
 
 
 def _people(persons: Persons, plan: Plan) -> Iterator[str]:
@@ -159,22 +151,15 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
         yield joined
     records = np.bincount(persons.codes, minlength=persons.n)
     if plan.unit is None and persons.unit is not None and records.max() > 1:
-        yield (
-            f"{persons.unit}: {np.count_nonzero(records > 1):,} of {persons.n:,} people have "
-            f"several records, up to {records.max():,}; each record is altered separately, so the "
-            "mean of a person's records may show what the alteration hides"
-        )
+        several, most = np.count_nonzero(records > 1), records.max()
+        yield _say("several_records", unit=persons.unit, several=several, people=persons.n, most=most)
 
 
 def _weights(column: Column) -> Iterator[str]:
     """Warn of records whose sampling weight is unique."""
     alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
     if alone:
-        yield (
-            f"{column.name}: {alone:,} of {len(column.codes):,} records have a weight that no other record "
-            "has; a weight is a quasi-identifier to whoever holds the sampling frame: round or calibrate "
-            "the weights, or name the column among the quasi-identifiers"
-        )
+        yield _say("weight_unique", name=column.name, alone=alone, records=len(column.codes))
 
 
 def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
@@ -198,11 +183,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
         # a value of many households points to none of them
         telling = (several & shared)[keys // values] & rare[keys % values]
         if n_homes := int(telling.sum()):
-            yield (
-                f"{name}: {n_homes:,} of {n:,} households have a value that all their records share "
-                f"and fewer than {k:,} households have, so it shows who lives together; round it, "
-                "name it among the quasi-identifiers, or leave it out"
-            )
+            yield _say("household", name=name, homes=n_homes, households=n, k=k)
 
 
 def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
@@ -210,34 +191,25 @@ def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
     silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
         screen = ", or --no-screen" if plan.parameters.get("screen") else ""
-        yield f"all records are one group: ask for a smaller k, or for a looser cap{screen}"
+        yield _say("one_group", screen=screen)
         return
     screened = [c.name for c in silent if c.style == "suppress" and plan.parameters.get("screen")]
     if screened:
-        yield (
-            f"released as * in every record: {', '.join(screened)}; none of them by itself shifts "
-            "the means or shares of the sensitive columns (together with others it may; "
-            "--no-screen keeps them)"
-        )
+        yield _say("screened", names=", ".join(screened))
     if others := [c.name for c in silent if c.name not in screened]:
-        yield f"released as * in every record: {', '.join(others)}"
+        yield _say("silent", names=", ".join(others))
 
 
 def _texts(column: Column) -> Iterator[str]:
     """Warn of numbers or dates stored as text in a column that was not declared categorical."""
     coded, share = _reading(column, f"{_NUMBER}|{LOOKS_LIKE_DATE}")
     if share * 2 > coded:
-        why = f"{share:,} of its {coded:,} values look like numbers or dates"
+        why = _say("look_like_numbers", share=share, coded=coded)
     elif column.n_values * 2 > coded and column.n_values > FEW:
-        why = f"{column.n_values:,} of its {coded:,} values differ"
+        why = _say("differ", differing=column.n_values, coded=coded)
     else:
         return
-    yield (
-        f"{column.name}: judged as categories, but {why}; a near guess then counts as wrong, and "
-        "groups seem to give away less than they do. Empty the cells without a value, repair the "
-        'others, and say what it is: Schema(kinds={"' + column.name + '": "numeric"}), "date" or '
-        '"categorical"'
-    )
+    yield _say("judged_as_categories", name=column.name, why=why)
 
 
 def _reading(column: Column, pattern: str) -> tuple[int, int]:
@@ -257,10 +229,7 @@ def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
         if column.kind == "date" and (style or _as_other_text(original, column.name))
     ]
     if names and original.path is not None:
-        yield (
-            f"{', '.join(names)}: {original.path.name} does not write its dates as 2020-12-31, and the "
-            "release writes the dates of groups so; columns that are not recoded keep their own way"
-        )
+        yield _say("dates_written_otherwise", names=", ".join(names), file=original.path.name)
 
 
 def _as_other_text(original: Table, name: str) -> bool:
@@ -273,12 +242,7 @@ def _dates(column: Column) -> Iterator[str]:
     """Warn of dates that were not declared as dates, so that groups get no date ranges."""
     coded, share = _reading(column, LOOKS_LIKE_DATE)
     if share * 2 > coded:
-        yield (
-            f"{column.name}: {share:,} of its {coded:,} values look like dates, but are released as "
-            'joined texts and not as ranges of days. Say what it is: Schema(kinds={"'
-            + column.name
-            + '": "date"}), as the schema of hedgerow inspect does, or "categorical"'
-        )
+        yield _say("look_like_dates", name=column.name, share=share, coded=coded)
 
 
 def _idle_events(column: SensitiveCounts) -> Iterator[str]:
@@ -287,13 +251,10 @@ def _idle_events(column: SensitiveCounts) -> Iterator[str]:
         return
     effective = {name for name, _ in column.public.flags}
     first = column.exact[0] if column.exact else float(column.values[0])
-    for text in column.events:
-        if text not in effective:
-            whom = "every" if Event.parse(column.name, text).holds(first) else "no"
-            yield (
-                f"{column.name}: the declared event {text} holds for {whom} value, so it has no "
-                "effect"
-            )
+    for event in column.events:
+        if event not in effective:
+            whom = "every" if Event.parse(column.name, event).holds(first) else "no"
+            yield _say("idle_event", name=column.name, event=event, whom=whom)
 
 
 def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts) -> Iterator[str]:
@@ -302,11 +263,8 @@ def _uniform_groups(name: str, sizes: NDArray[np.int64], column: SensitiveCounts
     (distinct,) = column.per_class(distinct_values)
     one = several & (distinct == 1)
     if one.any() and np.count_nonzero(column.totals) > 1:
-        yield (
-            f"{name}: in {one.sum():,} of {several.sum():,} groups with equal released "
-            "quasi-identifiers everybody has the same value, which the group may reveal "
-            f"({sizes[one].sum():,} records)"
-        )
+        records = sizes[one].sum()
+        yield _say("uniform_groups", name=name, one=one.sum(), several=several.sum(), records=records)
 
 
 def _unmoved(
@@ -335,15 +293,8 @@ def _by_chance(plan: Plan) -> Iterator[str]:
     if ks and caps and max(ks) * min(caps) < 3 - SLACK:
         k, cap = max(ks), min(caps)
         enough = math.ceil(3 / cap - SLACK)
-        yield (
-            f"k = {k} with max_disclosure = {cap:g}: even {k} records drawn at random often exceed "
-            "that cap; "
-            + (
-                f"use k of at least {enough:,}"
-                if enough <= plan.n_rows
-                else "use a larger cap, for these records are too few for a k that keeps it"
-            )
-        )
+        instead = _say("larger_k" if enough <= plan.n_rows else "larger_cap", enough=enough)
+        yield _say("by_chance", k=k, cap=cap, instead=instead)
 
 
 def extremes(plan: Plan, original: Table, released: Table) -> dict[str, dict[str, int]]:
@@ -394,12 +345,7 @@ def rare_ends(
 
 def extremes_in_words(name: str, k: int, figures: Mapping[str, int]) -> str:
     """Return a column's `rare_ends` as a warning with advice."""
-    one = figures["cells"] == 1
-    return (
-        f"{figures['cells']:,} {name} {'range ends' if one else 'ranges end'} on a value that fewer than {k:,} "
-        f"records have, which reveals that somebody has it ({figures['records']:,} records show "
-        f"{'it' if one else 'them'}). Use round limits: --grid {name}=FIRST:LAST:STEP (grid=)"
-    )
+    return _say("rare_end" if figures["cells"] == 1 else "rare_ends", name=name, k=k, **figures)
 
 
 def certainty_lost(plan: Plan, original: Table, released: Table) -> float | None:
