@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Shares:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as a plain dict."""
-        data: dict[str, Any] = plain(vars(self) | {"columns": [vars(c) for c in self.columns]})
+        data: dict[str, Any] = plain(asdict(self))
         return data
 
 

@@ -7,7 +7,7 @@ import io
 import json
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, fields, replace
 from itertools import product
 from pathlib import Path
@@ -172,7 +172,7 @@ class Trial:
     disclosure: str
     max_inference: float | None
     random_state: int
-    _measured: dict[Any, tuple[dict[str, Any], float | None]] = field(default_factory=dict)
+    _measured: dict[Any, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def _folds(self) -> int | None:
@@ -197,12 +197,10 @@ class Trial:
             progress("reading what was recoded", None)
             pair = pair_up(table, release)
             progress("counting what groups tell", None)
-            disclosed, floor_ratio = _disclosed(pair)
-            self._measured[key] = (
-                disclosed | self._of_pair(pair) | self._inferred(pair, method, progress),
-                floor_ratio,
-            )
-        measured, floor_ratio = self._measured[key]
+            disclosed = _disclosed(pair)
+            self._measured[key] = disclosed | self._of_pair(pair) | self._inferred(pair, method, progress)
+        measured = dict(self._measured[key])
+        floor_ratio = measured.pop("floor_ratio")
         return measured | self._optimum(method, measured["explained"], floor_ratio)
 
     def refusal(self, figures: dict[str, Any]) -> str | None:
@@ -277,12 +275,12 @@ class Trial:
         }
 
 
-def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
-    """Return the disclosure of all sensitive columns, and their mean `Explained.floor_ratio`."""
-    names = ("worst", "mean_over_groups", "mean_over_records", "explained")
+def _disclosed(pair: Pair) -> dict[str, float | None]:
+    """Return the disclosure of all sensitive columns, with their mean `Explained.floor_ratio`."""
+    names = ("worst", "mean_over_groups", "mean_over_records", "explained", "floor_ratio")
     # where values were altered, classes of equal cells are nobody's
     if pair.risk_model == "linkage" or not pair.sensitive:
-        return dict.fromkeys(names), None
+        return dict.fromkeys(names)
     columns = Classes.from_groups(pair.value_groups, pair.released_sensitive).sensitive.values()
     disclosed = Disclosed.over_columns(
         Disclosed.from_classes(column_disclosure(column), pair.value_groups.sizes) for column in columns
@@ -291,8 +289,9 @@ def _disclosed(pair: Pair) -> tuple[dict[str, float | None], float | None]:
     shares = [e for e in map(explained.explained_share, columns) if e is not None]
     share = float(np.mean([e.share for e in shares])) if shares else None
     floor_ratio = float(np.mean([e.floor_ratio for e in shares])) if shares else None
-    figures = (disclosed.worst, disclosed.mean_over_groups, disclosed.mean_over_records, share)
-    return dict(zip(names, figures, strict=True)), floor_ratio
+    over_groups, over_records = disclosed.mean_over_groups, disclosed.mean_over_records
+    figures = (disclosed.worst, over_groups, over_records, share, floor_ratio)
+    return dict(zip(names, figures, strict=True))
 
 
 # disclosures that differ by less count as equal
@@ -746,9 +745,7 @@ class Prepared:
     ) -> Trial:
         """Return the `Trial` for these axes; its cache is shared by all searches."""
         axes = utility, disclosure, max_inference, random_state
-        if axes not in self._trials:
-            self._trials[axes] = Trial(self.rows, self.roles, *axes)
-        return self._trials[axes]
+        return self._trials.setdefault(axes, Trial(self.rows, self.roles, *axes))
 
 
 _METHODS = METHOD | many(METHOD, "a list of methods") | named(METHOD, "a mapping of names to them")
@@ -856,8 +853,8 @@ def frontier(
     if max_inference is not None:
         InferenceBound(max_inference)  # a wrong bound is told before the work
     # a cap is held against the same setting without it; nothing else is asked of that one
-    uncapped = [s.uncapped() for s in tried] if utility == "learning" else []
-    every = list(dict.fromkeys([*tried, *(s for s in uncapped if s is not None)]))
+    uncapped = {s: s.uncapped() for s in tried if utility == "learning"}
+    every = list(dict.fromkeys([*tried, *filter(None, uncapped.values())]))
     trial = ready.trial(utility, disclosure, max_inference, random_state)
     results = dict(zip(every, _results(every, chosen, trial, threads, progress), strict=True))
     wrong = [e for e in results.values() if isinstance(e, HedgerowError)]
@@ -867,24 +864,15 @@ def frontier(
     points, lost = [], []
     for setting in tried:
         result = results[setting]
-        free = setting.uncapped() if utility == "learning" else None
-        without = results.get(free) if free is not None else None
+        free = uncapped.get(setting)
+        without = None if free is None else results[free]
         reason = result.message if isinstance(result, HedgerowError) else trial.refusal(result)
-        if reason is None:
-            assert isinstance(result, dict)
-            points.append(
-                Point(
-                    setting.method,
-                    setting.parameters,
-                    **result,
-                    disclosure=result[disclosure],
-                    uncapped=without["utility"] if isinstance(without, dict) else None,
-                )
-            )
-        else:
-            lost.append(
-                {"method": setting.method, "parameters": setting.parameters, "reason": reason}
-            )
+        if reason is not None or isinstance(result, HedgerowError):
+            lost.append(vars(setting) | {"reason": reason})
+            continue
+        free_utility = without["utility"] if isinstance(without, dict) else None
+        point = Point(**vars(setting), **result, disclosure=result[disclosure], uncapped=free_utility)
+        points.append(point)
     return Frontier(
         mark_dominated(points),
         tuple(lost),
@@ -909,17 +897,11 @@ def _results(
     report("trying settings", 0.0)
     done: list[Setting] = []
     stop = threading.Event()
-    why: list[BaseException] = []
 
     def announce(step: str) -> None:
         if stop.is_set():
             raise Cancelled("stopped")
-        try:
-            report(step, len(done) / len(every))
-        except BaseException as error:  # whoever listens stops the work of every thread
-            why.append(error)
-            stop.set()
-            raise
+        report(step, len(done) / len(every))
 
     def one(setting: Setting) -> dict[str, Any] | HedgerowError:
         announce("trying settings")
@@ -938,11 +920,13 @@ def _results(
         return result
 
     # threads share one encoded table, and kernels run without the interpreter's lock
-    pool = ThreadPoolExecutor(threads)
+    pool, work = ThreadPoolExecutor(threads), with_context(one)
     try:
-        return list(pool.map(with_context(one), every))
-    except Cancelled as error:
-        raise (why or [error])[0] from None
+        futures = [pool.submit(work, setting) for setting in every]
+        # what the caller's progress raises comes first: it stops the work of every thread
+        for each in wait(futures, return_when=FIRST_EXCEPTION).done:
+            each.result()
+        return [each.result() for each in futures]
     finally:  # also on Ctrl-C: what has begun ends at its next step, nothing else begins
         stop.set()
         pool.shutdown(cancel_futures=True)

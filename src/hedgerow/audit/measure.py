@@ -50,7 +50,7 @@ from .attacks.downcoding import downcoding
 from .attacks.influence import influence
 from .attacks.knows_method import knows_method
 from .attacks.learners import LEARNERS, check_learners
-from .attacks.linking import linkage_summary, linking
+from .attacks.linking import linkage_summary, linking, linking_attacks
 from .attacks.membership import membership
 from .attacks.regression import regression
 from .attacks.singling_out import predicate_singling_out, singling_out
@@ -65,10 +65,10 @@ from .released_values import ReleasedColumn, unchanged
 from .result import Audit
 from .sample import Sample, sample_of
 from .single_records import PerPerson, example_records, per_person
-from .single_table import COMPARED, Alone
+from .single_table import COMPARED, alone
 from .spark_tables import copies, counted, is_clustered, put_there
 from .subject import Subject, Unpaired, UnreadCells, check_extent, subject
-from .table_pair import Pair, UnpairedTables
+from .table_pair import Pair, TablePair
 from .utility.distributions import distribution_summary
 from .utility.loss import loss_summary
 from .utility.models import learning
@@ -76,7 +76,7 @@ from .utility.queries import estimates, query_summary
 
 # what a sample of the records is chosen for
 ON_SAMPLE = ("attacks", "inference", "learning")
-S = TypeVar("S", bound=Pair | UnpairedTables | Alone)
+S = TypeVar("S", bound=TablePair)
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,14 @@ class Task(Generic[S]):
 
     Parameters
     ----------
-    sides : Pair, UnpairedTables or Alone
-        The tables.
+    sides : TablePair
+        The tables; the release as its own original if it is measured alone.
     what : Subject
         The release.
+    original : Table, optional
+        The original, which the release may be measured without.
+    why : str
+        Why nothing is compared with the original; "" if it is.
     wanted : set of str
         Those of `ON_SAMPLE` and "per_person" that are measured.
     options : mapping
@@ -105,6 +109,8 @@ class Task(Generic[S]):
 
     sides: S
     what: Subject
+    original: Table | None
+    why: str
     wanted: frozenset[str]
     options: Mapping[str, Any]
     learners: Sequence[str]
@@ -117,22 +123,21 @@ class Task(Generic[S]):
     @cached_property
     def there(self) -> dict[str, bool]:
         """Return, for each requirement that a figure may have, whether it is met."""
-        sides = self.sides
-        is_compared = not isinstance(sides, Alone)
+        is_compared, is_pair = not self.why, isinstance(self.sides, Pair)
         return {
             **{name: is_compared and name in self.wanted for name in (*ON_SAMPLE, "per_person")},
-            "an original": sides.original is not None,
+            "an original": self.original is not None,
             "both tables": is_compared,
-            "pairs": isinstance(sides, Pair),
-            "no pairs": isinstance(sides, UnpairedTables),
+            "pairs": is_compared and is_pair,
+            "no pairs": not is_pair,
             "one table": not is_compared,
             "sensitive columns": bool(self.what.schema.sensitive),
             "other releases": bool(self.others),
             "k": self.options["k"] is not None,
             "special uniques": self.options["suda"] is not None,
-            "altered values": sides.plain.risk_model == "linkage",
+            "altered values": self.sides.plain.risk_model == "linkage",
             "a fitted method": "attacks" in self.wanted and self.what.method is not None,
-            "weights": sides.original is not None and self.options["weights"] in sides.original.names,
+            "weights": self.original is not None and self.options["weights"] in self.original.names,
         }
 
     @property
@@ -178,7 +183,7 @@ class Task(Generic[S]):
     def non_members(self) -> list[Outside]:
         """Return people who took no part in a release: the control, or people left out when the method is refitted."""
         sides = self.sides
-        if isinstance(sides, Alone) or "attacks" not in self.wanted:
+        if self.why or "attacks" not in self.wanted:
             return []
         outside = with_strangers(sides)
         # with fewer rows than folds one part would be empty
@@ -188,6 +193,12 @@ class Task(Generic[S]):
             return list(left_out(sides, self.refit, random_state=self.options["random_state"], progress=self.report))
         except HedgerowError:  # the figures of inference say why
             return []
+
+    @cached_property
+    def linked(self) -> list[dict[str, Any]]:
+        """Return the linking attacks on pairs, which are also what judges altered values."""
+        assert isinstance(self.sides, Pair)
+        return linking_attacks(self.sides, **self.attack_options)
 
     @property
     def attack_options(self) -> dict[str, Any]:
@@ -232,11 +243,13 @@ class Figure:
 
 
 def _before(task: Task[Any]) -> dict[str, Any]:
-    sides, behind = task.sides, None
-    whole: Any = sides.before if isinstance(sides, Alone) else sides.plain.unchanged
-    if isinstance(sides, Alone):  # texts of an original mean what they say, whatever they mean in a release
+    behind, weights, whole = None, None, task.sides.plain.unchanged
+    if not task.why:
+        weights = task.options["weights"]
+    elif task.original is not None:
+        whole = alone(Subject(task.original, task.what.schema))
+        # texts of an original mean what they say, whatever they mean in a release
         whole = replace(whole, released_quasi=tuple(map(unchanged, whole.quasi)))
-    weights = None if isinstance(sides, Alone) else task.options["weights"]
     if task.population is None and weights in whole.original.names:
         behind = journalist(whole, None, weights)
     return released_risk(whole, behind, task.options["threshold"], task.options["population_size"])
@@ -247,7 +260,7 @@ def _after(task: Task[Any]) -> dict[str, Any]:
     return released_risk(plain, task.journalist, task.options["threshold"], size)
 
 
-def _extremes(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, dict[str, int]]:
+def _extremes(task: Task[TablePair]) -> dict[str, dict[str, int]]:
     """Count, for each column, the cells whose range ends at a value shared by fewer than k records."""
     extremes, sides = {}, task.sides.plain
     for column, released in zip(sides.quasi, sides.released_quasi, strict=True):
@@ -264,7 +277,7 @@ def _special(task: Task[Any]) -> dict[str, Any]:
         stands_for = float(weighted_sizes(plain, weights).sum())
         # DIS divides by the fraction and by its complement: neither may vanish
         fraction = min(max(plain.n_rows / stands_for, 1e-6), 1 - 1e-6)
-    if not isinstance(task.sides, Alone):
+    if not task.why:
         before = summary(task.special_of(plain.unchanged.released_quasi), fraction)
     return {
         "size": task.options["suda"],
@@ -284,7 +297,7 @@ def _composition(task: Task[Pair]) -> tuple[dict[str, Any], list[dict[str, Any]]
     return composition(task.sides, others, k=task.options["k"])
 
 
-def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
+def _inference(task: Task[TablePair]) -> dict[str, Any]:
     return infer(
         task.sides,
         task.refit,
@@ -296,7 +309,7 @@ def _inference(task: Task[Pair] | Task[UnpairedTables]) -> dict[str, Any]:
 
 
 def _linkage(task: Task[Pair]) -> dict[str, Any]:
-    return linkage_summary(task.sides, task.what.plan, **task.attack_options)
+    return linkage_summary(task.sides, task.what.plan, task.linked, task.options["random_state"])
 
 
 # what is measured, in this order, of tables that have what it needs
@@ -332,13 +345,23 @@ FIGURES = (
     ),
     Figure("risk.other", lambda t: other_columns(t.what.table, t.what.schema)),
     Figure("risk.special_uniques", _special, ("special uniques",)),
-    Figure("risk.linkage", _linkage, ("pairs", "altered values")),
+    Figure(
+        "risk.linkage",
+        _linkage,
+        ("pairs", "altered values"),
+        says="linking altered records with their originals",
+    ),
     Figure(
         "attacks",
         lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
         ("attacks",),
     ),
-    Figure("attacks, risk.nearest", lambda t: linking(t.sides, **t.attack_options), ("attacks",)),
+    Figure("attacks", lambda t: t.linked, ("pairs", "attacks")),
+    Figure(
+        "attacks, risk.nearest",
+        lambda t: linking(t.sides, **t.attack_options),
+        ("no pairs", "attacks"),
+    ),
     Figure(
         "attacks",
         lambda t: predicate_singling_out(
@@ -382,7 +405,7 @@ FIGURES = (
     Figure("table.extremes", _extremes, ("both tables", "k")),
     Figure("pictures.histograms", lambda t: histograms(t.sides.plain), ("both tables",)),
     Figure("shown", lambda t: example_records(t.sides), ("pairs",)),
-    Figure("missing", lambda t: [f"{COMPARED}: {t.sides.why}"], ("one table",)),
+    Figure("missing", lambda t: [f"{COMPARED}: {t.why}"], ("one table",)),
 )
 
 
@@ -660,7 +683,7 @@ def audit(
     if original is None and any(needing_original.values()):
         names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
-    sides = _sides(original, what, key, by_person or paired, strangers, allow_outside)
+    sides, why = _sides(original, what, key, by_person or paired, strangers, allow_outside)
     wanted = {
         "attacks": attacks,
         "inference": attacks if inference is None else inference,
@@ -668,19 +691,19 @@ def audit(
         "per_person": per_person,
     }
     is_tried = any(wanted[name] for name in ON_SAMPLE)
-    if isinstance(sides, Alone):  # nothing is compared with other people either
+    if why:  # nothing is compared with other people either
         strangers = population = None
     # strangers are coded like the members only for figures that look at them
     if strangers is not None and isinstance(sides, Pair) and is_tried:
         sides = replace(sides, strangers=sides.people_of(strangers))
-    if weights is None and isinstance(sides.plain, Pair):  # else weights are nobody's
+    if weights is None and isinstance(sides, Pair):  # else weights are nobody's
         weights = what.schema.weight
-        weights = weights if weights in (*what.table.names, *sides.plain.original.names) else None
+        weights = weights if weights in (*what.table.names, *sides.original.names) else None
     if population_size is not None and population_size < sides.plain.n_rows:
         raise ParameterError(
             f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
         )
-    without_control = "withheld rows" if isinstance(sides, Pair) else "nobody"
+    without_control = "withheld rows" if isinstance(sides, Pair) and not why else "nobody"
     parameters = {
         "key": key,
         "threshold": threshold,
@@ -703,6 +726,8 @@ def audit(
         Task(
             sides=sides,
             what=what,
+            original=original,
+            why=why,
             wanted=frozenset(name for name, is_wanted in wanted.items() if is_wanted),
             options=parameters,
             learners=learners or LEARNERS,
@@ -710,7 +735,7 @@ def audit(
             population=None if population is None else read(population, schema=what.schema),
             others=others,
             report=report,
-            sample=_sample(sides, sample, random_state) if is_tried else None,
+            sample=_sample(sides, original, why, sample, random_state) if is_tried else None,
         )
     )
     if standard is None:
@@ -736,12 +761,14 @@ def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
         )
 
 
-def _sample(sides: Any, n: int | None, random_state: int) -> Sample | None:
+def _sample(
+    sides: TablePair, original: Table | None, why: str, n: int | None, random_state: int
+) -> Sample | None:
     """Choose the records to attack; None for all records of a table in memory."""
-    streams = sides.original is not None and not sides.original.is_loaded
+    streams = original is not None and not original.is_loaded
     if n is None or (n >= sides.plain.n_rows and not streams):
         return None
-    if not isinstance(sides, Pair):
+    if why or not isinstance(sides, Pair):
         raise UnsupportedError(
             "a sample is drawn from rows that are paired with their originals, and these are not paired",
             hint="leave sample out (--sample), or pair them by a key",
@@ -756,13 +783,13 @@ def _sides(
     paired: bool | None,
     strangers: Table | None,
     allow_outside: bool,
-) -> Pair | UnpairedTables | Alone:
-    """Pair the rows if their order or content allows it; measure the release alone if it cannot be compared."""
+) -> tuple[TablePair, str]:
+    """Pair the rows if their order or content allows it; else give the release alone, and why nothing is compared."""
     if original is None:
-        return Alone.of(what)
+        return alone(what), "no original was given"
     if paired is False and key is not None:
         raise ParameterError(f"the key {key!r} pairs the rows, and paired=False (--unpaired) forbids it")
-    sides: Pair | UnpairedTables
+    sides: TablePair
     try:
         try:
             if paired is False:
@@ -774,17 +801,16 @@ def _sides(
                 raise
             sides = read_unpaired(original, what, strangers, why=error.message)
     except UnreadCells as error:
-        return Alone.of(what, read(original, schema=what.schema), error)
+        return alone(what), f"{error.message} ({error.hint})"
     check_extent(sides.original, what.schema)
     if strangers is not None:
         check_control(sides.original, strangers, what.schema)
-    return sides
+    return sides, ""
 
 
 def _audit(task: Task[Any]) -> Audit:
     """Measure the figures of a task and return them as an `Audit`."""
     sides, plain, schema = task.sides, task.sides.plain, task.what.schema
-    is_alone = isinstance(sides, Alone)
     values = figures_of(task)
     scatters = _scatters(values["risk.release"])
     if values["risk.original"] is not None:
@@ -795,11 +821,11 @@ def _audit(task: Task[Any]) -> Audit:
         promises=task.what.plan.promises if task.what.plan else (),
         table={
             "rows": plain.n_rows,
-            "original_rows": None if sides.original is None else sides.original.n_rows,
+            "original_rows": None if task.original is None else task.original.n_rows,
             "strangers": 0 if task.strangers is None else task.strangers.n_rows,
-            "paired": isinstance(sides, Pair),
-            "alone": is_alone,
-            "suppressed": None if is_alone else sides.suppressed,
+            "paired": task.there["pairs"],
+            "alone": bool(task.why),
+            "suppressed": None if task.why else sides.suppressed,
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),

@@ -28,7 +28,7 @@ from .released_values import (
     unchanged,
 )
 from .subject import Subject, UnreadCells, named_cells
-from .table_pair import Pair, People, UnpairedTables
+from .table_pair import Pair, People, TablePair
 from .table_warnings import (
     exchanged,
     left_open,
@@ -329,7 +329,7 @@ WITHOUT_STRANGERS = (
 
 def read_unpaired(
     original: Any, subject: Subject, control: Any = None, why: str = ""
-) -> UnpairedTables:
+) -> TablePair:
     """Read two tables without pairing their rows.
 
     Parameters
@@ -369,7 +369,7 @@ def read_unpaired(
 
 def _tables(
     before: Table, subject: Subject, others: Table | None, notes: tuple[str, ...]
-) -> UnpairedTables:
+) -> TablePair:
     """Read both tables with one dictionary per column, built from the members (and strangers, if given)."""
     schema = subject.schema
     mine: dict[str, Column] = {}
@@ -393,14 +393,14 @@ def _tables(
         )
 
     sensitive = tuple(cells[n] for n in schema.sensitive)
-    return UnpairedTables(
+    return TablePair(
         schema,
         before,
         subject.table,
         people(mine),
         tuple(cells[n] for n in schema.quasi),
         tuple(displayed(column) for column in sensitive),
-        sensitive,
+        cells=sensitive,
         strangers=None if others is None else people(theirs),
         notes=notes,
         # plain cells, as of synthetic data, form no groups by design: attacks alone judge them

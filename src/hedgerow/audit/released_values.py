@@ -91,10 +91,15 @@ class ReleasedColumn:
             return False
         return not self.covers(self.original.codes, self.codes).all()
 
+    @property
+    def empty(self) -> BoolArray:
+        """Return, for each cell, whether it is a missing cell; shape (n_cells,)."""
+        return np.array([label is None for label in self.labels], np.bool_)
+
     @cached_property
     def wild(self) -> BoolArray:
         """Return, for each cell, whether it matches anything (``*`` and missing); shape (n_cells,)."""
-        return self.anything | np.array([label is None for label in self.labels], np.bool_)
+        return self.anything | self.empty
 
     @cached_property
     def counts(self) -> IntArray:
@@ -199,31 +204,27 @@ def _codes_of_rows(codes: npt.NDArray[Any], rows: IntArray) -> npt.NDArray[Any]:
 
 def _suppressed_nulls(column: ReleasedColumn) -> ReleasedColumn:
     """Treat missing cells as suppressed if the original has a value in any of their rows."""
-    is_missing = np.array([label is None for label in column.labels], np.bool_)[column.codes]
-    hidden = is_missing & (column.original.codes != column.original.n_values)
+    hidden = column.empty[column.codes] & (column.original.codes != column.original.n_values)
     return suppressed(column) if hidden.any() else column
 
 
 def suppressed(column: ReleasedColumn) -> ReleasedColumn:
     """Return the column with its missing cell, if it has one, changed to stand for every value."""
-    cell = next((i for i, label in enumerate(column.labels) if label is None), None)
-    if cell is None:
+    empty, original, m = column.empty, column.original, column.original.n_values
+    if not empty.any():
         return column
-    original, m = column.original, column.original.n_values
-    anything, lo, hi = column.anything.copy(), column.lo.copy(), column.hi.copy()
-    members, weights = list(column.members), list(column.weights)
-    anything[cell] = True
+    lo, hi = column.lo, column.hi
     if original.is_number:
-        lo[cell], hi[cell] = original.values[0], original.values[-1]
+        lo, hi = np.where(empty, original.values[0], lo), np.where(empty, original.values[-1], hi)
     public = column.whole.counts()[:m]
-    members[cell], weights[cell] = np.arange(m), public / max(int(public.sum()), 1)
+    everything, shares = np.arange(m), public / max(int(public.sum()), 1)
     return replace(
         column,
-        anything=anything,
+        anything=column.anything | empty,
         lo=lo,
         hi=hi,
-        members=tuple(members),
-        weights=tuple(weights),
+        members=tuple(everything if e else each for e, each in zip(empty, column.members, strict=True)),
+        weights=tuple(shares if e else each for e, each in zip(empty, column.weights, strict=True)),
         general=True,
     )
 

@@ -68,7 +68,7 @@ class Sample:
         )
 
 
-def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ()) -> Sample:
+def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
     """Choose whole groups of a pair with about n records in total (at least n, if the table has so many).
 
     The released cells decide if a group is in the sample, so groups stay whole and disclose the same.
@@ -81,8 +81,6 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
         Records; of groups the last is taken whole.
     random_state : int
         Seed of the hash; other seeds choose other records.
-    others : sequence of str
-        Columns of the original that are needed beside the measured ones.
     """
     key, groups = Key.of(random_state=random_state), None
     # altered records are mostly alone, so whole groups would be single records anyway
@@ -90,7 +88,7 @@ def sample_of(pair: Pair, n: int, random_state: int, others: Sequence[str] = ())
         rows = np.sort(_by_content(pair, key)[:n])
     else:
         rows, groups = _whole_groups(pair, n, key)
-    return Sample(_part(pair, rows, others), pair.n_rows, groups, random_state)
+    return Sample(_part(pair, rows), pair.n_rows, groups, random_state)
 
 
 def _by_content(pair: Pair, key: Key) -> IntArray:
@@ -116,27 +114,20 @@ def _whole_groups(pair: Pair, n: int, key: Key) -> tuple[IntArray, int]:
     return np.flatnonzero(chosen[labels]), enough
 
 
-def _part(pair: Pair, rows: IntArray, others: Sequence[str]) -> Pair:
+def _part(pair: Pair, rows: IntArray) -> Pair:
     """Copy the given records of a pair into a new pair in memory."""
     schema, every = pair.schema, np.arange(len(rows))
-    names = dict.fromkeys((*schema.quasi, *schema.sensitive, *others))
-    names |= dict.fromkeys(n for n in (schema.person, schema.household) if n is not None)
+    measured = [*schema.quasi, *schema.sensitive]
+    people = [n for n in (schema.person, schema.household) if n is not None]
     quasi = tuple(
-        replace(
-            column,
-            original=of_rows(column.original, rows),
-            codes=column.codes[rows],
-            every=None,
-        )
+        replace(column, original=of_rows(column.original, rows), codes=column.codes[rows], every=None)
         for column in pair.released_quasi
     )
     sensitive = tuple(of_rows(column, rows) for column in pair.sensitive)
     part = replace(
         pair,
-        original=_table(pair.original, list(names), pair.rows[rows]),
-        released=_table(
-            pair.released, [*schema.quasi, *schema.sensitive], pair.released_rows[rows]
-        ),
+        original=_table(pair.original, [*measured, *people], pair.rows[rows]),
+        released=_table(pair.released, measured, pair.released_rows[rows]),
         rows=every,
         released_rows=every,
         members=People(tuple(column.original for column in quasi), sensitive),

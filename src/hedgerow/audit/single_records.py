@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -144,20 +144,15 @@ def _named(original: Column, released: Column, labels: IntArray, target: AttackT
     n = len(values) + 1
     # sorted by group and value, so that two binary searches count for every row
     keys = np.sort(labels * n + codes)
-    if target.is_number:
+    if original.is_number:
         # what is missing is named by what is missing
         y, missing = original.numbers, len(values) - 1
         near = target.headline
-        reach = near.share * np.abs(y) + near.width + 1e-12 * np.abs(y)
+        rounding = 1e-12 * target.is_number
+        reach = near.share * np.abs(y) + near.width + rounding * np.abs(y)
         finite = np.isfinite(y)
         low = np.where(finite, np.searchsorted(values[:-1], y - reach, "left"), missing)
         high = np.where(finite, np.searchsorted(values[:-1], y + reach, "right"), missing + 1)
-    elif original.is_number:
-        places = np.searchsorted(values[:-1], np.append(original.values, np.inf))
-        same = np.append(values[:-1], np.nan)[places] == original.by_code
-        low = np.where(same, places, n - 1)[original.codes]
-        low = np.where(original.codes == original.n_values, len(values) - 1, low)
-        high = low + 1
     else:
         low, high = original.codes.astype(np.int64), original.codes.astype(np.int64) + 1
     begin = labels * n
@@ -363,8 +358,7 @@ class Found:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a plain dict."""
-        sides = {"before": vars(self.before), "after": self.after and vars(self.after)}
-        data: dict[str, Any] = plain({**vars(self), **sides})
+        data: dict[str, Any] = plain(asdict(self))
         return data
 
 
@@ -436,15 +430,14 @@ def _code(column: Column, text: str) -> float:
 
 def _covers(column: ReleasedColumn, code: float) -> BoolArray:
     """Return, for each cell, whether it can stand for a value code; shape (n_cells,)."""
-    m = column.original.n_values
-    free = column.anything | column.stands_in
+    m, free = column.original.n_values, column.anything | column.stands_in
     if code == m:
         return column.missing | free
     if column.is_number:
         lo, hi = _code_ranges(column)
         return np.asarray(free | ((lo <= code) & (code <= hi)))
-    members_match = [bool((members == code).any()) for members in column.members]
-    return np.asarray(column.anything | np.array(members_match, np.bool_))
+    cells, members = column.categories
+    return np.asarray(free | (np.bincount(cells[members == code], minlength=column.n_cells) > 0))
 
 
 def _fits(side: Pair, rows: BoolArray) -> Fits:

@@ -29,39 +29,6 @@ from .table_warnings import table_notes
 COMPARED = "utility, attacks, inference and everything else that compares with the original"
 
 
-@dataclass(frozen=True, eq=False)
-class Alone:
-    """A release that is measured without comparing it to an original.
-
-    Parameters
-    ----------
-    plain : Pair
-        The release as its own original.
-    before : Pair, optional
-        The original as its own, where there is one.
-    why : str
-        Why nothing is compared.
-    """
-
-    plain: Pair
-    before: Pair | None
-    why: str
-
-    @classmethod
-    def of(
-        cls, what: Subject, original: Table | None = None, error: InputError | None = None
-    ) -> Alone:
-        """Build an `Alone` for a release without an original, or whose cells the original cannot explain."""
-        before = None if original is None else alone(Subject(original, what.schema))
-        why = "no original was given" if error is None else f"{error.message} ({error.hint})"
-        return cls(alone(what), before, why)
-
-    @property
-    def original(self) -> Table | None:
-        """Return the original, or None if there is none."""
-        return None if self.before is None else self.before.original
-
-
 def alone(what: Subject) -> Pair:
     """Pair a release with itself, treating its cells as categories and its totals as public knowledge.
 

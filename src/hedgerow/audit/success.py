@@ -351,22 +351,17 @@ def attack_record(
         "people": success.n,
         "success": success.value,
         "interval": success.interval,
-        "control": _value(control),
-        "control_interval": _interval(control),
+        **_figures("control", control),
         "public_guess": public,
         "public_best": best,
         "random_row": random_row,
-        "original": _value(original),
-        "original_interval": _interval(original),
-        "over_control": _value(over),
-        "over_control_interval": _interval(over),
+        **_figures("original", original),
+        **_figures("over_control", over),
         "over_public": relative(success.value, max(best, random_row)),
     }
 
 
-def _value(rate: Rate | None) -> float | None:
-    return None if rate is None else rate.value
-
-
-def _interval(rate: Rate | None) -> list[float] | None:
-    return None if rate is None else rate.interval
+def _figures(name: str, rate: Rate | None) -> dict[str, Any]:
+    """Return a share and its interval by name; None for a share that was not measured."""
+    value, interval = (None, None) if rate is None else (rate.value, rate.interval)
+    return {name: value, f"{name}_interval": interval}

@@ -122,6 +122,8 @@ class Asked:
 class TablePair:
     """An original and a released table, with everything that can be measured without pairing their rows.
 
+    Where rows are not paired, members and strangers use the same codes.
+
     Parameters
     ----------
     schema : Schema
@@ -145,6 +147,11 @@ class TablePair:
         The groups of a second table that publishes the sensitive values.
     by_group : str, optional
         The sensitive column whose values that table gives, by group and not by row.
+    cells : tuple of ReleasedColumn
+        The released sensitive columns, if rows are not paired; what they cover is in the joint codes.
+    own_codes : TablePair, optional
+        The same tables under the members' own dictionaries, if strangers share their codes: only the
+        figures of attacks may depend on who the strangers are.
     """
 
     schema: Schema
@@ -159,6 +166,8 @@ class TablePair:
     risk_model: str = "classes"
     groups: Groups | None = None
     by_group: str | None = None
+    cells: tuple[ReleasedColumn, ...] = ()
+    own_codes: Self | None = None
 
     is_paired: ClassVar[bool] = False
 
@@ -169,8 +178,8 @@ class TablePair:
 
     @property
     def plain(self) -> Self:
-        """Return the tables for all figures except those of attacks."""
-        return self
+        """Return the tables for all figures except those of attacks, so that strangers cannot affect these figures."""
+        return self.own_codes or self
 
     @property
     def suppressed(self) -> int | None:
@@ -227,14 +236,23 @@ class TablePair:
         return {column.name: AttackTarget.from_column(column, self.schema) for column in self.sensitive}
 
     @cached_property
+    def records(self) -> Groups:
+        """Group the released rows that are equal in every measured column."""
+        columns = by_name((*self.released_quasi, *self.sensitive_cells))
+        return group([c.codes for c in columns], self.n_rows)
+
+    @cached_property
     def unchanged(self) -> Pair:
-        """Pair the whole original with itself."""
-        raise NotImplementedError
+        """Pair the original with itself, keeping the order of the members."""
+        whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
+        # cached_property reads this entry
+        vars(whole)["canonical"] = self.canonical
+        return whole
 
     @property
     def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
         """Return the released sensitive columns as cells, in the original's categories."""
-        raise NotImplementedError
+        return self.cells
 
     @cached_property
     def canonical(self) -> IntArray:
@@ -363,44 +381,3 @@ class Pair(TablePair):
             tuple(in_codes_of(column, table, column.n_values) for column in self.quasi),
             tuple(in_codes_of(column, table, column.n_values + 1) for column in self.sensitive),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class UnpairedTables(TablePair):
-    """An original and a released table without paired rows; strangers use the same codes.
-
-    Parameters
-    ----------
-    cells : tuple of ReleasedColumn
-        The released sensitive columns; what they cover is in the joint codes.
-    own_codes : UnpairedTables, optional
-        The same tables under the members' own dictionaries, if strangers are given: only the
-        figures of attacks may depend on who the strangers are.
-    """
-
-    cells: tuple[ReleasedColumn, ...]
-    own_codes: UnpairedTables | None = None
-
-    @property
-    def plain(self) -> UnpairedTables:
-        """Return the tables for all figures except those of attacks, so that strangers cannot affect these figures."""
-        return self.own_codes or self
-
-    @property
-    def sensitive_cells(self) -> tuple[ReleasedColumn, ...]:
-        """Return the released sensitive columns as cells, in the original's categories."""
-        return self.cells
-
-    @cached_property
-    def records(self) -> Groups:
-        """Group the released rows that are equal in every measured column."""
-        columns = by_name((*self.released_quasi, *self.cells))
-        return group([c.codes for c in columns], self.n_rows)
-
-    @cached_property
-    def unchanged(self) -> Pair:
-        """Pair the original with itself, keeping the order of the members."""
-        whole = Pair.of_itself(self.schema, self.original, self.quasi, self.sensitive)
-        # cached_property reads this entry
-        vars(whole)["canonical"] = self.canonical
-        return whole

@@ -21,7 +21,7 @@ from ..design_matrix import Known, known_rows
 from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
 from ..success import AttackTarget, Rates, area, attack_record, rate_of
-from ..table_pair import Pair, People, TablePair, UnpairedTables, by_name, spread
+from ..table_pair import Pair, People, TablePair, by_name, spread
 from .class_risk import best_hits, twentieths
 from .learners import by_person
 
@@ -135,7 +135,7 @@ def halves(tables: TablePair) -> tuple[list[ReleasedColumn], list[ReleasedColumn
     )
 
 
-def match(tables: UnpairedTables, people: People, rows: IntArray) -> FloatArray:
+def match(tables: TablePair, people: People, rows: IntArray) -> FloatArray:
     """Match the given people, by their true values, with the released records nearest to them.
 
     Distances are those of `Reach`, summed over the columns; records at the same distance share,
@@ -186,10 +186,10 @@ WARNING = (
 
 def linking(
     sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
-) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-    """Attack by linking people with released records: by `linking_attacks` if rows are paired, else by `match`.
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Attack by linking people with released records where rows are not paired, by `match`.
 
-    There are two attacks on unpaired rows. "best match": the intruder takes the released record
+    There are two attacks. "best match": the intruder takes the released record
     nearest to what is known of a person, ties shared, and succeeds if it has the person's
     sensitive values too. "two files": half of the known columns are in one file and half in
     another; a person whose two halves are nearest to the same t released records is linked with
@@ -210,15 +210,9 @@ def linking(
     -------
     list of dict
         The attacks.
-    dict, optional
-        If rows are not paired: how near the nearest records are, with `WARNING`.
+    dict
+        How near the nearest records are, with `WARNING`.
     """
-    if isinstance(sides, Pair):
-        linked = linking_attacks(
-            sides, people=people, random_state=random_state, progress=progress
-        )
-        return linked, None
-    assert isinstance(sides, UnpairedTables)
     progress("linking attack: best match and two files")
     picked = [each.some(people, random_state) for each in sides.people]
     nearest, same_values, chance, joined = zip(
@@ -286,7 +280,7 @@ RECORDS = 5_000
 
 
 def linkage_summary(
-    pair: Pair, plan: Plan | None = None, *, people: int, random_state: int, progress: Tell
+    pair: Pair, plan: Plan | None, attacks: list[dict[str, Any]], random_state: int
 ) -> dict[str, Any]:
     """Measure how many altered records can be linked with their originals by the quasi-identifiers.
 
@@ -304,8 +298,6 @@ def linkage_summary(
         if no two records are complete. ``reconstructed``: how well a reader of randomized columns
         guesses about a group, by `reconstructed`; None if no plan says how they were drawn.
     """
-    progress("linking altered records with their originals")
-    attacks = linking_attacks(pair, people=people, random_state=random_state)
     scores = numeric_scores(pair, random_state)
     return {
         "attacks": attacks,

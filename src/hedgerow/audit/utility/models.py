@@ -13,7 +13,7 @@ from ...measures import FloatArray, IntArray
 from ...progress import Tell, telling
 from ..attacks.learners import estimator, quiet
 from ..design_matrix import design_known, design_released, shown_values, true_values
-from ..table_pair import Pair, TablePair, UnpairedTables, evenly
+from ..table_pair import Pair, TablePair, evenly
 
 MAX_ROWS = 10_000
 
@@ -88,7 +88,6 @@ def learning(
             )
         released = pairs[pairs >= 0]
     else:
-        assert isinstance(sides, UnpairedTables)
         rows, strangers = members.some(MAX_ROWS), sides.strangers
         released = evenly(np.argsort(sides.records.labels, kind="stable"), MAX_ROWS)
     fold = np.random.default_rng(random_state).permutation(np.arange(len(rows)) % min(folds, len(rows)))
