@@ -50,7 +50,7 @@ ALLOWED = {
     "rich": {"cli"},
     "sklearn": {"methods", "release", "audit"},
     "matplotlib": {"report", "release", "audit"},  # the last two name its axes
-    "jinja2": {"report", "studio"},
+    "jinja2": {"methods", "report", "studio"},
     "fastapi": {"studio"},
     "starlette": {"studio"},
     "uvicorn": {"studio"},

@@ -45,6 +45,7 @@ from .response.contingency import (
     windows,
 )
 from .response.risk import Bound, Risk, optimize
+from .templates import render
 
 _RECORD = 32
 """Bytes that a record takes while rows are sorted by their ids."""
@@ -433,48 +434,14 @@ NOT_PROMISED = (
 
 
 def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes:
-    lines = [
-        "",
-        "## Distortion parameters",
-        "",
-        "| column | categories | kept with probability p | else each other category | local "
-        "epsilon |",
-        "|---|---:|---:|---:|---:|",
-    ]
     used: set[str] = set()
     for c in recoding.columns:
-        other = (1 - c.p) / (c.d - 1) if c.d > 1 else 0.0
-        guarantee = "always kept" if math.isinf(c.epsilon) else f"{c.epsilon:.3f}"
-        name = markdown(c.name)
-        lines.append(f"| {name} | {c.d:,} | {c.p:.6f} | {other:.6f} | {guarantee} |")
         if c.kind in ("numeric", "date"):
             used |= signs(c.categories, kind=c.kind)
-    first = recoding.columns[0].name.replace('"', '\\"')
-    lines += [
-        "",
-        "The categories of every column stand in `public.json`, in the order in which they "
-        "are drawn. An empty cell is one of them: missing.",
-        "",
-        *(f"- {SIGNS[sign]}." for sign in SIGNS if sign in used),
-        "",
-        "## How to use it",
-        "",
-        "    import hedgerow as hr",
-        '    found = hr.reconstruct(".")        # this folder: the table and public.json',
-        f'    found.group_by(["{first}"])            # counts with intervals',
-        "    found.table()                      # every cell, found.cube() for all cuboids",
-        "",
-        "`count` has no negative cells and adds up to the number of records; that makes rare cells too "
-        "large on average. `unbiased` is the estimate as it comes out, which may be negative: take it "
-        "to add up cells or to average over releases.",
-        "",
-        "or `hedgerow reconstruct .` on the command line. Without Hedgerow: with t = (d p - "
-        "1)/(d - 1), the "
-        "released shares q of a column become (q - (1 - t)/d)/t; for several columns do so "
-        "along each axis.",
-        "",
-        "Counting released records as they are is biased: do not.",
-    ]
+    reading = [SIGNS[sign] for sign in SIGNS if sign in used]
+    text = render(
+        "randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf
+    )
     loose = any(parameters.get(name) for name in ("relax", "exempt", "caps"))
     cap = (
         f"The {recoding.bound} bound: the chance of inferring a sensitive value is at most 1/l, "
@@ -496,7 +463,7 @@ def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes
     return RecipientNotes(
         about=about,
         cells={c.name: "unchanged" if c in same else "randomized" for c in recoding.columns},
-        lines=lines,
+        lines=text.split("\n"),
         promised=[f"{cap}."],
         not_measured=NOT_PROMISED,
     )

@@ -143,9 +143,10 @@ def test_histogram_counts_every_value():
     rng = np.random.default_rng(3)
     codes, y = rng.integers(0, 50, 300).astype(np.int32), rng.integers(0, 3, 300)
     w = rng.integers(1, 4, 300)
-    expected = np.zeros((50, 3), np.int64)
-    np.add.at(expected, (codes, y), w)
-    assert np.array_equal(histogram(codes, y, w, 50, 3, 0), expected)
+    for rows in (np.arange(300, dtype=np.int32), np.array([7, 3, 250], np.int32)):
+        expected = np.zeros((50, 3), np.int64)
+        np.add.at(expected, (codes[rows], y[rows]), w[rows])
+        assert np.array_equal(histogram(codes, y, w, rows, 50, 3, 0), expected)
 
 
 def test_midpoint_stays_above_the_left_value():

@@ -178,7 +178,8 @@ def best_first(
             lookup[list(node.left_set)] = True
             if weights is not None:
                 # A category of idle records alone goes to the larger side, left if equal.
-                sizes = np.bincount(codes, weights[rows], column.n_values)
+                counted = rows[:n_counted]
+                sizes = np.bincount(codes[:n_counted], weights[counted], column.n_values)
                 lookup |= (sizes == 0) & (sizes[lookup].sum() >= sizes[~lookup].sum())
             goes_left = lookup[codes]
         n_left = int(np.count_nonzero(goes_left[:n_counted]))
@@ -272,14 +273,16 @@ class Builder:
         best: Split = (0.0, {})
         if node.n < self.min_split or (max_depth is not None and node.depth >= max_depth):
             return best
-        y, w = self.response.codes[rows], self.weights[rows]
-        total = np.array([node.n, w @ y] if self.criterion == VARIANCE else node.value, np.int64)
+        statistics: Sequence[float] = node.value
+        if self.criterion == VARIANCE:
+            statistics = (node.n, int(self.weights[rows] @ self.response.codes[rows]))
+        total = np.array(statistics, np.int64)
         for feature in self.choose(node.path):
             column = self.columns[feature]
             if column.n_values < 2:
                 continue
             search = self._cut if column.numeric else self._subset
-            gain, fields = search(column, column.codes[rows], y, w, total, best[0])
+            gain, fields = search(column, rows, total, best[0])
             if fields:
                 best = gain, {"feature": feature, **fields}
         return best if best[0] >= self.floor else (0.0, {})
@@ -289,16 +292,20 @@ class Builder:
         least = self.settings.min_leaf
         return gains(hist, total, self.table, self.criterion, least, is_running)
 
-    def _cut(
-        self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
-    ) -> Split:
-        """Return the best threshold split of a numeric column if its gain is above `beat`, else (0, {})."""
+    def _histogram(self, column: Predictor, rows: Rows) -> tuple[Ints, Ints]:
+        """Return the ranks of a column that are looked at, with those that occur, and their statistics."""
+        codes, y, w = column.codes, self.response.codes, self.weights
         present = np.arange(column.n_values)
-        if len(present) > 4 * len(codes) + 64:
+        if column.n_values > 4 * len(rows) + 64:
             # a histogram over all values would cost more than a sort
-            present, ranks = np.unique(codes, return_inverse=True)
-            codes = ranks.astype(np.int32)
-        hist = histogram(codes, y, w, len(present), self.width, self.criterion)
+            present, ranks = np.unique(codes[rows], return_inverse=True)
+            codes, y, w = ranks.astype(np.int32), y[rows], w[rows]
+            rows = np.arange(len(rows), dtype=np.int32)
+        return present, histogram(codes, y, w, rows, len(present), self.width, self.criterion)
+
+    def _cut(self, column: Predictor, rows: Rows, total: Ints, beat: float) -> Split:
+        """Return the best threshold split of a numeric column if its gain is above `beat`, else (0, {})."""
+        present, hist = self._histogram(column, rows)
         gain, sizes = self.gains(hist, total, True)
         at = int(gain.argmax())  # of equal gains the lowest threshold
         if gain[at] <= beat:
@@ -307,13 +314,12 @@ class Builder:
         threshold = midpoint(float(column.values[lo]), float(column.values[hi]))
         return float(gain[at]), {"lo": lo, "hi": hi, "threshold": threshold}
 
-    def _subset(
-        self, column: Predictor, codes: Rows, y: Ints, w: Ints, total: Ints, beat: float
-    ) -> Split:
+    def _subset(self, column: Predictor, rows: Rows, total: Ints, beat: float) -> Split:
         """Return the best two-sided split of a categorical column if its gain is above `beat`, else (0, {})."""
-        hist = histogram(codes, y, w, column.n_values, self.width, self.criterion)
-        present = np.flatnonzero(hist.any(axis=1))
-        hist, p, tied = hist[present], len(present), False
+        present, hist = self._histogram(column, rows)
+        occurs = hist.any(axis=1)
+        present, hist = present[occurs], hist[occurs]
+        p, tied = len(present), False
         if self.ordered:
             # With two classes or numbers the best subset is a prefix by mean. With three classes,
             # or with a smallest leaf, it need not be, and the release would give another tree.

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
+from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -19,9 +19,10 @@ from ...errors import HedgerowError, PlanError, SchemaError
 from ...files import read_text
 from ...io.file_format import Dialect
 from ...io.read import as_spelled, read
-from ...notation import MISSING, markdown, percent
+from ...notation import MISSING, percent
 from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes
+from ..templates import render
 from .builder import BuiltTree
 from .encoding import PredictedColumn, Predictor
 from .targets import SKLEARN_CLASSES, own_target, rebuild_from
@@ -359,38 +360,42 @@ def trees_svg(model: Mapping[str, Any]) -> str:
         for m, published in enumerate(model["models"], 1)
         for t, tree in enumerate(published["trees"], 1)
     ]
-    parts: list[str] = []
-    top, width = float(MARGIN), 0.0
+    drawn: list[dict[str, Any]] = []
+    top, width = float(MARGIN), 360.0
     for name, nodes, published in trees[:MOST_TREES]:
         title = f"{name}: {len(nodes) // 2} splits"
-        # A stage of boosting predicts residuals, whatever the response is.
-        classes = labels if published["kind"] != "boosting" else None
-        sign = "\u2264" if published["builder"] == "scikit-learn" else "<"
-        shapes, wide, high = _tree(nodes, classes, sign, top + 22)
-        parts += [f'<text x="{MARGIN}" y="{top + 12:g}" class="t">{escape(title)}</text>', *shapes]
-        width, top = max(width, wide), top + high + 36
-    if len(trees) > MOST_TREES:
-        parts.append(
-            f'<text x="{MARGIN}" y="{top + 12:g}" class="t">'
-            f"and {len(trees) - MOST_TREES} more trees</text>"
+        places, leaves = _places(nodes)
+        drawn.append(
+            {"title": title, "top": top, "nodes": nodes, "places": places, "published": published}
         )
-        top += 30
-    style = (
-        "text{font:12px sans-serif;fill:#222}.t{font-weight:bold}.e{font-size:11px;fill:#555}"
-        "rect{fill:#eef3ea;stroke:#5b7f4a}.l{fill:#fff}line{stroke:#888}"
-    )
-    width = max(width + MARGIN, 360)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {top:g}" '
-        f'width="{width:g}" height="{top:g}" role="img"><style>{style}</style>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
+        width = max(width, 3 * MARGIN + leaves * (BOX + GAP))
+        top += LEVEL * max(len(node["path"]) for node in nodes) + 46 + 36
+
+    def in_words(node: Mapping[str, Any], published: Mapping[str, Any]) -> str:
+        if "threshold" in node:
+            sign = "\u2264" if published["builder"] == "scikit-learn" else "<"
+            return f"{node['attribute']} {sign} {node['threshold']:.6g}"
+        if "attribute" in node:
+            return f"{node['attribute']} in {', '.join(node['left'])}"
+        # A stage of boosting predicts residuals, whatever the response is.
+        return _value(node, labels if published["kind"] != "boosting" else None)
+
+    n_more = len(trees) - MOST_TREES
+    return render(
+        "trees.svg",
+        trees=drawn,
+        width=width,
+        height=top + 30 if n_more > 0 else top,
+        n_more=n_more,
+        in_words=in_words,
+        margin=MARGIN,
+        level=LEVEL,
+        box=BOX,
     )
 
 
-def _tree(
-    nodes: Sequence[Mapping[str, Any]], labels: Sequence[str] | None, sign: str, top: float
-) -> tuple[list[str], float, float]:
+def _places(nodes: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], int]:
+    """Return the middle of each node's box by its path, and the number of leaves."""
     by_path = {node["path"]: node for node in nodes}
     place: dict[str, float] = {}
     leaves = 0
@@ -406,41 +411,7 @@ def _tree(
         return place[path]
 
     settle("")
-    parts, deepest = [], 0
-    for node in nodes:
-        path = node["path"]
-        x, y = place[path], top + LEVEL * len(path)
-        deepest = max(deepest, len(path))
-        if path:
-            above = place[path[:-1]]
-            parts.append(f'<line x1="{above:g}" y1="{y - LEVEL + 46:g}" x2="{x:g}" y2="{y:g}"/>')
-            parts.append(
-                f'<text x="{(above + x) / 2:g}" y="{y - 18:g}" class="e" text-anchor="middle">'
-                f"{'yes' if path[-1] == 'L' else 'no'}</text>"
-            )
-        leaf = "attribute" not in node
-        lines = [_value(node, labels) if leaf else _test(node, sign), f"n = {node['n']:,}"]
-        look = ' class="l"' if leaf else ""
-        parts.append(
-            f'<rect x="{x - BOX / 2:g}" y="{y:g}" width="{BOX}" height="46" rx="5"{look}/>'
-        )
-        whole = (
-            ""
-            if leaf or "left" not in node
-            else f"<title>{escape(', '.join(node['left']))}</title>"
-        )
-        parts += [
-            f'<text x="{x:g}" y="{y + 19 + 17 * i:g}" text-anchor="middle">{escape(_short(line))}'
-            f"{whole if i == 0 else ''}</text>"
-            for i, line in enumerate(lines)
-        ]
-    return parts, 2 * MARGIN + leaves * (BOX + GAP), LEVEL * deepest + 46
-
-
-def _test(node: Mapping[str, Any], sign: str) -> str:
-    if "threshold" in node:
-        return f"{node['attribute']} {sign} {node['threshold']:.6g}"
-    return f"{node['attribute']} in {', '.join(node['left'])}"
+    return place, leaves
 
 
 def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
@@ -452,56 +423,24 @@ def _value(node: Mapping[str, Any], labels: Sequence[str] | None) -> str:
     return f"{labels[best]}: {percent(share)}"
 
 
-def _short(text: str, most: int = 26) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
-
-
 def recipient_lines(
     model: Mapping[str, Any], file: str, dialect: Dialect, l: float | None = None
 ) -> list[str]:
     """Return the lines of RECIPIENT.md on the model: what was kept, how to check it, and what it cannot show."""
-    response = model["response"]["name"]
-    lines = [
-        "",
-        "## The published model",
-        "",
-        f"`model.json` holds the trees that predict `{response}`; `trees.svg` shows them. The same "
-        f"trees are built from `{file}`: splits, thresholds and counts to the last bit, means of "
-        "leaves to 1e-12 (their sums depend on the order of the records). To check that:",
-        "",
-        f"    hedgerow verify-model model.json {file}",
-        "",
-        "It prints `identical`, or the first node that differs.",
-        "",
-        "The trees were built with these settings; without the stated size a builder may grow on:",
-        "",
+    settings = [
+        json.dumps({k: v for k, v in published.items() if k not in ("trees", "n_splits")})
+        for published in model["models"]
     ]
-    for number, published in enumerate(model["models"], 1):
-        settings = {k: v for k, v in published.items() if k not in ("trees", "n_splits")}
-        lines.append(f"- model {number}, {published['n_splits']} splits: `{json.dumps(settings)}`")
-        if published["builder"] == "rpart":
-            lines += ["", *_rpart(published, model, file, dialect), ""]
-        if published["builder"] == "scikit-learn":
-            lines += ["", *_sklearn(published, model, file, dialect), ""]
-        if published["kind"] == "forest" and published.get("bootstrap"):
-            lines.append(
-                "  Its bootstrap rows are counted by position: keep the order of the records."
-            )
-    if l is not None:
-        lines += [
-            "",
-            f"In every group less than {percent(round(1 / l, 4), None)} of the records share one value of "
-            f"{' or of '.join(map(markdown, model['reached']['sensitive']))}.",
-        ]
-    lines += [
-        "",
-        "Numbers that a tree tests were replaced by representatives between its thresholds, and "
-        "categories that all trees treat alike were joined; a column that no tree tests has one "
-        "value (its mean, or `ALL`). So the table says nothing about columns outside the trees. "
-        "Accuracy measured by cross-validation on this table is too good: the sanitizing saw "
-        "every response.",
-    ]
-    return lines
+    text = render(
+        "tpp.md",
+        model=model,
+        file=file,
+        settings=settings,
+        classes=SKLEARN_CLASSES,
+        reader=partial(_reader, file, dialect),
+        most=None if l is None else percent(round(1 / l, 4), None),
+    )
+    return text.split("\n")
 
 
 _READERS = {
@@ -533,36 +472,3 @@ def _reader(file: str, dialect: Dialect, r: bool = False) -> str:
         return f"pd.read_csv({name}{options})"
     in_r, in_python = _READERS[PurePath(file).suffix]
     return in_r.format(name) if r else in_python.format(name)
-
-
-def _rpart(
-    published: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
-) -> list[str]:
-    names = " + ".join(f"`{p['name']}`" for p in model["predictors"])
-    split = (
-        f', parms = list(split = "{published["parms"]}")' if published["method"] == "class" else ""
-    )
-    return [
-        "    library(rpart)",
-        f"    d <- {_reader(file, dialect, r=True)}",
-        f"    rpart(`{model['response']['name']}` ~ {names},",
-        f'          data = d, method = "{published["method"]}"{split},',
-        f"          control = rpart.control(cp = -1, xval = 0, minsplit = {published['minsplit']}, "
-        f"minbucket = {published['minbucket']},",
-        f"                                  maxdepth = {published['maxdepth']}, maxsurrogate = 0,",
-        "                                  maxcompete = 0))",
-    ]
-
-
-def _sklearn(
-    published: Mapping[str, Any], model: Mapping[str, Any], file: str, dialect: Dialect
-) -> list[str]:
-    cls = SKLEARN_CLASSES[published["kind"]]
-    arguments = ", ".join(f"{k}={v!r}" for k, v in published["parameters"].items() if v is not None)
-    names = [p["name"] for p in model["predictors"]]
-    return [
-        "    import pandas as pd",
-        f"    from sklearn.tree import {cls}   # version {published['version']}",
-        f"    d = {_reader(file, dialect)}",
-        f"    {cls}({arguments}).fit(d[{names!r}], d[{model['response']['name']!r}])",
-    ]

@@ -87,18 +87,19 @@ def histogram(
     codes: NDArray[np.int32],
     y: NDArray[np.int64],
     w: NDArray[np.int64],
+    rows: NDArray[np.int32],
     n_values: int,
     width: int,
     criterion: int,
 ) -> NDArray[np.int64]:
-    """Return the statistics of each value, shape (n_values, width): class counts, or (n, sum)."""
+    """Return the statistics of each value over some rows, shape (n_values, width): class counts, or (n, sum)."""
     hist = np.zeros((n_values, width), np.int64)
     if criterion == VARIANCE:
-        for i in range(len(codes)):
+        for i in rows:
             hist[codes[i], 0] += w[i]
             hist[codes[i], 1] += w[i] * y[i]
     else:
-        for i in range(len(codes)):
+        for i in rows:
             hist[codes[i], y[i]] += w[i]
     return hist
 
