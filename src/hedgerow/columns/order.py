@@ -125,7 +125,8 @@ class _Order:
         if self.width > _MOST // n:
             at = self.settle()
             ranks = ranks[at]
-        self.key = self.key * np.uint64(n) + ranks
+        self.key *= np.uint64(n)
+        self.key += ranks
         self.width *= n
 
     def by_text(self, text: pa.Array) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from itertools import pairwise
@@ -136,9 +136,10 @@ def guess_schema(source: Any) -> Schema:
 def proposal(table: Table, profiles: Sequence[ColumnProfile]) -> Schema:
     """Return the schema that the profiles of a table's columns suggest."""
     keys = [p.name for p in profiles if p.role == "identifier"]
-    households = [n for n in keys if tokens(n) & HOMES and table.distinct_share(n) < _REPEATS]
+    shares = {name: table.distinct_share(name) for name in keys}
+    households = [n for n in keys if tokens(n) & HOMES and shares[n] < _REPEATS]
     weights = [p.name for p in profiles if p.role == "other" and _can_weigh(table, p)]
-    repeating = repeated(table, [name for name in keys if name not in households[:1]])
+    repeating = repeated({n: share for n, share in shares.items() if n not in households[:1]})
     dialect = table.layout.dialect
     names = {role: [p.name for p in profiles if p.role == role]
              for role in ("quasi", "sensitive", "identifier", "other")}  # fmt: skip
@@ -206,8 +207,10 @@ def refuse_repeated(
     if schema.unit is not UNSAID:
         return []
     keys = [name for name in schema.identifiers if name != schema.household]
-    repeating = [n for n in pseudonyms if _names_people(n) and table.distinct_share(n) < _REPEATS]
-    repeats = repeated(table, keys) or repeating
+    others = [n for n in schema.undeclared(table.names) if _names_people(n)]
+    shares = {name: table.distinct_share(name) for name in (*keys, *others)}
+    repeating = [n for n in pseudonyms if _names_people(n) and shares[n] < _REPEATS]
+    repeats = repeated({name: shares[name] for name in keys}) or repeating
     if repeats:
         raise SchemaError(
             f"identifiers repeat: {', '.join(map(repr, repeats))}, so people have several records, "
@@ -216,15 +219,11 @@ def refuse_repeated(
             "is one: unit=None (--unit none)",
         )
     # people share a postcode, but a key of people repeats because people have several records
-    others = [n for n in schema.undeclared(table.names) if _names_people(n)]
-    shares = {name: table.distinct_share(name) for name in keys}
-    shares |= {name: table.distinct_share(name) for name in others}
     return [name for name, share in shares.items() if _names_people(name) and share < _REPEATS]
 
 
-def repeated(table: Table, identifiers: Sequence[str]) -> list[str]:
-    """Return the identifiers that repeat, keys of people first; [] if any identifier is unique."""
-    shares = {name: table.distinct_share(name) for name in identifiers}
+def repeated(shares: Mapping[str, float]) -> list[str]:
+    """Return the identifiers whose share of distinct values is low, keys of people first; [] if one is unique."""
     if 1.0 in shares.values():
         return []
     repeating = [name for name, share in shares.items() if share < _REPEATS]

@@ -211,7 +211,8 @@ class Table:
     def _distinct(self, name: str) -> tuple[int, int]:
         """Return the number of distinct values, and the number of non-missing cells."""
         array = decoded(self.arrow.column(name))
-        n_distinct = pc.count_distinct(array, mode="only_valid").as_py()
+        # twice as fast as Arrow's count_distinct
+        n_distinct = len(array.unique()) - (array.null_count > 0)
         return n_distinct, len(array) - array.null_count
 
     def cell_counts(self, name: str) -> tuple[list[Any], NDArray[np.int64]]:

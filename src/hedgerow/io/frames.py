@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from ..columns.arrays import (
     as_text,
     decoded,
-    indexed,
     is_text,
     one_piece,
     text_lengths,
@@ -422,21 +421,29 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
         column = _one_nan(column)
         # a missing cell may have its value left beneath it, which taking does not copy
         return column.take(pa.array(np.arange(len(column)))) if column.null_count else column
-    index, entries = indexed(column)
-    entries = _one_nan(entries)
+    cells = column.chunk(0)
+    indices = cells.indices.cast(pa.int32()).fill_null(-1) if cells.null_count else cells.indices
+    index = indices.to_numpy()  # -1 is the last place of the tables below
+    entries = _one_nan(cells.dictionary)
+    is_used = np.zeros(len(entries) + 1, np.bool_)
+    is_used[index] = True
     # several chunks may have given the same entry twice
     merged = entries.dictionary_encode()
     place = np.append(merged.indices.fill_null(-1).to_numpy(), -1)
-    entries = merged.dictionary
-    is_used = np.bincount(place[index] + 1, minlength=len(entries) + 1)[1:] > 0
-    used = np.flatnonzero(is_used)
+    used = np.unique(place[is_used])
+    used = used[used >= 0]
     if not kind.ordered:
-        used = used[pc.sort_indices(cell_text(entries.take(pa.array(used)))).to_numpy()]
-    lut = np.full(len(entries) + 1, -1)
+        by_text = cell_text(merged.dictionary.take(pa.array(used)))
+        used = used[pc.sort_indices(by_text).to_numpy()]
+    lut = np.full(len(merged.dictionary) + 1, -1)
     lut[used] = np.arange(len(used))
-    codes = lut[place][index]
-    indices = pa.array(codes, mask=codes < 0).cast(kind.index_type)
-    recoded = pa.DictionaryArray.from_arrays(indices, entries.take(pa.array(used)), ordered=kind.ordered)
+    codes = lut[place]
+    if cells.null_count or not np.array_equal(codes[:-1], np.arange(len(entries))):
+        new = codes.astype(kind.index_type.to_pandas_dtype())[index]
+        indices = pa.array(new, mask=(codes < 0)[index])
+    recoded = pa.DictionaryArray.from_arrays(
+        indices, merged.dictionary.take(pa.array(used)), ordered=kind.ordered
+    )
     return pa.chunked_array([recoded])
 
 

@@ -139,17 +139,7 @@ def _records(values: Any) -> bool:
 
 def plain(value: Any, *, public: bool = False) -> Any:
     """Return a record, or a value in one, as plain JSON data; without private fields if `public`."""
-    if isinstance(value, Vector):
-        return value.tolist()
-    if isinstance(value, Cell):
-        # Names would be most of the text of a plan with many cells. Decimals become text, because a
-        # JSON number would be read back as a double.
-        return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
-    if is_dataclass(value):
-        return {n: plain(each, public=public) for n, each in public_fields(value, public=public).items()}
-    if isinstance(value, (tuple, list)):
-        return [plain(each, public=public) for each in value]
-    return dict(value) if isinstance(value, Mapping) else value
+    return json.loads(_json(value, public))
 
 
 def texts(value: Any, *, public: bool = False) -> Iterator[str]:
@@ -164,7 +154,7 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
         items = value if isinstance(value, Mapping) else public_fields(value, public=public)
         # Piece by piece: the text of a large plan would need several times its memory.
         for mark, (name, each) in zip(chain("{", repeat(",")), items.items(), strict=False):
-            yield f"{mark}{_json(name)}:"
+            yield f"{mark}{_json(name, public)}:"
             yield from texts(each, public=public)
         yield "}" if items else "{}"
     elif isinstance(value, (tuple, list, Vector)):
@@ -172,19 +162,38 @@ def texts(value: Any, *, public: bool = False) -> Iterator[str]:
         for a in range(0, len(value), _RUN):
             some = value[a : a + _RUN]
             if isinstance(some, Vector) or not isinstance(some[0], (Vector, Discreet)):
-                yield "," * (a > 0) + _json(plain(some, public=public))[1:-1]
+                yield "," * (a > 0) + _json(some, public)[1:-1]
                 continue
             for i, each in enumerate(some, start=a):
                 yield "," * (i > 0)
                 yield from texts(each, public=public)
         yield "]"
     else:
-        yield _json(plain(value, public=public))
+        yield _json(value, public)
 
 
-def _json(value: Any) -> str:
+def _json(value: Any, public: bool) -> str:
+    # The encoder asks for the parts of what is no JSON data, so it walks through plain data in C.
+    parts = partial(_parts, public=public)
     # NaN is not JSON: what is written must be what `records.parsed` accepts.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(
+        value, default=parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+    )
+
+
+def _parts(value: Any, *, public: bool) -> list[Any] | dict[str, Any]:
+    """Return the list or dict that stands for a cell, a record or another container."""
+    if isinstance(value, Cell):
+        # Names would be most of the text of a plan with many cells. Decimals become text, because a
+        # JSON number would be read back as a double.
+        return [str(v) if isinstance(v, Decimal) else v for v in vars(value).values()]
+    if isinstance(value, Vector):
+        return value.tolist()
+    if is_dataclass(value):
+        return public_fields(value, public=public)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} is no JSON data")
 
 
 def public_fields(record: Any, *, public: bool = False) -> dict[str, Any]:
