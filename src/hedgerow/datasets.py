@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import gzip
 import os
+import tomllib
 import urllib.request
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,23 +28,14 @@ from .hierarchy import Hierarchy
 from .progress import setting
 from .validation import takes, whole
 
-_EDUCATION = ("none", "primary", "lower secondary", "vocational", "upper secondary",
-              "bachelor", "master", "doctorate")  # fmt: skip
+_DATA = tomllib.loads(resources.files(__package__).joinpath("datasets.toml").read_text("utf-8"))
+_WORDS, _URLS, _HOMES = _DATA["people"], _DATA["urls"], _DATA["homes"]
 _YEARS = np.array([2, 6, 9, 12, 13, 16, 18, 21])
-_JOBS = ("cleaner", "farm worker", "kitchen help", "driver", "carer", "shop assistant",
-         "builder", "clerk", "mechanic", "nurse", "police officer", "technician", "teacher",
-         "accountant", "engineer", "manager", "lawyer", "physician")  # fmt: skip
-_REGIONS = ("Alder", "Ashby", "Birch", "Brook", "Cedar", "Clay", "Dale", "Elm", "Fenn", "Glen",
-            "Hazel", "Heath", "Holt", "Lark", "Lea", "Marsh", "Moor", "Oak", "Reed", "Rowan",
-            "Stone", "Thorn", "Vale", "Wold")  # fmt: skip
-_MARITAL = ("single", "married", "separated", "divorced", "widowed")
-_DIAGNOSES = ("none", "allergy", "asthma", "back pain", "depression", "diabetes",
-              "hypertension", "heart disease", "cancer", "stroke", "infection")  # fmt: skip
 _TODAY = 19_723  # 2024-01-01 in days since 1970
 
 
 def _named(
-    codes: NDArray[Any], names: tuple[str, ...], missing: NDArray[Any] | None = None
+    codes: NDArray[Any], names: Sequence[str], missing: NDArray[Any] | None = None
 ) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), names).dictionary_decode()
 
@@ -82,51 +75,6 @@ def _illness() -> NDArray[Any]:
 # The order in which the worked example's occupations are written.
 MART_CATEGORIES = {"Occupation": ("unskilled", "technical", "managerial", "professional")}
 
-_MART = (
-    (27, 12, "unskilled", 38, 65), (39, 14, "unskilled", 42, 70), (46, 14, "unskilled", 45, 79),
-    (59, 12, "technical", 50, 84), (64, 13, "unskilled", 51, 88), (33, 16, "technical", 59, 94),
-    (35, 16, "unskilled", 52, 85), (42, 18, "professional", 74, 137),
-    (45, 18, "technical", 66, 116), (30, 18, "managerial", 69, 124),
-    (48, 16, "technical", 68, 129), (62, 16, "unskilled", 60, 110),
-    (56, 17, "managerial", 72, 133), (51, 20, "professional", 77, 143),
-)  # fmt: skip
-
-_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
-_URLS = {
-    "adult_train.parquet": _UCI + "adult/adult.data",
-    "adult_test.parquet": _UCI + "adult/adult.test",
-    "german_credit.parquet": _UCI + "statlog/german/german.data",
-    "census_income_kdd_train.parquet": _UCI + "census-income-mld/census-income.data.gz",
-    "census_income_kdd_test.parquet": _UCI + "census-income-mld/census-income.test.gz",
-}
-_HOMES = {
-    "alcohol_kenkel_terza.parquet": "Journal of Applied Econometrics Data Archive, "
-    "volume 16(2), Kenkel and Terza",
-    "casc_census.parquet": "the CASC project's Census file, in the R package sdcMicro",
-    "casc_eia.parquet": "the CASC project's EIA file, in the R package sdcMicro",
-    "casc_tarragona.parquet": "the CASC project's Tarragona file, in the R package sdcMicro",
-    "fr_disability_portfolio.parquet": "the R package CASdatasets, `freptfpermdis`",
-}
-
-# Column names in the order of the raw files; a star marks the columns of whole numbers.
-_ADULT = """age* workclass fnlwgt* education education-num* marital-status occupation relationship
-race sex capital-gain* capital-loss* hours-per-week* native-country income"""
-_GERMAN = """status_checking_account duration_months* credit_history purpose credit_amount*
-savings_account_bonds employment_since installment_rate_pct* personal_status_sex other_debtors
-residence_since* property age* other_installment_plans housing n_existing_credits* job
-n_dependents* telephone foreign_worker class*"""
-_CENSUS = """age* class_of_worker detailed_industry_recode detailed_occupation_recode education
-wage_per_hour* enroll_in_edu_inst_last_wk marital_stat major_industry_code major_occupation_code
-race hispanic_origin sex member_of_a_labor_union reason_for_unemployment
-full_or_part_time_employment_stat capital_gains* capital_losses* dividends_from_stocks*
-tax_filer_stat region_of_previous_residence state_of_previous_residence
-detailed_household_and_family_stat detailed_household_summary_in_household instance_weight
-migration_code_change_in_msa migration_code_change_in_reg migration_code_move_within_reg
-live_in_this_house_1_year_ago migration_prev_res_in_sunbelt num_persons_worked_for_employer*
-family_members_under_18 country_of_birth_father country_of_birth_mother country_of_birth_self
-citizenship own_business_or_self_employed fill_inc_questionnaire_for_veterans_admin
-veterans_benefits weeks_worked_in_year* year income"""
-
 
 def load_mart_example() -> pa.Table:
     """Return the 14 records of MART's worked example.
@@ -147,9 +95,7 @@ def load_mart_example() -> pa.Table:
     >>> load_mart_example().num_rows
     14
     """
-    columns = zip(*_MART, strict=True)
-    names = ("Age", "YearsEdu", "Occupation", "Income", "Asset")
-    return pa.table(dict(zip(names, map(list, columns), strict=True)))
+    return pa.table(_DATA["mart"])
 
 
 def load_adult(
@@ -291,8 +237,8 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     years = (_YEARS[education] + rng.integers(-1, 3, n)).astype(np.int16)
 
     skill = 1.9 * education + 1.1 * talent + 2.2 * rng.standard_normal(n) + 1.2
-    job = np.clip(skill, 0, len(_JOBS) - 1).astype(np.int8)
-    region = _draw(rng, _zipf(len(_REGIONS), 0.6)[None, :], np.zeros(n, dtype=np.int8))
+    job = np.clip(skill, 0, len(_WORDS["jobs"]) - 1).astype(np.int8)
+    region = _draw(rng, _zipf(len(_WORDS["regions"]), 0.6)[None, :], np.zeros(n, dtype=np.int8))
     place = (rng.random(n) ** 2 * 40).astype(np.int64)
     hours = np.clip(rng.normal(np.where(woman, 34, 39) + 0.3 * job, 9), 1, 90).astype(np.int16)
     retired = age > 67
@@ -317,7 +263,7 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     ids = pc.utf8_lpad(pa.array(number).cast(pa.string()), len(str(max(n - 1, 999_999))), "0")
     codes = pa.array(10_000 + 1_000 * region.astype(np.int64) + 7 * place).cast(pa.string())
     ordered = pa.DictionaryArray.from_arrays(
-        pa.array(education), pa.array(_EDUCATION), ordered=True
+        pa.array(education), pa.array(_WORDS["education"]), ordered=True
     )
     return pa.table({
         "person_id": pc.binary_join_element_wise("P", ids, ""),
@@ -325,17 +271,17 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
         "sex": _named(woman.astype(np.int8), ("man", "woman")),
         "education": ordered,
         "years_schooling": pa.array(years, mask=rng.random(n) < 0.02),
-        "job": _named(job, _JOBS, rng.random(n) < 0.04),
-        "region": _named(region, _REGIONS),
+        "job": _named(job, _WORDS["jobs"], rng.random(n) < 0.04),
+        "region": _named(region, _WORDS["regions"]),
         "postcode": codes,
-        "marital": _named(marital, _MARITAL, rng.random(n) < 0.01),
+        "marital": _named(marital, _WORDS["marital"], rng.random(n) < 0.01),
         "children": pa.array(children.astype(np.int8)),
         "hours_per_week": pa.array(hours.astype(np.int16), mask=rng.random(n) < 0.03),
         "born_abroad": pa.array(abroad),
         "entry_date": pa.array(entry, pa.int32()).cast(pa.date32()),
         "income": pa.array(np.round(income / 10).astype(np.int64) * 10),
         "assets": pa.array(np.round(assets, 2)),
-        "diagnosis": _named(illness, _DIAGNOSES),
+        "diagnosis": _named(illness, _WORDS["diagnoses"]),
         "smoker": pa.array(smoker),
     })  # fmt: skip
 
@@ -408,8 +354,8 @@ def _fetch(url: str) -> bytes:
 def _parse(name: str, data: bytes) -> pa.Table:
     """Parse a provider's raw UCI file into the table that the Parquet file of that name holds."""
     text = data.decode("latin-1")
-    header, separator = {"a": (_ADULT, ","), "g": (_GERMAN, None), "c": (_CENSUS, ",")}[name[0]]
-    columns = header.split()
+    columns = _DATA["headers"][name.split("_")[0]].split()
+    separator = None if name.startswith("german") else ","
     rows = [
         [cell.strip() for cell in line.split(separator)]
         for line in text.splitlines()
