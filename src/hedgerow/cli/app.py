@@ -19,33 +19,8 @@ from .command import Panelled
 from .console import complain, set_loudness, warn
 from .outputs import forget
 
-HELP = """Protect a table about people before it is shared, and measure what is left to find out.
-
-See a release of synthetic people, with its report: hedgerow demo
-
-Go through all of it in the browser, step by step: hedgerow studio
-
-A first release of your own takes two commands. Look at the columns, and which role each might have:
-
-\b
-    hedgerow inspect people.csv
-
-Then name what an intruder may know (quasi), what must not be inferred (sensitive) and what names
-a person (identifiers):
-
-\b
-    hedgerow protect people.csv --quasi age,education,job --sensitive income \\
-      --identifiers name --method mart -k 10 --max-disclosure 0.5 --out release/
-
-The folder release/ then holds the protected table, RECIPIENT.md (what its reader must know; give
-both away), audit.json (what was verified) and plan.json (private: how it was made).
-
-Exit codes: 0 done, 1 a promise or check does not hold, 2 bad usage or input.
-"""
-
 app = typer.Typer(
     name="hedgerow",
-    help=HELP,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -67,7 +42,29 @@ def _all(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    """Protect a table about people before it is shared, and measure what is left to find out.
+
+    See a release of synthetic people, with its report: hedgerow demo
+
+    Go through all of it in the browser, step by step: hedgerow studio
+
+    A first release of your own takes two commands. Look at the columns, and which role each might have:
+
+    \b
+        hedgerow inspect people.csv
+
+    Then name what an intruder may know (quasi), what must not be inferred (sensitive) and what names
+    a person (identifiers):
+
+    \b
+        hedgerow protect people.csv --quasi age,education,job --sensitive income \\
+          --identifiers name --method mart -k 10 --max-disclosure 0.5 --out release/
+
+    The folder release/ then holds the protected table, RECIPIENT.md (what its reader must know; give
+    both away), audit.json (what was verified) and plan.json (private: how it was made).
+
+    Exit codes: 0 done, 1 a promise or check does not hold, 2 bad usage or input.
+    """
 
 
 for command in (
