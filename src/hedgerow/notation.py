@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from importlib import resources
 from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import Any
 
@@ -287,32 +289,6 @@ def _tokens(text: str) -> Iterator[tuple[str | None, ...]]:
         at += 1
 
 
-# The meaning of every sign in a released cell, for its reader.
-SIGNS = {
-    "range": "`[27-39]` says that the value lies between 27 and 39, both included",
-    "between": "`[20-25)` says that the value is at least 20 and less than 25, `[85-]` that it is 85 "
-    "or more, `[-20)` that it is less than 20",
-    "periods": "`[2001-05-01/2003-01-31)` says that the date is not before the first and before the "
-    "second of these; an end that is left out is open",
-    "dates": "`[2001-05-01/2003-01-31]` says that the date lies between these two, both included",
-    "steps": "`[20, 25)` says that the value is at least 20 and less than 25",
-    "span": "`{low..high}` says that the value lies between low and high, both included, in the "
-    "column's own order (dates: in time)",
-    "alphabetical": "`{baker..cook}` says that the value is one of those from baker to cook in "
-    "alphabetical order, which orders their letters and nothing else",
-    "joined": "`nurse+cook` says that the value is one of these",
-    "weighted": "`nurse:4+cook:1` says that of every five records of the group four are nurses "
-    "and one is a cook",
-    "general": "Another text stands for several values: a more general one that covers the "
-    "record's own",
-    "known": "`42:17+(missing):3` says that 17 records of the group have a value, whose mean (or "
-    "median) is 42, and 3 have none",
-    "anything": "`*` can be any value",
-    "missing": "`(missing)` beside other values: some records of the group have no value there",
-    "quoted": 'A value that itself holds one of these signs stands in quotes: `"a+b"`',
-    "empty": "An empty cell: none of the group has a value there",
-}
-
 _KNOWN = re.compile(r"^(.+):(\d+)\+\(missing\):(\d+)$")
 _STEPS = re.compile(r"^[\[(]\S+, \S+[\])]$")
 _SPAN = re.compile(r"^\{.*\.\..*\}$", re.DOTALL)
@@ -333,7 +309,7 @@ def counted(label: str) -> tuple[int, int] | None:
 def signs(
     labels: Iterable[str | float | None], *, kind: str, values: Sequence[str] = ()
 ) -> set[str]:
-    """Return those of the notation's `SIGNS` that occur in a column's released cells.
+    """Return the names of the signs of the notation that occur in a column's released cells.
 
     Parameters
     ----------
@@ -356,6 +332,12 @@ def signs(
     if "span" in occurring and kind in ("categorical", "boolean") and list(values) == sorted(values):
         occurring = occurring - {"span"} | {"alphabetical"}  # nobody declared an order
     return occurring
+
+
+def explain_signs(used: Collection[str]) -> list[str]:
+    """Return a line for the reader on each of the given signs, in the order of ``notation.toml``."""
+    text = resources.files(__package__).joinpath("notation.toml").read_text("utf-8")
+    return [f"- {meaning}." for sign, meaning in tomllib.loads(text).items() if sign in used]
 
 
 def _signs(label: str, kind: str) -> set[str]:

@@ -18,7 +18,7 @@ from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..key import Key
 from ..measures.guarantees import Check
-from ..notation import SIGNS, markdown, percent, signs
+from ..notation import explain_signs, markdown, percent, signs
 from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
@@ -438,7 +438,7 @@ def _notes(recoding: Randomize, parameters: Mapping[str, Any]) -> RecipientNotes
     for c in recoding.columns:
         if c.kind in ("numeric", "date"):
             used |= signs(c.categories, kind=c.kind)
-    reading = [SIGNS[sign] for sign in SIGNS if sign in used]
+    reading = explain_signs(used)
     text = render(
         "randomized_response.md", columns=recoding.columns, reading=reading, infinite=math.inf
     )

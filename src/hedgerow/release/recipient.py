@@ -9,7 +9,7 @@ from typing import Any
 from ..io.file_format import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import RecipientNotes
-from ..notation import SIGNS, duration, figure, markdown, signs
+from ..notation import duration, explain_signs, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from .texts import text
 
@@ -132,7 +132,7 @@ def _reading(recoding: Recoding, file: str, empty: bool) -> list[str]:
         used.add("anything")
     lines = [_say("reading")]
     lines += [_say(style) for style in ("mean", "median") if style in styles]
-    lines += [f"- {words}." for sign, words in SIGNS.items() if sign in used]
+    lines += explain_signs(used)
     if styles & {"concatenate", "weighted"}:
         lines.append(_say("explode", file=file))
     return lines
