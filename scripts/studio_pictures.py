@@ -41,7 +41,7 @@ def main() -> None:
                 page.screenshot(path=PICTURES / f"studio-{step}.png")
 
             page.goto(address)
-            page.get_by_role("button", name="Use made people").click()
+            page.get_by_role("button", name="Use example people").click()
             page.locator("#roles").wait_for()
             for name in LEFT_OUT:
                 page.get_by_label(f"Role of {name}").select_option("undeclared")

@@ -294,7 +294,7 @@ def test_what_is_wrong_is_told_where_it_is(
 def test_a_studio_that_is_gone_is_told(chromium: Any, tmp_path: Path) -> None:
     with serving(chromium, tmp_path) as studio:
         page = studio.page
-        page.get_by_role("button", name="Use made people").click()
+        page.get_by_role("button", name="Use example people").click()
         page.locator("#roles").wait_for()
         (private,) = (p for p in tmp_path.iterdir() if p.name.startswith(".hedgerow"))
         assert private.stat().st_mode & 0o777 == 0o700

@@ -31,7 +31,7 @@ PEOPLE, K, MOST = 10_000, 10, 0.5
 def demo(options: Options) -> None:
     """Protect 10,000 synthetic people and show the result.
 
-    No record is about a real person. The folder demo/ then holds the made table
+    No record is about a real person. The folder demo/ then holds their table
     (people.csv) and its release with the report, to look at and to go on with.
     """
     from ..backends.precompile import begin
@@ -51,13 +51,13 @@ def demo(options: Options) -> None:
         "The first run on a machine compiles the fast parts, which takes ten to twenty seconds; later "
         "runs take seconds."
     )
-    with working("making people") as progress:
-        progress("making people", None)
+    with working("making example people") as progress:
+        progress("making example people", None)
         heavy.write_table(people, source)
         session = heavy.Session(source)
     schema = Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=IDENTIFIERS, rest="drop")
     session.choose(schema, heavy.MART(k=K, max_disclosure=MOST))
-    with working(f"protecting {PEOPLE:,} made people") as progress:
+    with working(f"protecting {PEOPLE:,} example people") as progress:
         session.protect(progress=progress)
     with working("measuring") as progress:
         session.measure(progress=progress)

@@ -18,26 +18,13 @@ from ..profiles import Profile
 from ..schema import KINDS
 from ..workflow.methods import METHODS, OPTIONS
 from ..workflow.options import Option, split
-from .state import Choices
+from .state import WORDS, Choices
 
 MOST = 1_000_000
 """Bytes of a form, and of a standard's file."""
 MOST_OF_HIERARCHY = 20_000_000
 NO_CAP = 1.0
 """A group that may tell all; a command line can say this, and not "none"."""
-ROLES = {
-    "quasi": "others may know it",
-    "sensitive": "must not be inferred",
-    "identifier": "names a person: left out",
-    "other": "harmless: released as it is",
-    "undeclared": "left out",
-}
-"""Roles, and what they mean, as the first step offers them."""
-UTILITIES = {
-    "certainty": "how certain the cells stay",
-    "queries": "how right counts stay",
-    "learning": "what models still learn (slow)",
-}
 
 
 def fields(body: bytes) -> dict[str, str]:
@@ -78,7 +65,7 @@ def roles(form: Mapping[str, str], before: Choices) -> Choices:
     names = list(before.roles)
     roles = {n: form.get(f"role-{i}", before.roles[n]) for i, n in enumerate(names)}
     kinds = {n: form[f"kind-{i}"] for i, n in enumerate(names) if form.get(f"kind-{i}") in KINDS}
-    if unknown := [name for name, role in roles.items() if role not in ROLES]:
+    if unknown := [name for name, role in roles.items() if role not in WORDS["roles"]]:
         raise ParameterError(f"{', '.join(unknown)}: not a role")
     people = {n: form.get(n, getattr(before, n)) for n in ("unit", "household", "weight")}
     for part, column in people.items():
@@ -104,7 +91,7 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
     if method != before.method:  # what both have is kept: k, the cap
         options = {n: v for n, v in options.items() if n in ("k", "max_disclosure", "l") and n in defaults}
     utility = form.get("utility", before.utility)
-    if utility not in UTILITIES:
+    if utility not in WORDS["utilities"]:
         raise ParameterError("there is no such meaning of use")
     texts = {name: form.get(f"grid-{i}", "").strip() for i, name in enumerate(before.roles)}
     profile, typed = form.get("profile", before.profile), form.get("own-profile", "").strip()

@@ -19,29 +19,11 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import forms
-from .state import PEOPLE, STEPS, StudioState
+from .state import PEOPLE, STEPS, WORDS, StudioState
 from .worker_client import in_sentences
 
-TITLES = {
-    "table": "Table",
-    "risk": "Risk today",
-    "protect": "Protect",
-    "compare": "Compare",
-    "release": "Release",
-}
 MAIN = ("k", "max_disclosure", "l")
 """Options that stand before the others."""
-FIRST = ("hedge", "mart", "mondrian")
-LABELS = {
-    "hedge": "Hedge: guards people, keeps rules",
-    "mart": "MART: truthful ranges",
-    "mondrian": "Mondrian: what others compare with",
-}
-WHY = {
-    "hedge": "Choose it when models are the point and the rule behind them is no secret.",
-    "mart": "Choose it when ranges must be true row by row, or the rule itself is the secret.",
-    "mondrian": "k-anonymity by recursive cuts. It heeds no cap unless its objective does.",
-}
 PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json", "trees.svg")
 """The beginnings of the names of files that the recipient gets."""
 _MOST_FILES = 40
@@ -55,6 +37,8 @@ def environment() -> Any:
     environment = templates(jinja2.PackageLoader("hedgerow.studio", "templates"))
     environment.filters |= {"percent": partial(percent, digits=0), "figure": partial(figure, digits=2)}
     environment.filters |= {"listed": listed, "sentences": in_sentences, "setting": setting}
+    environment.globals |= {"words": WORDS, "kinds": KINDS, "people": PEOPLE, "judged": _judged}
+    environment.globals["option_words"] = forms.words
     environment.filters["digits"] = lambda value: "unknown" if value is None else f"{value:,.3g}"
     return environment
 
@@ -71,27 +55,30 @@ def asset(name: str) -> tuple[bytes, str]:
     return resources.files(package).joinpath(inside).read_bytes(), kind
 
 
-_OF_STATE = ("job", "free", "version", "turn", "notice", "choices", "ready", "sensitive")
-"""What every page says of the state."""
+_OF_STATE = (
+    "job", "free", "version", "turn", "notice", "choices", "ready", "sensitive", "missing", "encoding", "refused",
+)  # fmt: skip
+_OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "lookup", "wanted", "write", "script")
+"""What every page can say of the state, and of its results: None for what is not there."""
 
 
 def page(state: StudioState, step: str) -> str:
     """Return the page of one step as HTML."""
-    results = state.results
+    results, at = state.results, STEPS.index(step)
     context: dict[str, Any] = {
         **{name: getattr(state, name) for name in _OF_STATE},
+        **{name: results.get(name) for name in _OF_RESULTS},
         "step": step,
-        "steps": [(n, i, TITLES[n], text) for i, (n, text) in enumerate(_progress(state).items(), 1)],
-        "after": STEPS[min(STEPS.index(step) + 1, len(STEPS) - 1)],
-        "before": STEPS[max(STEPS.index(step) - 1, 0)],
-        "titles": TITLES,
+        "steps": [(name, i, text) for i, (name, text) in enumerate(_progress(state).items(), 1)],
+        "after": STEPS[min(at + 1, len(STEPS) - 1)],
+        "before": STEPS[max(at - 1, 0)],
         "undo": len(state.past),
         "failed": results.get("failed", {}).get(step),
-        "open": results.get("open"),
-        "script": results.get("script"),
         "cautions": results.get("cautions", []),
-        **_OF_STEP[step](state),
+        "identifiers": [n for n, role in state.choices.roles.items() if role == "identifier"],
     }
+    if step in _OF_STEP:
+        context |= _OF_STEP[step](state)
     return stacked(environment().get_template(f"{step}.html").render(context))
 
 
@@ -114,22 +101,9 @@ def _progress(state: StudioState) -> dict[str, str]:
 
 
 def _table(state: StudioState) -> dict[str, Any]:
-    """Return the data for the first step's page: the roles, and the table files in the current folder."""
-    opened = state.results.get("open")
-    # tables beside which the studio was started can be picked by name
+    """Return the table files in the current folder, which can be picked by name, for the first step's page."""
     nearby = sorted(p.name for p in Path.cwd().iterdir() if p.suffix in SUFFIXES and p.is_file())
-    names = [] if opened is None else [c["column"] for c in opened["columns"]]
-    return {
-        "roles": forms.ROLES,
-        "nearby": nearby[:_MOST_FILES],
-        "people": PEOPLE,
-        "missing": ", ".join(state.missing),
-        "encoding": state.encoding,
-        "refused": state.refused,
-        "identifiers": [n for n in names if state.choices.roles.get(n) == "identifier"],
-        "others": [n for n in names if state.choices.roles.get(n) == "other"],
-        "kinds": KINDS,
-    }
+    return {"nearby": nearby[:_MOST_FILES]}
 
 
 def _risk(state: StudioState) -> dict[str, Any]:
@@ -160,7 +134,7 @@ def _risk(state: StudioState) -> dict[str, Any]:
             + "; ".join(f"{name} {percent(share, 0)}" for name, _, share, _ in rows if share is not None),
             most=1.0,
         )
-    return {"today": today, "drawing": drawing, "sizes": sizes, "most": most, "advice": advise(today)}
+    return {"drawing": drawing, "sizes": sizes, "most": most, "advice": advise(today)}
 
 
 def _between(one: Mapping[str, Any]) -> str:
@@ -173,13 +147,13 @@ def _protect(state: StudioState) -> dict[str, Any]:
     results, chosen = state.results, state.choices
     methods = results.get("methods")
     if methods is None or "open" not in results:
-        return {"methods": None, "found": None, "advice": [], "options": []}
+        return {}
     frontier, method = results.get("frontier"), methods[chosen.method]
     at, impossible = state.chosen()
     defaults = method["defaults"]
     options = [o for o in OPTIONS if o.name in defaults]
-    # the methods that most people need come first
-    order = [*FIRST, *(name for name in methods if name not in FIRST)]
+    usual = WORDS["methods"]
+    labels = {name: each["label"] for name, each in usual.items()} | {n: n for n in methods if n not in usual}
     grid = [
         (i, c["column"], ", ".join(map(str, chosen.grid.get(c["column"], []))))
         for i, c in enumerate(results["open"]["columns"])
@@ -192,15 +166,12 @@ def _protect(state: StudioState) -> dict[str, Any]:
     guess = state.guess()
     return {
         "cap": cap if cap is not None and cap < forms.NO_CAP else None,
-        "methods": [(name, LABELS.get(name, name)) for name in order],
-        "why": WHY.get(chosen.method, method["why"]),
+        "labels": labels,
+        "why": usual.get(chosen.method, method)["why"],
         "main": [o for o in options if o.name in MAIN],
         "options": [o for o in options if o.name not in MAIN],
         "defaults": defaults,
-        "utilities": forms.UTILITIES,
-        "words": forms.words,
         "grid": grid if "grid" in method["heeds"] else [],
-        "found": frontier,
         "guess": guess,
         "picture": choices(
             points,
@@ -213,11 +184,9 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "point": point,
         "impossible": impossible,
         "advice": advise(results.get("today"), frontier, point, results.get("shares")),
-        "shares": results.get("shares"),
         "profiles": _profiles(),
         "standard": _standard(chosen.profile),
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
-        "identifiers": [n for n, role in chosen.roles.items() if role == "identifier"],
         "draws": method["draws"],
         "above": [
             (i, name, Path(chosen.hierarchies.get(name, "")).name)
@@ -261,45 +230,17 @@ def _listed(points: Any, title: str, at: int | None) -> list[tuple[int, Any, boo
     return sorted(mine, key=lambda row: (row[1]["disclosure"], -row[1]["utility"]))
 
 
-def _compare(state: StudioState) -> dict[str, Any]:
-    """Return the data for the fourth step's page: the release compared with the original."""
-    measured = state.results.get("measure")
-    return {
-        "made": measured,
-        "judged": _judged(measured["standard"]) if measured else None,
-        "wanted": state.results.get("wanted", {}),
-        "found_person": state.results.get("lookup"),
-    }
-
-
 def _release(state: StudioState) -> dict[str, Any]:
     """Return the data for the fifth step's page: the written files, with those that may be published."""
-    written = state.results.get("write")
-    names = [] if written is None else written["files"]
-    files = [(n, _FILES.get(n.split(".")[0], "made by the method"), n.startswith(PUBLIC)) for n in names]
-    return {
-        "written": written,
-        "files": files,
-        "folder": str(Path.cwd() / "release"),
-        "judged": _judged(written["standard"]) if written else None,
-    }
+    names = (state.results.get("write") or {"files": []})["files"]
+    about = {name: WORDS["files"].get(name.split(".")[0], "made by the method") for name in names}
+    files = [(name, text, name.startswith(PUBLIC)) for name, text in about.items()]
+    return {"files": files, "folder": str(Path.cwd() / "release")}
 
-
-_FILES = {
-    "release": "the protected table",
-    "sensitive": "its second table",
-    "RECIPIENT": "what its reader must know",
-    "plan": "how it was made; private: it holds thresholds from the data",
-    "audit": "the figures; private: for the auditor",
-    "report": "the report; private: for you and the auditor",
-    "evidence": "what an output checker needs; private: for the auditor",
-}
-"""The files of a release, by their names without an ending; a method may add others."""
 
 _OF_STEP = {
     "table": _table,
     "risk": _risk,
     "protect": _protect,
-    "compare": _compare,
     "release": _release,
 }

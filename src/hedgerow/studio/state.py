@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import threading
+import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..workflow.advice import Estimate, estimated
 from .worker_client import Job, WorkerClient
 
-STEPS = ("table", "risk", "protect", "compare", "release")
 UNDO = 20
 PEOPLE = 10_000
-"""Made people of the demonstration."""
-_TITLES = {
-    "hello": "Getting ready",
-    "open": "Reading the table",
-    "demo": "Making people",
-    "today": "Measuring the table as it is",
-    "frontier": "Trying settings",
-    "shares": "Measuring what each column carries",
-    "measure": "Protecting and comparing",
-    "lookup": "Looking up",
-    "say": "Writing down what was chosen",
-    "write": "Checking and writing the release",
-}
+"""Example people of the demonstration."""
+WORDS = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
+STEPS = tuple(WORDS["steps"])
 _NO_CAP = "none"
 """In place of a cap, where a method has none."""
 _OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
@@ -341,7 +332,7 @@ class StudioState:
         # the answer may come when the steward has gone on, so what it is about is remembered
         self._requested = self.turn, step, self.choices, self.path, more
         self.version += 1
-        self.work.ask(name, _TITLES[name], {**reading, **vars(self.choices), **more})
+        self.work.ask(name, WORDS["jobs"][name], {**reading, **vars(self.choices), **more})
 
     def _finished(self, job: Job) -> None:
         with self._lock:
