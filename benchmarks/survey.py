@@ -51,9 +51,9 @@ def simulated(labels: np.ndarray, weight: int, draws: int) -> list[float]:
         sizes = seen[seen > 0]
         risk = expected_risk(np.array([1]), np.array([float(weight)]))[0]
         found = population_uniques(sizes, float(PEOPLE))
-        models = [found.models[m] for m in MODELS]
+        models = [found["models"][m] for m in MODELS]
         row = [alone.sum(), (1 / truth[alone]).mean(), risk, 1 / weight, unique]
-        told.append([*row, *models, found.uniques])
+        told.append([*row, *models, found["uniques"]])
     rows = np.array(told, np.float64)  # None, where a model failed, is NaN
     failed = np.isnan(rows[:, 5:8]).sum(axis=0)
     with np.errstate(all="ignore"):

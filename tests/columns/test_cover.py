@@ -50,6 +50,11 @@ def covered(cell: Cell, value: Any) -> bool:
 )
 def test_numbers(cells: list[Cell], values: list[float], data: Any) -> None:
     beside = [data.draw(st.integers(0, len(cells) - 1)) for _ in values]
+    # each end and its neighbours, which drawn values seldom meet
+    for i, cell in enumerate(cells):
+        if cell.lo is not None and cell.hi is not None:
+            values = [*values, cell.lo - 1, cell.lo, cell.hi, cell.hi + 1]
+            beside += [i] * 4
     held = Cover.from_cells(cells).covers_numbers(np.array(values, float), np.array(beside, int))
     assert held.tolist() == [covered(cells[i], v) for i, v in zip(beside, values, strict=True)]
 

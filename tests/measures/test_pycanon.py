@@ -71,7 +71,7 @@ def counts_of(column):
 def test_figures_equal_pycanon(column, printed):
     groups, counts = counts_of(column)
     distinct, entropy, alpha, t, basic, enhanced, delta = printed
-    assert sizes.summary(groups.sizes).smallest == 4
+    assert sizes.summary(groups.sizes)["smallest"] == 4
     assert class_measures.distinct(counts).min() == distinct
     assert math.floor(class_measures.entropy_l(counts).min()) == entropy
     assert class_measures.largest_share(counts).max() == pytest.approx(alpha)

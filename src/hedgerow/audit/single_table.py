@@ -97,7 +97,7 @@ class Unprotected:
     rows : int
     quasi, sensitive : tuples of str
     classes : mapping
-        How many records share all quasi-identifiers; see `hedgerow.measures.sizes.SizeSummary`.
+        How many records share all quasi-identifiers; see `hedgerow.measures.sizes.summary`.
     reidentification : mapping
         What the sizes say of finding a person's record.
     attacks : sequence of mapping, optional
@@ -166,7 +166,7 @@ def unprotected(
         "rows": table.n_rows,
         "quasi": schema.quasi,
         "sensitive": schema.sensitive,
-        "classes": sizes.summary(groups.sizes).to_json(),
+        "classes": sizes.summary(groups.sizes),
         "reidentification": sizes.attackers(groups.sizes, None, THRESHOLD, people)
         | {"threshold": THRESHOLD},
     }

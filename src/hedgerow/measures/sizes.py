@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,69 +12,40 @@ from scipy.special import digamma, gammaln, hyp2f1
 from .class_counts import BoolArray, FloatArray, Groups, IntArray, group
 
 
-@dataclass(frozen=True)
-class SizeSummary:
-    """Summary statistics of the sizes of classes.
+def summary(sizes: IntArray) -> dict[str, Any]:
+    """Summarise the sizes of one or more classes as plain data.
 
-    Parameters
-    ----------
-    groups : int
-        Number of classes.
-    smallest, largest : int
-        Records of the smallest class (k) and of the largest.
-    lower_quartile, median, upper_quartile : int
-        Of the sizes, every class counting once; each is the size of a class.
-    mean : float
-    uniques : int
-        Records that are alone in their class.
-    unique_share : float
-        The same as a share of all records.
-    histogram : tuple of mapping
-        Classes and records by size, in bins that double: ``from``, ``to``,
-        ``classes``, ``records``.
-    """
-
-    groups: int
-    smallest: int
-    lower_quartile: int
-    median: int
-    mean: float
-    upper_quartile: int
-    largest: int
-    uniques: int
-    unique_share: float
-    histogram: tuple[dict[str, int], ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the summary as a plain dict."""
-        return {**vars(self), "histogram": [dict(entry) for entry in self.histogram]}
-
-
-def summary(sizes: IntArray) -> SizeSummary:
-    """Summarise the sizes of one or more classes.
+    Returns
+    -------
+    dict
+        ``groups``: the number of classes. ``smallest`` (k), ``lower_quartile``, ``median``,
+        ``upper_quartile``, ``largest``: each is the size of a class, and every class counts once;
+        ``mean``. ``uniques``: records that are alone in their class; ``unique_share``: the same as a
+        share of all records. ``histogram``: classes and records by size, in bins that double, each with
+        ``from``, ``to``, ``classes`` and ``records``.
 
     Examples
     --------
     >>> sizes = summary(np.array([4, 1, 3]))
-    >>> sizes.smallest, sizes.median, sizes.uniques, sizes.histogram[1]
+    >>> sizes["smallest"], sizes["median"], sizes["uniques"], sizes["histogram"][1]
     (1, 3, 1, {'from': 2, 'to': 3, 'classes': 1, 'records': 3})
     """
     low, first, middle, third, high = (
         int(q) for q in np.quantile(sizes, [0, 0.25, 0.5, 0.75, 1], method="inverted_cdf")
     )
     uniques = int(np.count_nonzero(sizes == 1))
-    return SizeSummary(
-        groups=len(sizes),
-        smallest=low,
-        lower_quartile=first,
-        median=middle,
-        mean=float(sizes.mean()),
-        upper_quartile=third,
-        largest=high,
-        uniques=uniques,
-        unique_share=uniques / int(sizes.sum()),
-        histogram=tuple(_histogram(sizes)),
-    )
+    return {
+        "groups": len(sizes),
+        "smallest": low,
+        "lower_quartile": first,
+        "median": middle,
+        "mean": float(sizes.mean()),
+        "upper_quartile": third,
+        "largest": high,
+        "uniques": uniques,
+        "unique_share": uniques / int(sizes.sum()),
+        "histogram": _histogram(sizes),
+    }
 
 
 def _histogram(sizes: IntArray) -> list[dict[str, int]]:
@@ -280,7 +250,6 @@ def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(out, 1.0 / f))
 
 
-MODELS = ("pitman", "zayatz", "snb")
 _SMALL = 0.1
 """Up to this sampling fraction Dankar's rule takes Pitman's model."""
 _LEAST, _MOST = 1e-6, 1 - 1e-6
@@ -291,60 +260,7 @@ _MEETS = 1e-8
 """How near to the sample's counts a solution must come, as a part of them."""
 
 
-@dataclass(frozen=True)
-class Uniqueness:
-    """The number of people who are unique in the population, as estimated by three models.
-
-    Parameters
-    ----------
-    population : float
-        People of the population.
-    sample : int
-        People of the sample.
-    sample_uniques : int
-        People who are alone in their class of the sample.
-    models : mapping of str to float or None
-        By model the expected number of people who are unique in the population; None where its
-        equations have no solution for this sample.
-    chosen : str or None
-        The model that Dankar's rule takes, "zayatz" where its first choice has no solution.
-    notes : tuple of str
-        Which model failed.
-    """
-
-    population: float
-    sample: int
-    sample_uniques: int
-    models: Mapping[str, float | None]
-    chosen: str | None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def uniques(self) -> float | None:
-        """Return the number of people who are unique in the population, by the chosen model."""
-        return None if self.chosen is None else self.models[self.chosen]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the estimates, and their shares of people, as a plain dict."""
-        estimate = self.uniques
-        share = None if estimate is None else estimate / self.population
-        sure = None
-        if estimate is not None and self.sample_uniques:
-            sure = min(estimate * self.sample / self.population / self.sample_uniques, 1.0)
-        return {
-            "population": self.population,
-            "fraction": self.sample / self.population,
-            "sample_uniques": self.sample_uniques,
-            "models": dict(self.models),
-            "chosen": self.chosen,
-            "uniques": estimate,
-            "share": share,
-            "sample_uniques_unique": sure,
-            "notes": list(self.notes),
-        }
-
-
-def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
+def population_uniques(sizes: IntArray, population: float) -> dict[str, Any]:
     """Estimate how many people are unique in the population that a sample was drawn from.
 
     Dankar's rule takes Pitman's model up to a sampling fraction of .1, and beyond it the smaller
@@ -359,7 +275,13 @@ def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
 
     Returns
     -------
-    Uniqueness
+    dict
+        ``population``: its people; ``fraction``: the part of them in the sample; ``sample_uniques``:
+        people who are alone in their class of the sample. ``models``: by model the expected number of
+        people who are unique in the population, None where its equations have no solution for this
+        sample. ``chosen``: the model that Dankar's rule takes ("zayatz" where its first choice has no
+        solution); ``uniques``: its estimate; ``share``: the same as a share of the population;
+        ``sample_uniques_unique``: as a share of the sample's uniques. ``notes``: which model failed.
 
     References
     ----------
@@ -369,30 +291,37 @@ def population_uniques(sizes: IntArray, population: float) -> Uniqueness:
     Examples
     --------
     >>> estimate = population_uniques(np.array([1] * 40 + [2] * 12 + [9] * 6), 1180.0)
-    >>> estimate.sample_uniques, estimate.chosen, estimate.uniques < 40 * 10
+    >>> estimate["sample_uniques"], estimate["chosen"], estimate["uniques"] < 40 * 10
     (40, 'pitman', True)
     """
     size, count = np.unique(sizes, return_counts=True)
     n, uniques = int(sizes.sum()), int(count[size == 1].sum())
     population = float(max(population, n))
     if not uniques or n == population:  # nobody is, or everybody was counted
-        exact = dict.fromkeys(MODELS, float(uniques))
-        return Uniqueness(population, n, uniques, exact, _chosen(exact, n / population))
-    models: dict[str, Callable[[IntArray, IntArray, float], float | None]] = {
-        "pitman": pitman,
-        "zayatz": zayatz,
-        "snb": slide_negative_binomial,
+        estimates: Mapping[str, float | None] = dict.fromkeys(MODELS, float(uniques))
+    else:
+        estimates = {name: model(size, count, population) for name, model in MODELS.items()}
+    chosen = _chosen(estimates, n / population)
+    estimate = estimates[chosen]
+    assert estimate is not None
+    return {
+        "population": population,
+        "fraction": n / population,
+        "sample_uniques": uniques,
+        "models": estimates,
+        "chosen": chosen,
+        "uniques": estimate,
+        "share": estimate / population,
+        "sample_uniques_unique": min(estimate * n / population / uniques, 1.0) if uniques else None,
+        "notes": [
+            f"the equations of the model {name} have no solution for this sample"
+            for name, value in estimates.items()
+            if value is None
+        ],
     }
-    estimates = {name: model(size, count, population) for name, model in models.items()}
-    notes = tuple(
-        f"the equations of the model {name} have no solution for this sample"
-        for name, value in estimates.items()
-        if value is None
-    )
-    return Uniqueness(population, n, uniques, estimates, _chosen(estimates, n / population), notes)
 
 
-def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str | None:
+def _chosen(estimates: Mapping[str, float | None], fraction: float) -> str:
     """Return the model that Dankar's rule chooses, or Zayatz's (always solvable) if that has no solution."""
     if fraction <= _SMALL:
         return "pitman" if estimates["pitman"] is not None else "zayatz"
@@ -539,3 +468,11 @@ def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
         factor /= (missed * ((1.0 + f) ** size - 1.0) * c).sum()
         unseen = (missed * c).sum() / (size * f * (1.0 - f) ** (size - 1.0) * c).sum()
         return float(c.sum() + c[size == 1].sum() * factor * unseen**2)
+
+
+MODELS: Mapping[str, Callable[[IntArray, IntArray, float], float | None]] = {
+    "pitman": pitman,
+    "zayatz": zayatz,
+    "snb": slide_negative_binomial,
+}
+"""The models of the population, by name."""

@@ -286,7 +286,7 @@ class Release:
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
-                "groups": sizes.summary(groups.sizes).to_json(),
+                "groups": sizes.summary(groups.sizes),
                 "people": None if groups.persons is None else int(groups.persons.min()),
                 "households": None if groups.households is None else int(groups.households.min()),
                 "disclosure": None

@@ -80,7 +80,7 @@ def released_risk(
         },
         "uniqueness": None
         if everybody is None
-        else sizes.population_uniques(people_or_records, float(everybody)).to_json(),
+        else sizes.population_uniques(people_or_records, float(everybody)),
         "sensitive": {
             column.name: sensitive_summary(
                 counted.sensitive[column.name],
@@ -98,14 +98,12 @@ def _sizes(groups: Groups) -> dict[str, Any]:
     """Return k, the number of classes and summary figures of their sizes."""
     summary = sizes.summary(groups.sizes)
     return {
-        "k": summary.smallest,
-        "classes": summary.groups,
-        "average_size": summary.mean,
-        "largest": summary.largest,
-        "quartiles": [summary.lower_quartile, summary.median, summary.upper_quartile],
-        "uniques": summary.uniques,
-        "unique_share": summary.unique_share,
-        "histogram": list(summary.histogram),
+        "k": summary["smallest"],
+        "classes": summary["groups"],
+        "average_size": summary["mean"],
+        "largest": summary["largest"],
+        "quartiles": [summary[name] for name in ("lower_quartile", "median", "upper_quartile")],
+        **{name: summary[name] for name in ("uniques", "unique_share", "histogram")},
     }
 
 
