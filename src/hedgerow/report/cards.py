@@ -13,6 +13,7 @@ from ..notation import figure, percent
 from ..plan import Plan
 from .figures import at, standard_verdict
 from .svg import bars, shares_by_group
+from .tables import SENTENCES
 from .text import others
 
 FEW = 0.01
@@ -21,10 +22,6 @@ HALF = 0.5
 """The second card changes colour if models keep less than this share of what they learn."""
 MOST_FACTS, MOST_ROWS = 3, 6
 """The most figures and pairs of bars that fit on a card on a telephone."""
-_MASKED_ALONE = Markup(
-    "Not measured: the method altered values, so groups of equal cells say nothing. Give the original, "
-    "and people are linked with their records."
-)
 LINKED = {"probabilistic": "probability"}
 """Nouns for linkage learners whose names are no nouns."""
 
@@ -75,7 +72,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
-        card, notes = Card(_MASKED_ALONE), [*others(risk, 0)]
+        card, notes = Card(SENTENCES["notes"]["masked_alone"]), [*others(risk, 0)]
     elif table["yardstick"] == "classes":
         card = _grouped(audit, plan)
     else:
@@ -266,12 +263,7 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
         + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
         most=1.0,
     )
-    words = {
-        "dr": "disclosure risk of the numbers, a score (DR)",
-        "dld": "linked by distance, averaged from 1 known column to all (DLD)",
-        "pld": "linked by probability, averaged from 1 known column to all (PLD)",
-    }
-    scores = linkage["scores"]
+    scores, words = linkage["scores"], SENTENCES["scores"]
     facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
     return Card(say, drawing, facts=facts)
 
@@ -279,13 +271,9 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
 def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     """Return the card for released rows that cannot be paired with people of the original."""
     if most is None:
-        why = (
-            f"{len(tried)} attacks were tried, and nobody was named who took no part: what holds "
-            "for everybody cannot be told from what was taken from the people of the table. Name "
-            "such people as control."
-            if tried
-            else "No attack was tried."
-        )
+        why = "No attack was tried."
+        if tried:
+            why = f"{len(tried)} attacks were tried, and {SENTENCES['notes']['untold']}"
         return Card(Markup("<b>Not known. </b>{}").format(why))
     low, high = most["over_control_interval"]
     say = Markup(

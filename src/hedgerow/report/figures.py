@@ -5,12 +5,11 @@ Terminal, page, notebook and studio show these rows. The unit of a figure decide
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from importlib import resources
 from typing import Any, NamedTuple
 
 from ..notation import figure, percent
+from .tables import SENTENCES, read_data
 
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "number": figure,
@@ -52,7 +51,7 @@ class Definition(NamedTuple):
     says: str = ""
 
 
-_TABLE = tomllib.loads(resources.files(__package__).joinpath("figures.toml").read_text("utf-8"))
+_TABLE = read_data("figures.toml")
 
 
 def definitions(group: str, **words: str) -> list[Definition]:
@@ -74,20 +73,14 @@ def figure_rows(
             yield FigureRow(name, written(at(before, *path), unit), written(value, unit), says)
 
 
-INTRUDERS = {
-    "prosecutor": "knows that the person is in the table",
-    "journalist": "does not know who of the population is in the table",
-    "marketer": "wants to identify as many people as possible",
-}
-
-
 def risk_rows(
     before: Mapping[str, Any] | None, after: Mapping[str, Any], *models: str
 ) -> Iterator[FigureRow]:
     """Yield the re-identification risks: by groups, by intruder (default: all), and in the population."""
     rows = definitions("classes")
-    for model in models or INTRUDERS:
-        rows += definitions("intruder", model=model, knowledge=INTRUDERS[model])
+    intruders = SENTENCES["intruders"]
+    for model in models or intruders:
+        rows += definitions("intruder", model=model, knowledge=intruders[model])
     yield from figure_rows([*rows, *definitions("survey")], before, after)
     uniqueness = after.get("uniqueness")
     if not uniqueness:
@@ -312,22 +305,13 @@ def estimate_rows(estimates: Mapping[str, Any] | None) -> list[FigureRow]:
     ]
 
 
-LEARNING = {
-    "mape": "percentage error (y not 0)",
-    "relative_mae": "absolute error / mean",
-    "r2": "R squared",
-    "accuracy": "accuracy",
-}
-"""The names of the error measures of learners on the page."""
-
-
 def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """Return a row per error measure of a learner: target, learner, measure, release, original, constant guess."""
     return [
         (
             row["target"],
             row["estimator"],
-            LEARNING[key],
+            SENTENCES["learning"][key],
             *(figure(row[side][key]) for side in ("release", "original", "constant")),
         )
         for row in learning
@@ -338,15 +322,6 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
 
 
 STANDARD_HEADS = ("asked", "clause", "threshold", "reached", "found")
-_READ = {
-    "primary": "",
-    "reprint": "threshold read in a reprint of the source",
-    "secondary": "threshold not verified in the source",
-}
-_INTRUDER = {
-    "prosecutor": "somebody who knows who is in the table",
-    "journalist": "somebody who does not know who is in the table",
-}
 
 
 def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
@@ -356,12 +331,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     states = [row["state"] for row in profile["criteria"]]
     counts = [
         f"{states.count(state)} {words}"
-        for state, words in (
-            ("meets", "met"),
-            ("does not meet", "not met"),
-            ("measured", "measured without a threshold"),
-            ("not measured", "not measured"),
-        )
+        for state, words in SENTENCES["states"].items()
         if state in states
     ]
     sentence = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(counts)}."
@@ -370,7 +340,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
         return [sentence]
     return [
         f"{sentence} They judge people; of households the smallest group has {homes['k']:,.0f}, and the "
-        f"risk that anybody of one is found by {_INTRUDER[homes['by']]} is {homes['highest']:.3g} at "
+        f"risk that anybody of one is found by {SENTENCES['finders'][homes['by']]} is {homes['highest']:.3g} at "
         f"most, {homes['average']:.3g} on average."
     ]
 
@@ -394,7 +364,7 @@ def ground(row: Mapping[str, Any]) -> str:
     """Return words on how reliable a threshold is; empty if it was read in its source."""
     if row["ours"]:
         return "the source names no threshold, and this is Hedgerow's reading"
-    return _READ[row["read"]] if row["threshold"] else ""
+    return str(SENTENCES["sources"][row["read"]]) if row["threshold"] else ""
 
 
 def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:

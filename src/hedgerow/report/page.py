@@ -16,7 +16,7 @@ from ..release.explain import recoding_in_words
 from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
-from .tables import stacked, templates
+from .tables import SENTENCES, stacked, templates
 from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
@@ -102,7 +102,8 @@ def _environment() -> Environment:
     environment = templates()
     # the same functions write a figure here and on the terminal
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
-    environment.globals |= {"figures": figures, "text": text, "pictures": pictures}
+    modules = {"figures": figures, "text": text, "pictures": pictures}
+    environment.globals |= {**modules, "sentences": SENTENCES}
     return environment
 
 

@@ -21,6 +21,7 @@ from ..measures.guarantees import cap_of
 from ..notation import cut, percent
 from .figures import blind_guess
 from .svg import UNNAMED, LabelSpace, parameters_in_short
+from .tables import read_data
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,28 +29,8 @@ if TYPE_CHECKING:
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
 _BAR, _GRID = "#d0d0d0", "#dddddd"
-_ON_DARK = {
-    RELEASE: "#6fb1e8",
-    CONTROL: "#f0a050",
-    PUBLIC: "#d8d8d8",
-    _BAR: "#6a6a6a",
-    _GRID: "#3a3a3a",
-}
-"""Colours to use instead on axes with a dark background."""
-STYLE = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.axisbelow": True,
-    "figure.facecolor": "none",
-    "axes.facecolor": "none",
-    "savefig.facecolor": "none",
-    "legend.frameon": False,
-    "axes.titlesize": 10,
-}
+_DRAWN = read_data("pictures.toml")
+STYLE: Mapping[str, Any] = _DRAWN["style"]
 
 
 @dataclass(frozen=True)
@@ -131,7 +112,7 @@ def _ink(axes: Axes, colour: str) -> str:
     red, green, blue, solid = to_rgba(axes.get_facecolor())
     # how bright the eye sees red, green and blue, roughly
     dark = solid > 0.5 and 0.3 * red + 0.6 * green + 0.1 * blue < 0.4
-    return _ON_DARK.get(colour, colour) if dark else colour
+    return _DRAWN["on_dark"].get(colour, colour) if dark else colour
 
 
 def _percent_axis(axis: Any) -> None:
@@ -447,15 +428,6 @@ _PLACES = (
 _NOTES = 4
 """The most reasons for impossible settings that are listed; further ones are counted."""
 _FAINT = 0.35
-_SHEET = {
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "xtick.labelcolor": "black",
-    "ytick.labelcolor": "black",
-}
-"""The colours of a picture in a file of its own, with a white background."""
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier {filter: invert(1) hue-rotate(180deg)}
 }</style>"""
@@ -475,7 +447,7 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
     points = frontier["points"]
     notes = _notes(frontier["infeasible"])
     below = 0.55 + 0.16 * len(notes)
-    with matplotlib.rc_context(STYLE | _SHEET):
+    with matplotlib.rc_context({**STYLE, **_DRAWN["sheet"]}):
         height = _HEIGHT + 0.16 * len(notes)
         figure = Figure(figsize=(_WIDTH, height))
         wide, high = (_WIDTH - 0.85) / _WIDTH, (height - below - 0.1) / height

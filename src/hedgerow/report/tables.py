@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import tomllib
+from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +16,15 @@ _ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
 _CELL = re.compile(r"<(td|th scope=\"row\")")
 _LEAST = 4
 """The fewest columns of a table that is stacked; a narrower one fits."""
+
+
+def read_data(name: str) -> dict[str, Any]:
+    """Return what a TOML file beside this one holds."""
+    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
+
+
+SENTENCES = read_data("sentences.toml")
+"""Sentences that no figure changes, by what they are about."""
 
 
 def templates(*folders: Any) -> Environment:

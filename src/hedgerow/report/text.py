@@ -29,17 +29,10 @@ from .figures import (
     three_numbers,
     together_rows,
 )
+from .tables import SENTENCES
 
 WIDE = 54
 """Width of a figure's name in characters, before the figures of original and release."""
-APART = (
-    "Nobody can tell which released row belongs to whom. So attacks on people who took part are "
-    "compared with the same attacks on people who took no part."
-)
-NO_SCORES = (
-    "DLD and PLD were not computed: they link by numeric columns that are released as numbers, in "
-    "records without a missing cell."
-)
 
 
 def summary(audit: Mapping[str, Any]) -> str:
@@ -76,7 +69,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", head, linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
-        lines.append(APART)
+        lines.append(SENTENCES["notes"]["unpaired"])
     three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
@@ -113,7 +106,7 @@ def _aligned_figures(
 
 
 def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
-    yield APART
+    yield SENTENCES["notes"]["unpaired"]
     if not audit["attacks"]:
         yield "No attacks were run (--attacks), so nothing is known of its risk."
 
@@ -152,7 +145,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
     for title, share in score_rows(linkage["scores"]):
         yield f"{title:56}{share:>12}"
     if linkage["scores"] is None:
-        yield NO_SCORES
+        yield SENTENCES["notes"]["no_scores"]
     yield from guesses(linkage.get("reconstructed"))
 
 
@@ -263,10 +256,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
         yield f"Regression succeeds by naming {means}."
     # of tables without pairs the control of linking is as of every other attack
     if any(attack["attack"] == "linking" for attack in attacks) and paired:
-        yield (
-            "Linking's control: people whose own record was withheld and who are linked all "
-            "the same; the higher, the less a link can be trusted."
-        )
+        yield SENTENCES["notes"]["linking_control"]
     if audit["risk"]["nearest"]:
         yield from nearest_in_words(audit["risk"]["nearest"])
     yield from found_members(attacks)
@@ -277,11 +267,7 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
-    yield (
-        "Membership: shown one person of the table and one who is not in it, the attack names the "
-        "right one so often; a coin does in 50%. The strongest was chosen on one half of the people "
-        "and measured on the other."
-    )
+    yield SENTENCES["notes"]["membership"]
     best = tried[-1]  # the one that knows most
     alarms, success = next(iter(best["found"].items()))
     yield (

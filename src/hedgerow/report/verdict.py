@@ -9,6 +9,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent, words
 from ..plan import Plan
+from .tables import SENTENCES
 
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """The checks of a method itself that bound a figure."""
@@ -166,41 +167,7 @@ def _exactly(limit: Any) -> str:
     return text if 0 < len(text) < 16 else figure(limit)
 
 
-FILE = {
-    "rows": "Every record of the table is in it once.",
-    "columns": "It has the declared columns and no others; identifiers are left out.",
-    "types": "Every column has the type that was declared.",
-    "unchanged columns": "Columns that were not to be recoded are unchanged.",
-    "mapped": "Every recoded cell is the one that the plan gives.",
-    "covered": "Every range and set holds the value that it stands for.",
-    "means and shares": "Means and shares are those of the groups that they stand for.",
-    "whole rows": "Nobody has a value of somebody else's record.",
-}
-"""The sentence for each check of the file that holds."""
-
-REPLACED = "It has the declared columns and no others; pseudonyms stand in place of identifiers."
-"""The sentence for the check of the columns if identifiers were replaced."""
-
-METHOD = {
-    "values in the domain": "Every released value is one that its column may have.",
-    "share of values kept": "As many values were kept as the published probabilities allow.",
-    "pseudonyms": "Every identifier was replaced, one by one.",
-    "sensitive table": "Every group holds the values that the second table gives for it.",
-    "model rebuilt": "The published trees were rebuilt from the written table, identical.",
-    "suppressed rows": "At most {required} rows were suppressed (reached: {reached}).",
-    "largest share of a value in a group": "No value has a share above {required} in a group "
-    "(reached: {reached}).",
-    "inference (measured)": "Learners infer at most {required} of a sensitive column "
-    "(measured: {reached}; others may infer more).",
-}
-"""The sentence for each of a method's own checks that holds."""
-
 OVER = "disclosure risk over its cap"
-BOUNDS = {
-    "paper": "The chance that a person's own record gives a sensitive value away is capped",
-    "operational": "The chance to guess a sensitive value right through any record is capped",
-}
-"""The sentence for what a randomized release caps, by its bound."""
 
 Line = tuple[str, str]
 """A sentence and its state: "kept", "broken" or "open"."""
@@ -233,7 +200,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
         # what neither the plan promised nor every file must hold is the method's own
-        if check["name"] not in FILE and check["name"] not in promised:
+        if check["name"] not in SENTENCES["file"] and check["name"] not in promised:
             yield _method_line(check), _holds(check)
 
 
@@ -241,21 +208,21 @@ def _method_line(check: Mapping[str, Any]) -> str:
     """Return one of the method's own checks as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):
-        bound = BOUNDS["operational" if "operational" in name else "paper"]
+        bound = SENTENCES["bounds"]["operational" if "operational" in name else "paper"]
         more = f"; {detail}" if detail else ""
         return f"{bound} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
     reached, required = _digits(check["reached"]), _digits(check["required"])
-    if name not in METHOD:
+    if name not in SENTENCES["method"]:
         more = f" ({detail})" if detail else ""
         return f"{name[:1].upper()}{name[1:]}: {reached}; asked: {required}{more}."
-    sentence = METHOD[name].format(required=required, reached=reached)
+    sentence = SENTENCES["method"][name].format(required=required, reached=reached)
     return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Yield a line for every check of the file that fails, then one line for those that hold."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
-    sentences, holding = FILE | ({"columns": REPLACED} if replaced else {}), []
+    sentences, holding = SENTENCES["file"] | (SENTENCES["replaced"] if replaced else {}), []
     for check in checks:
         sentence = sentences.get(check["name"])
         if sentence is None:
