@@ -14,7 +14,6 @@ from hedgerow.audit.attacks.learners import TrainingSet
 from hedgerow.audit.design_matrix import known_rows
 from hedgerow.audit.pairing import align
 from hedgerow.errors import ParameterError
-from hedgerow.measures import Counts
 
 SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay"])
 
@@ -170,11 +169,13 @@ def test_ten_neighbours_by_hand():
     least, most = (people.age.groupby(low).transform(f) for f in ("min", "max"))
     released = people.assign(age=[f"[{a}-{b}]" for a, b in zip(least, most, strict=True)])
     pair = align(people, released, SCHEMA)
-    groups, column = pair.classes, pair.sensitive[0]
-    counts = Counts.from_codes(groups, column.codes, 4)
+    column = pair.sensitive[0]
     values = np.array([0.0, 2.0, 7.0, np.nan])
     asked = known_rows(pair.released_quasi, np.arange(90))
-    lessons = [TrainingSet(pair.released_quasi, groups.first, counts, values, n) for n in (False, True)]
+    quasi, every = pair.released_quasi, np.arange(90)
+    lessons = [
+        TrainingSet.from_tables(pair, quasi, 0, (column.codes, values), n, every) for n in (False, True)
+    ]
     share, mean = (lesson.forecast("nearest", asked) for lesson in lessons)
     for i, own in enumerate(people.age):
         away = np.maximum(np.maximum(least - own, own - most), 0).to_numpy()
@@ -187,9 +188,9 @@ def test_ten_neighbours_by_hand():
 def test_shares_of_categories_are_chances():
     people = people_of(300, words)
     pair = align(people, people, SCHEMA)
-    counts = Counts.from_codes(pair.classes, pair.sensitive[0].codes, 4)
     asked = known_rows(pair.released_quasi, pair.classes.first)
-    lesson = TrainingSet(pair.released_quasi, pair.classes.first, counts, np.zeros(4), False)
+    target = (pair.sensitive[0].codes, np.zeros(4))
+    lesson = TrainingSet.from_tables(pair, pair.released_quasi, 0, target, False, pair.classes.first)
     for learner in ("tree", "gradient boosting", "linear"):
         made = lesson.forecast(learner, asked)
         assert made.shape == (pair.classes.n_groups, 4)

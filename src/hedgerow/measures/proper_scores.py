@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -71,24 +71,6 @@ class GainAndLoss:
         ratio = np.divide(self.gain, self.loss, out=np.zeros_like(self.gain), where=some)
         whole = some & (self.loss - self.gain <= self.slack)
         return np.where(whole, 1.0, np.clip(ratio, 0.0, 1.0))
-
-
-class ProperScore(Protocol):
-    """A proper score of one sensitive column."""
-
-    name: str
-    weight: Floats
-    """The public loss of one record with each value, raised to the floor U / 4 if it is smaller."""
-    spread: float
-    """The public loss of all records together, without a floor, in the same unit."""
-
-    def gain_and_loss(self, counts: Counts) -> GainAndLoss:
-        """Return the gain and loss of every class."""
-        ...
-
-    def exceeds(self, codes: Ints, number: Ints, cap: Fraction) -> bool:
-        """Return whether a class with these values and counts discloses more than `cap`, decided exactly."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,7 +289,16 @@ class _CellScore:
         Records of every cell in the table.
     losses : sequence of int
         The public loss of a record of each cell, in units of 1 / N^2.
+
+    Attributes
+    ----------
+    weight : float64 array
+        The public loss of one record of each cell, raised to the floor U / 4 if it is smaller.
+    spread : float
+        The public loss of all records together, without a floor, in the same unit.
     """
+
+    spread: float
 
     def __init__(self, name: str, counts: Sequence[int], losses: Sequence[int]) -> None:
         self.name, self.counts, self.n = name, counts, sum(counts)
@@ -464,3 +455,7 @@ class SquaredScore:
         # four N times the losses, not below N times U / 4
         loss = sum(c * max(4 * self.n * y * y, spread) for y, c in pairs)
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
+
+
+ProperScore: TypeAlias = BrierScore | RankedScore | SquaredScore
+"""A proper score of one sensitive column."""

@@ -220,36 +220,18 @@ def _together_row(one: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-class AttackRow(NamedTuple):
-    """An attack as text: its name, learner and target, and the share of people it is right about."""
-
-    attack: str
-    learner: str
-    target: str
-    means: str
-    original: str
-    release: str
-    interval: str
-    control: str
-    public: str
-    over_control: str
-
-
-def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[AttackRow]:
-    """Return one row per attack."""
+def attack_rows(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the attacks with the shares of people that each is right about as text."""
     return [
-        AttackRow(
-            attack["attack"],
-            attack["learner"],
-            attack["target"],
-            attack["success_means"],
-            percent(attack["original"]),
-            percent(attack["success"]),
-            interval(attack["interval"]),
-            percent(attack["control"]),
-            percent(blind_guess(attack)),
-            _over_control(attack),
-        )
+        {
+            **attack,
+            "original": percent(attack["original"]),
+            "release": percent(attack["success"]),
+            "interval": interval(attack["interval"]),
+            "control": percent(attack["control"]),
+            "public": percent(blind_guess(attack)),
+            "over_control": _over_control(attack),
+        }
         for attack in attacks
     ]
 

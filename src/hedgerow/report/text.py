@@ -73,10 +73,8 @@ def audit_face(audit: Mapping[str, Any]) -> str:
     three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
-    tried = [
-        (a.attack, a.learner, a.target, a.original, a.release, a.control, a.public)
-        for a in attack_rows(attacks)
-    ]
+    shown = ("attack", "learner", "target", "original", "release", "control", "public")
+    tried = [tuple(a[name] for name in shown) for a in attack_rows(attacks)]
     tables.append(("How many people each attack is right about", heads, tried))
     lines += [] if attacks else ["No attack was tried."]
     lines += [f"Not bounded: {text}." for text in audit["unbounded"]]
@@ -243,13 +241,12 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
     yield from ("", f"{'Attack success':20}{head}")
     heading = None
     for a in attack_rows(attacks):
-        if (a.attack, a.target) != heading:
-            heading = a.attack, a.target
-            yield f"{a.attack}: {a.target}"
-        over = "" if a.over_control == "-" else f"  {a.over_control}"
-        yield (
-            f"  {a.learner[:18]:18}{a.original:>9}{a.release:>8}{a.control:>8}{a.public:>8}{over}"
-        )
+        if (a["attack"], a["target"]) != heading:
+            heading = a["attack"], a["target"]
+            yield f"{a['attack']}: {a['target']}"
+        over = "" if a["over_control"] == "-" else f"  {a['over_control']}"
+        shares = f"{a['original']:>9}{a['release']:>8}{a['control']:>8}{a['public']:>8}"
+        yield f"  {a['learner'][:18]:18}{shares}{over}"
     named = {a["target"]: a["success_means"] for a in attacks if a["attack"] == "regression"}
     if named:
         means = ", ".join(f"{target} {words}" for target, words in named.items())

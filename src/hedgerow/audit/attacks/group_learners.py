@@ -170,14 +170,15 @@ class GroupCounts:
     cells : GroupRows
     released : sequence of ReleasedColumn
         The quasi-identifiers, as released.
-    kinds : int array, shape (n_values,)
-        The kind of each value that chances are counted for: bins of numbers, else the value.
+    number : bool
+        Whether the values are numbers: chances are counted for their bins, else for each value.
     """
 
     def __init__(
-        self, cells: GroupRows, released: Sequence[ReleasedColumn], kinds: IntArray
+        self, cells: GroupRows, released: Sequence[ReleasedColumn], number: bool
     ) -> None:
-        self.kinds, self._n_kinds = kinds, int(kinds.max()) + 1
+        self.kinds = _kinds_of(cells.known_counts, number)
+        self._n_kinds = int(self.kinds.max()) + 1
         # the order in which columns are declared must not decide the last bit
         self._columns = [
             _Bins(column, cells) for column in sorted(released, key=lambda column: column.name)
@@ -243,7 +244,7 @@ class GroupCounts:
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
-def kinds_of(counts: Counts, number: bool) -> IntArray:
+def _kinds_of(counts: Counts, number: bool) -> IntArray:
     """Return the index under which each value is learnt: a quantile bin for numbers with many values, else its own."""
     if not number or counts.n_values <= BINS:
         return np.arange(counts.n_values)

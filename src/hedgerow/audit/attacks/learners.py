@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -21,13 +21,12 @@ from ..design_matrix import UNKNOWN, Everybody, Known, design_known, design_rele
 from ..record_distance import NEAR, WHOLE, Reach, bound
 from ..released_values import ReleasedColumn
 from ..success import Tolerance
-from ..table_pair import TablePair
+from ..table_pair import TablePair, evenly
 from .group_learners import (
     GroupCounts,
     GroupRows,
     corrected,
     entries_of,
-    kinds_of,
     matrix_of,
     rows_by_group,
 )
@@ -121,10 +120,10 @@ class TrainingSet:
         The number behind each code; not used for categories.
     number : bool
         Whether the target is a number.
-    taught : int array, optional
-        The classes that learners are trained on and that forecasts search for neighbours; all by
-        default. The attack by the nearest record searches all classes.
-    cells : GroupRows, optional
+    taught : int array
+        The classes that learners are trained on and that forecasts search for neighbours. The attack
+        by the nearest record searches all classes.
+    cells : GroupRows
         The rows by group, for the learners of groups.
     everybody : Everybody, optional
         The true quasi-identifiers behind every released row, if rows are paired.
@@ -137,10 +136,12 @@ class TrainingSet:
     counts: Counts
     values: FloatArray
     number: bool
-    taught: IntArray | None = None
-    cells: GroupRows | None = None
-    everybody: Everybody | None = None
-    altered: bool = False
+    taught: IntArray
+    cells: GroupRows
+    everybody: Everybody | None
+    altered: bool
+    _models: dict[tuple[str, int, int], Any] = field(default_factory=dict, init=False)
+    _reached: dict[Known, tuple[Any, Any]] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_tables(
@@ -188,6 +189,10 @@ class TrainingSet:
         first = rows[groups.first]
         is_asked = np.zeros(classes.n_groups, np.bool_)
         is_asked[classes.labels[members]] = True
+        is_taught = is_asked[classes.labels[first]]
+        # the rest is spread evenly over their order, which the cells give, so no row order matters
+        free = max(MOST_CLASSES - int(is_taught.sum()), 0)
+        is_taught[evenly(np.flatnonzero(~is_taught), free)] = True
         return cls(
             released,
             first,
@@ -196,7 +201,7 @@ class TrainingSet:
             else Counts.from_codes(groups, codes[rows], len(values)),
             values,
             number,
-            _taught(is_asked[classes.labels[first]]),
+            np.flatnonzero(is_taught),
             cells,
             tables.everybody,
             tables.risk_model == "linkage",
@@ -283,10 +288,6 @@ class TrainingSet:
         """Return the number behind each code; 0 for the missing value, which occurs in no class."""
         return np.where(np.isfinite(self.values), self.values, 0.0)
 
-    @cached_property
-    def _models(self) -> dict[tuple[str, int, int], Any]:
-        return {}
-
     def _model(self, learner: str, random_state: int, leaf: int) -> Any:
         """Return a trained learner, cached; equal released rows are one training row, or one for each category."""
         key = learner, random_state, leaf
@@ -310,7 +311,6 @@ class TrainingSet:
         self, learner: str, people: Known, rows: IntArray, random_state: int
     ) -> FloatArray:
         """Forecast each person's value from their group, corrected or not; from totals for people in no group."""
-        assert self.cells is not None
         places = self.cells.places(rows, lambda ask: self._groups_near(people)[ask])
         outside = np.flatnonzero(np.diff(places.indptr) == 0)
         counts = self._group_counts if learner == "group counts" and self.cells.separate else None
@@ -359,7 +359,6 @@ class TrainingSet:
         sizes : int array, shape (n_groups,)
             Rows of each group; 0 for groups of another block.
         """
-        assert self.cells is not None
         assert self.everybody is not None
         width, n = 1 if self.number else len(self.values), len(groups)
         width += self._design.shape[1]
@@ -381,33 +380,24 @@ class TrainingSet:
 
     def published_means(self, groups: IntArray) -> FloatArray:
         """Return each group's mean number, or its shares of the categories; shape (n_groups, 1 or n_values)."""
-        assert self.cells is not None
         shares = self.cells.shares(groups)
         return np.asarray((shares @ self._numbers)[:, None] if self.number else shares.toarray())
 
     @cached_property
     def _group_counts(self) -> GroupCounts:
-        assert self.cells is not None
-        kinds = kinds_of(self.cells.known_counts, self.number)
-        return GroupCounts(self.cells, self.released, kinds)
+        return GroupCounts(self.cells, self.released, self.number)
 
     @cached_property
     def _taught_counts(self) -> Counts:
         """Return the target's counts in the training classes."""
-        if self.taught is None:
-            return self.counts
         counts = self.counts
         place, entries = entries_of(counts, self.taught)
         values = counts.values[entries]
         return Counts(place, values, counts.counts[entries], len(self.taught), counts.n_values)
 
-    @property
-    def _rows(self) -> IntArray:
-        return self.first if self.taught is None else self.first[self.taught]
-
     @cached_property
     def _design(self) -> FloatArray:
-        return design_released(self.released, self._rows)
+        return design_released(self.released, self.first[self.taught])
 
     def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
         """Guess each person's value from the released records nearest to the person.
@@ -437,10 +427,6 @@ class TrainingSet:
             return Guesses.same(guesses[0].astype(np.int64), tolerances, counts.n_groups)
         by_key = {t.key: named for t, named in zip(tolerances, guesses[1:], strict=True)}
         return Guesses(guesses[0], by_key, counts.n_groups)
-
-    @cached_property
-    def _reached(self) -> dict[Known, tuple[Any, Any]]:
-        return {}
 
     def _groups_near(self, people: Known) -> Any:
         """Return the chances of each person's nearest classes, by the distance that the method groups rows by.
@@ -477,8 +463,8 @@ class TrainingSet:
         """
         if people in self._reached:
             return self._reached[people]
-        reach, sizes = Reach(self.released, self._rows), self._taught_counts.sizes
-        every = np.arange(len(sizes)) if self.taught is None else self.taught
+        every, sizes = self.taught, self._taught_counts.sizes
+        reach = Reach(self.released, self.first[every])
 
         def near(person: int) -> tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]:
             distance = reach.sums(people, person)
@@ -488,7 +474,7 @@ class TrainingSet:
             weight, shares = weight / (weight @ sizes[tenth]), sizes[first] / sizes[first].sum()
             return (every[tenth], weight), (every[first], shares)
 
-        each = by_person(near, len(people), len(people) * len(self._rows))
+        each = by_person(near, len(people), len(people) * len(every))
         tenth, first = (self._by_person([classes[i] for classes in each]) for i in (0, 1))
         self._reached[people] = tenth, first
         return tenth, first
@@ -544,18 +530,6 @@ def by_person(work: Callable[[int], T], n: int, cost: int) -> list[T]:
     """Return `work(i)` for each of n people, using several threads if the total number of steps (`cost`) is high."""
     parts = in_parts(lambda part: [work(i) for i in range(part.start, part.stop)], n, cost)
     return [result for part in parts for result in part]
-
-
-def _taught(is_asked: npt.NDArray[np.bool_]) -> IntArray | None:
-    """Choose the classes to learn from if there are many: those asked about, then others evenly; None for all."""
-    if len(is_asked) <= MOST_CLASSES:
-        return None
-    chosen = is_asked.copy()
-    # the rest is spread evenly over their order, which the cells give, so no row order matters
-    rest, free = np.flatnonzero(~is_asked), max(MOST_CLASSES - int(is_asked.sum()), 0)
-    if len(rest) and free:
-        chosen[rest[np.unique(np.linspace(0, len(rest) - 1, free).astype(np.int64))]] = True
-    return np.flatnonzero(chosen)
 
 
 def _weighted(counts: Counts, groups: IntArray, reach: Reach | None) -> tuple[IntArray, FloatArray]:
