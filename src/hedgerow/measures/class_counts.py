@@ -182,12 +182,8 @@ class Counts:
         >>> list(zip(counts.groups.tolist(), counts.values.tolist(), counts.counts.tolist()))
         [(0, 2, 1), (1, 0, 2), (1, 2, 1)]
         """
-        if len(codes) > _AT_ONCE:
-            parts = range(0, len(codes), _AT_ONCE)
-            return reduce(
-                add, (cls._from_rows(groups, codes, n_values, slice(a, a + _AT_ONCE)) for a in parts)
-            )
-        return cls._from_rows(groups, codes, n_values, slice(None))
+        parts = (slice(a, a + _AT_ONCE) for a in range(0, max(len(codes), 1), _AT_ONCE))
+        return reduce(add, (cls._from_rows(groups, codes, n_values, part) for part in parts))
 
     @classmethod
     def _from_rows(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int, rows: slice) -> Counts:
@@ -202,13 +198,8 @@ class Counts:
             dense = np.bincount(keys, minlength=space)
             cells = np.flatnonzero(dense)
             return cls._at(cells, dense[cells], (groups.n_groups, n_values))
-        keys.sort()
-        new = np.empty(len(keys), np.bool_)
-        new[:1] = True
-        np.not_equal(keys[1:], keys[:-1], out=new[1:])
-        starts = np.flatnonzero(new)
-        counts = np.diff(starts, append=len(keys))
-        return cls._at(keys[starts], counts, (groups.n_groups, n_values))
+        cells, counts = np.unique(keys, return_counts=True)
+        return cls._at(cells, counts, (groups.n_groups, n_values))
 
     @classmethod
     def by_record(cls, groups: Groups, codes: npt.NDArray[Any], n_values: int) -> Counts:

@@ -86,13 +86,6 @@ class SensitiveCounts(Dictionary):
         return np.append(numbers, np.nan)[: self.counts.n_values]
 
 
-def totals(column: Column) -> IntArray:
-    """Return the number of records with each value of a column, followed by the number of missing ones, if any."""
-    counts = column.value_counts
-    missing = [counts.missing] if column.has_missing else []
-    return np.append(counts.counts, missing).astype(np.int64)
-
-
 def distinct_values(column: SensitiveCounts) -> IntArray:
     """Return the number of distinct values of a sensitive column in each class."""
     return distinct(column.counts)
@@ -271,7 +264,7 @@ class SensitiveRanges(SensitiveCounts):
     @cached_property
     def totals(self) -> IntArray:
         """Return the number of records with each value, over all classes; missing values come last."""
-        return totals(self._column)
+        return self._column.counts()[: self._column.n_values + self._column.has_missing]
 
     @property
     def counts(self) -> Counts:

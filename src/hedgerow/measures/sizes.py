@@ -119,17 +119,12 @@ def wildcard_sizes(
         return sizes
     keys = np.stack([np.asarray(c)[first].astype(np.int64) for c in codes])
     pattern = _patterns(groups, wild)
-    patterns = np.unique(pattern)
-    members = {int(p): np.flatnonzero(pattern == p) for p in patterns}
-    wanted = np.zeros(groups.n_groups, np.bool_)
-    wanted[slice(None) if only is None else only] = True
+    members = {q: np.flatnonzero(pattern == q) for q in np.unique(pattern).tolist()}
+    wanted = np.arange(groups.n_groups) if only is None else only
     out = np.zeros(groups.n_groups, np.int64)
-    for p in members:
-        mine = members[p][wanted[members[p]]]
-        if not len(mine):
-            continue
-        for q in members:
-            theirs = members[q]
+    for p in np.unique(pattern[wanted]).tolist():
+        mine = wanted[pattern[wanted] == p]
+        for q, theirs in members.items():
             if p == q == 0:  # classes without wildcards match themselves alone
                 out[mine] += sizes[mine]
                 continue

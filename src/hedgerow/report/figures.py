@@ -149,10 +149,10 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
 
-THREE = ("groups: worst, mean", "inferred: members, worst tenth, strangers", "member advantage")
-"""The three figures of disclosure: by groups, by learners, and about members more than strangers."""
-SHORT = ("groups", "inferred", "advantage")
-"""The names of `THREE` in a narrow table."""
+THREE, SHORT, TOGETHER, STANDARD_HEADS = (
+    SENTENCES["heads"][name] for name in ("three", "short", "together", "standard")
+)
+"""The headings of `three_numbers` (long, and in a narrow table), of `together_rows` and of `criterion_rows`."""
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:
@@ -186,16 +186,6 @@ def _inferred(column: Mapping[str, Any] | None) -> tuple[str, str]:
         f"{figure(members)}, {figure(worst)}, {figure(strangers)}",
         f"{figure(column['advantage']['explained'])} [{figure(low)}, {figure(high)}]",
     )
-
-
-TOGETHER = (
-    "records left",
-    "fewer than k",
-    "values left",
-    "value certain",
-    "disclosure: worst, mean",
-)
-"""The figures of several releases together."""
 
 
 def together_rows(
@@ -303,7 +293,6 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
     ]
 
 
-STANDARD_HEADS = ("asked", "clause", "threshold", "reached", "found")
 
 
 def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:

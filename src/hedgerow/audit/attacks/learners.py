@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -37,6 +37,8 @@ LEARNERS = (*TRAINED, "group", "group counts", "group corrected")
 """The same, and learners of groups: by the person's group, by all groups' counts, corrected by a learner."""
 CORRECTING = {True: "gradient boosting", False: "linear"}
 """Learners that correct group forecasts of numbers (True) and categories: boosting fits many classes' noise."""
+EXPECTED = "expected"
+"""The key of the expected values among guesses, beside those of the tolerances."""
 NEIGHBOURS = 10
 """Records that vote in a forecast by nearest neighbours."""
 MOST_CLASSES = 20_000
@@ -214,8 +216,15 @@ class TrainingSet:
         tolerances: Sequence[Tolerance],
         random_state: int = 0,
         rows: IntArray | None = None,
-    ) -> Guesses:
-        """Train a learner and guess each person's value; `rows` as in `forecast`."""
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Train a learner and guess each person's value; `rows` as in `forecast`.
+
+        Returns
+        -------
+        dict of arrays, shape (n_people,)
+            The guesses that are compared with the true values, by the key of each tolerance;
+            `EXPECTED`: the expected number, or the code of the category.
+        """
         if learner == "nearest":
             return self._by_nearest(people, tolerances)
         if learner not in TRAINED:
@@ -227,7 +236,11 @@ class TrainingSet:
             model = self._model(learner, random_state, 5)
             with quiet():
                 guesses = np.asarray(model.predict(design_known(self.released, people)))
-        return Guesses.same(guesses, tolerances, self._taught_counts.n_groups)
+        return same_for_all(guesses, tolerances)
+
+    def n_learnt_from(self, learner: str) -> int:
+        """Return the number of different released rows that a learner learns from."""
+        return self.counts.n_groups if learner == "nearest" else len(self.taught)
 
     def forecast(
         self, learner: str, people: Known, random_state: int = 0, rows: IntArray | None = None
@@ -399,7 +412,9 @@ class TrainingSet:
     def _design(self) -> FloatArray:
         return design_released(self.released, self.first[self.taught])
 
-    def _by_nearest(self, people: Known, tolerances: Sequence[Tolerance]) -> Guesses:
+    def _by_nearest(
+        self, people: Known, tolerances: Sequence[Tolerance]
+    ) -> dict[str, npt.NDArray[Any]]:
         """Guess each person's value from the released records nearest to the person.
 
         Records that cover the person are weighted by how `likely` they are. The guess is the most
@@ -424,9 +439,8 @@ class TrainingSet:
         width = 1 + len(tolerances) * self.number
         guesses = np.array(by_person(guess, n, n * len(self.first))).reshape(n, width).T
         if not self.number:
-            return Guesses.same(guesses[0].astype(np.int64), tolerances, counts.n_groups)
-        by_key = {t.key: named for t, named in zip(tolerances, guesses[1:], strict=True)}
-        return Guesses(guesses[0], by_key, counts.n_groups)
+            return same_for_all(guesses[0].astype(np.int64), tolerances)
+        return dict(zip((EXPECTED, *(t.key for t in tolerances)), guesses, strict=True))
 
     def _groups_near(self, people: Known) -> Any:
         """Return the chances of each person's nearest classes, by the distance that the method groups rows by.
@@ -488,30 +502,11 @@ class TrainingSet:
         return csr_array((weights, at, ends), shape=(len(near), self.counts.n_groups))
 
 
-@dataclass(frozen=True, eq=False)
-class Guesses:
-    """A learner's guesses about a set of people.
-
-    Parameters
-    ----------
-    values : array, shape (n_people,)
-        The expected number, or the code of the category.
-    named : mapping of str to array
-        The guesses that are compared with the true values, by the key of each tolerance.
-    trained : int
-        Number of different released rows that were learnt from.
-    """
-
-    values: npt.NDArray[Any]
-    named: Mapping[str, npt.NDArray[Any]]
-    trained: int
-
-    @classmethod
-    def same(
-        cls, values: npt.NDArray[Any], tolerances: Sequence[Tolerance], trained: int
-    ) -> Guesses:
-        """Build guesses that are the same for every tolerance."""
-        return cls(values, {t.key: values for t in tolerances}, trained)
+def same_for_all(
+    guesses: npt.NDArray[Any], tolerances: Sequence[Tolerance]
+) -> dict[str, npt.NDArray[Any]]:
+    """Return guesses that are the same for every tolerance."""
+    return dict.fromkeys((EXPECTED, *(t.key for t in tolerances)), guesses)
 
 
 def nearest_of(released: Sequence[ReleasedColumn], classes: Groups, people: Known) -> IntArray:

@@ -24,7 +24,7 @@ from ..design_matrix import OUTSIDE, shown_values, true_values
 from ..non_members import FOLDS
 from ..success import AttackTarget, Rates, attack_record, bootstrap, rate_of
 from ..table_pair import Asked, TablePair, by_name, spread
-from .learners import LEARNERS, TRAINED, Guesses, TrainingSet, nearest_of
+from .learners import EXPECTED, LEARNERS, TRAINED, TrainingSet, nearest_of, same_for_all
 
 
 def regression(
@@ -131,7 +131,8 @@ def _on_column(
         elif theirs and len(theirs[0].errors):
             scores["control"] = theirs[0]
         row = _row(column, aim, learner, scores, best, random_row, random_state)
-        out.append(row | {"trained": guesses[0].trained, "classes": sides.classes.n_groups})
+        trained = release.n_learnt_from(learner)
+        out.append(row | {"trained": trained, "classes": sides.classes.n_groups})
     return out
 
 
@@ -145,18 +146,16 @@ def _withheld(
 ) -> Score:
     """Return the score of an attack in which a learner guesses each part of the people from the other parts."""
     no_guess = 0.0 if aim.is_number else -1.0  # where no row is left to learn from
-    values = np.full(len(part), no_guess)
-    named = {t.key: values.copy() for t in aim.tolerances}
+    all_guesses = {key: np.full(len(part), no_guess) for key in (EXPECTED, *(t.key for t in aim.tolerances))}
     for f, training in enumerate(trainings):
         mine = part == f
         if not mine.any() or not training.counts.n_groups:
             continue
         outside = np.full(int(mine.sum()), OUTSIDE)
         guesses = training.attack(learner, people.quasi.part(mine), aim.tolerances, random_state, outside)
-        values[mine] = guesses.values
-        for key, guess in guesses.named.items():
-            named[key][mine] = guess
-    return score(Guesses(values, named, 0), people.values[0], aim)
+        for key, guess in guesses.items():
+            all_guesses[key][mine] = guess
+    return score(all_guesses, people.values[0], aim)
 
 
 def shown_as(original: Column, released: Column, aim: AttackTarget) -> tuple[npt.NDArray[Any], FloatArray]:
@@ -177,10 +176,10 @@ class Score:
     errors: FloatArray
 
 
-def score(guess: Guesses, y: npt.NDArray[Any], aim: AttackTarget) -> Score:
-    """Return the hits and errors of guesses against the true values."""
-    hits = {t.key: t.hits(guess.named[t.key], y) for t in aim.tolerances}
-    errors = np.abs(guess.values - y) if aim.is_number else 1 - hits[aim.headline.key]
+def score(guesses: Mapping[str, Any], y: npt.NDArray[Any], aim: AttackTarget) -> Score:
+    """Return the hits and errors of guesses (see `TrainingSet.attack`) against the true values."""
+    hits = {t.key: t.hits(guesses[t.key], y) for t in aim.tolerances}
+    errors = np.abs(guesses[EXPECTED] - y) if aim.is_number else 1 - hits[aim.headline.key]
     return Score(hits, errors)
 
 
@@ -191,7 +190,7 @@ def baselines(
     shares, near = public.shares, aim.headline
     levels = values[public.values]
     usual = float(levels @ shares) if aim.is_number else public.values[int(shares.argmax())]
-    guess = score(Guesses.same(np.full(len(y), usual), aim.tolerances, 0), y, aim)
+    guess = score(same_for_all(np.full(len(y), usual), aim.tolerances), y, aim)
     if not aim.is_number:
         share = np.zeros(len(values))
         share[public.values] = shares
