@@ -13,7 +13,7 @@ from ..notation import figure, percent
 from ..plan import Plan
 from .figures import at, standard_verdict
 from .svg import bars, shares_by_group
-from .tables import SENTENCES
+from .tables import SENTENCES, say
 from .text import others
 
 FEW = 0.01
@@ -54,6 +54,11 @@ class Card:
     tone: str = "open"
 
 
+def html(name: str, /, **parts: Any) -> Markup:
+    """Return an answer of the first screen as HTML, with its braces filled in and escaped."""
+    return Markup(SENTENCES["cards"][name]).format(**parts)
+
+
 def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
     """Return the two cards of the first screen: what an intruder can do, and what the table is still good for.
 
@@ -72,7 +77,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
-        card, notes = Card(SENTENCES["notes"]["masked_alone"]), [*others(risk, 0)]
+        card, notes = Card(say("cards", "masked_alone")), [*others(risk, 0)]
     elif table["yardstick"] == "classes":
         card = _grouped(audit, plan)
     else:
@@ -102,24 +107,13 @@ def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterato
     """Yield a sentence on the attack that most surely succeeds more often on members; no cap bounds it."""
     if most is None or most["over_control_interval"][0] <= 0:
         return
-    success, control = percent(most["success"], 0), percent(most["control"], 0)
-    attack, learner, target = most["attack"], most["learner"], most["target"]
-    if (attack, learner) == ("predicate singling out", "group and value"):
-        yield (
-            f"Somebody who knows a person's exact {' or '.join(audit['table']['sensitive'])} can still "
-            f"find that row: {success} of the attempts succeed, and {control} of those on people who are "
-            "not in the table."
-        )
-    elif attack == "membership":
-        yield (
-            f"The surest of {len(audit['attacks'])} attacks, {attack} ({learner}; {target}), tells a person "
-            f"in the table from one who is not in {success} of the cases. A coin does in {control}."
-        )
-    else:
-        yield (
-            f"The surest of {len(audit['attacks'])} attacks, {attack} ({learner}; {target}), is right about "
-            f"{success} of the people in the table, and about {control} of people who are not in it."
-        )
+    name = "surest_membership" if most["attack"] == "membership" else "surest"
+    if (most["attack"], most["learner"]) == ("predicate singling out", "group and value"):
+        name = "exact_value"
+    parts = {part: most[part] for part in ("attack", "learner", "target")}
+    parts |= {share: percent(most[share], 0) for share in ("success", "control")}
+    columns = " or ".join(audit["table"]["sensitive"])
+    yield say("cards", name, tried=len(audit["attacks"]), columns=columns, **parts)
 
 
 def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -136,34 +130,22 @@ def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     if sensitive:
         name = max(sensitive, key=lambda n: sensitive[n]["disclosure"]["worst"])
         disclosed, cap = sensitive[name]["disclosure"], cap_of(plan.promises if plan else (), name)
-        say = Markup(
-            "In the worst group, knowing the group takes <b>{}</b> off an intruder's uncertainty about {}. {}"
-        ).format(
-            percent(disclosed["worst"], 0),
-            name,
-            f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised.",
-        )
+        promised = f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised."
+        answer = html("worst_group", worst=percent(disclosed["worst"], 0), name=name, cap=promised)
         half = percent(disclosed["median_over_records"], 0)
-        drawing = shares_by_group(
-            disclosed["shares"],
-            cap,
-            f"Share of the records by how much their group gives away about {name}; half of them are at "
-            f"{half} or below",
-        )
+        words = say("cards", "shares_picture", name=name, half=half)
+        drawing = shares_by_group(disclosed["shares"], cap, words)
         who = "people" if people is None else "records"  # of a person with several, each may be elsewhere
         at_cap = cap and half == percent(cap, 0)
         notes = [f"Half of the {who} " + ("sit at the cap." if at_cap else f"are in groups that take {half} or less.")]
         facts += _learned(risk, name)
     else:
-        say = Markup(
-            "Somebody who knows a person's quasi-identifiers picks the right record with a chance of at most "
-            "<b>{}</b>. No sensitive column was named."
-        ).format(percent(prosecutor["highest"], 0))
+        answer = html("no_sensitive", highest=percent(prosecutor["highest"], 0))
     facts.append((percent(prosecutor["average"], 0), "average chance to pick a person's record"))
     left_out = audit["table"]["suppressed"]
     if left_out is not None:
         facts.append((f"{left_out:,}", "records that could not be protected: left out"))
-    return Card(say, drawing, notes, facts)
+    return Card(answer, drawing, notes, facts)
 
 
 def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
@@ -201,10 +183,8 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         return card
     name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
     hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
-    tenth = (
-        "About the tenth of the people whom learners know best, they take "
-        f"{percent(inferred[hardest]['worst_tenth']['explained'], 0)} off the uncertainty about {hardest}."
-    )
+    share = percent(inferred[hardest]["worst_tenth"]["explained"], 0)
+    tenth = say("cards", "worst_tenth", share=share, name=hardest)
     # learners before the scores of numbers, for only three figures have space
     facts = [*card.facts[:1], *_learned(risk, name), *card.facts[1:]]
     return replace(card, notes=[*card.notes, tenth], facts=facts)
@@ -217,41 +197,29 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
         # a third has more digits than a reader compares
         cap = round(1 / plan.parameters["l"], 4)
     is_exact, right = column["means"] == "exact", percent(column["right"], 0)
-    say = Markup(
-        "Readers can reconstruct the counts of groups. In the worst group, guessing {} {} is right for <b>{}</b> of "
-        "the people{}. {}"
-    ).format(
-        "its most frequent" if is_exact else "the best",
-        name,
-        percent(column["worst"], 0),
-        "" if is_exact else f" {column['means']}",
-        f"The cap of {percent(cap, None)} is on single records, not on this guess." if cap else "",
+    answer = html(
+        "guessed",
+        guess="its most frequent" if is_exact else "the best",
+        name=name,
+        worst=percent(column["worst"], 0),
+        within="" if is_exact else f" {column['means']}",
+        cap=f"The cap of {percent(cap, None)} is on single records, not on this guess." if cap else "",
     )
-    drawing = shares_by_group(
-        column["shares"],
-        cap,
-        f"Share of the records by how often the best guess about {name} is right in their group; on "
-        f"average it is right for {right}",
-        ("0% guessed right", "100%"),
-    )
-    average = (
-        f"On average over the {guess['groups']:,} group{'s' if guess['groups'] > 1 else ''} of at least "
-        f"{guess['least']} records this guess is right for {right} of the people."
-    )
-    return Card(say, drawing, [average, linked])
+    words = say("cards", "guesses_picture", name=name, right=right)
+    drawing = shares_by_group(column["shares"], cap, words, ("0% guessed right", "100%"))
+    groups, least = guess["groups"], guess["least"]
+    s = "s" if groups > 1 else ""
+    average = say("cards", "guessed_on_average", groups=groups, s=s, least=least, right=right)
+    return Card(answer, drawing, [average, linked])
 
 
 def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
     """Return the card with the share of people who are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
-    say = Markup(
-        "Somebody who knows the {} of a person finds the person's record in <b>{}</b> of the cases. A blind guess: {}."
-    ).format(
-        f"{n} quasi-identifiers" if n > 1 else "quasi-identifier",
-        percent(linkage["highest"], 0),
-        percent(by_chance, 0),
-    )
+    columns = f"{n} quasi-identifiers" if n > 1 else "quasi-identifier"
+    highest = percent(linkage["highest"], 0)
+    answer = html("linked", columns=columns, highest=highest, blind=percent(by_chance, 0))
     rows = [
         (f"linked by {LINKED.get(a['learner'], a['learner'])}", a["original"], a["success"], a["public_best"])
         for a in linkage["attacks"]
@@ -265,7 +233,7 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
     )
     scores, words = linkage["scores"], SENTENCES["scores"]
     facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
-    return Card(say, drawing, facts=facts)
+    return Card(answer, drawing, facts=facts)
 
 
 def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
@@ -273,18 +241,17 @@ def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     if most is None:
         why = "No attack was tried."
         if tried:
-            why = f"{len(tried)} attacks were tried, and {SENTENCES['notes']['untold']}"
+            why = say("cards", "untold", tried=len(tried))
         return Card(Markup("<b>Not known. </b>{}").format(why))
     low, high = most["over_control_interval"]
-    say = Markup(
-        "The surest attack ({}, {}) succeeds with <b>{}</b> more of the members than of people who took no part."
-    ).format(most["attack"], most["learner"], percent(most["over_control"], 0))
+    share = percent(most["over_control"], 0)
+    answer = html("over_control", attack=most["attack"], learner=most["learner"], share=share)
     facts = [
         (percent(most["success"], 0), f"of the members; {most['success_means']}"),
         (percent(most["control"], 0), "of people who took no part"),
         (f"{percent(low, 0)} to {percent(high, 0)}", "95% interval of the difference"),
     ]
-    return Card(say, facts=facts)
+    return Card(answer, facts=facts)
 
 
 def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -300,14 +267,9 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         # by chance a model may learn more from the release than from the original
         share = min(share / could, 1.0)
         tone = "good" if share >= HALF else "open"
-        say = "Models trained on it keep <b>{}</b> of what they would learn from the original."
-        answer = Markup(say).format(percent(share, 0))
+        answer = html("models", share=percent(share, 0))
     elif not rows:
-        say = (
-            "A count of people by two columns is off by <b>{}</b> or less in half of all cases. What models learn was "
-            "not measured."
-        )
-        answer = Markup(say).format(percent(use["queries"]["range"]["median"], 0))
+        answer = html("counts", median=percent(use["queries"]["range"]["median"], 0))
     return Card(answer, _drawing(use, rows), (), [*_utility_facts(use, plan)], title, tone)
 
 

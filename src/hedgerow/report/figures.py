@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..notation import figure, percent
-from .tables import SENTENCES, read_data
+from .tables import SENTENCES, read_data, say
 
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "number": figure,
@@ -309,11 +309,7 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     homes = profile.get("households")
     if not homes:
         return [sentence]
-    return [
-        f"{sentence} They judge people; of households the smallest group has {homes['k']:,.0f}, and the "
-        f"risk that anybody of one is found by {SENTENCES['finders'][homes['by']]} is {homes['highest']:.3g} at "
-        f"most, {homes['average']:.3g} on average."
-    ]
+    return [f"{sentence} {say('text', 'households', **homes, finder=SENTENCES['finders'][homes['by']])}"]
 
 
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -21,7 +21,7 @@ from ..measures.guarantees import cap_of
 from ..notation import cut, percent
 from .figures import blind_guess
 from .svg import UNNAMED, LabelSpace, parameters_in_short
-from .tables import read_data
+from .tables import read_data, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
 _BAR, _GRID = "#d0d0d0", "#dddddd"
 _DRAWN = read_data("pictures.toml")
-STYLE: Mapping[str, Any] = _DRAWN["style"]
+STYLE: dict[str, Any] = _DRAWN["style"]
 
 
 @dataclass(frozen=True)
@@ -161,13 +161,11 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
     """Return a picture of the share of records by class size, for the original (if any) and the release."""
     with _figure(5.2, 2.6) as (axes, svg):
         draw_sizes(axes, risk)
-    alt = "Share of records by group size. "
-    before, _ = _histograms(risk)
+    alone, (before, _) = "", _histograms(risk)
     if before:
-        alone = sum(r["records"] for r in before if r["from"] == 1)
-        share = alone / (sum(r["records"] for r in before) or 1)
-        alt += f"In the original {percent(share, 0)} of the records are alone in their group. "
-    return Picture(svg[0], f"{alt}In the release every group has at least {risk['release']['classes']['k']}.")
+        share = sum(r["records"] for r in before if r["from"] == 1) / (sum(r["records"] for r in before) or 1)
+        alone = say("pictures", "sizes_before", share=percent(share, 0))
+    return Picture(svg[0], say("pictures", "sizes", before=alone, k=risk["release"]["classes"]["k"]))
 
 
 def draw_disclosure(
@@ -209,11 +207,8 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     """Return a picture of class size against disclosure, with the cap; more than 1,000 classes are binned."""
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
-    return Picture(
-        svg[0],
-        f"Disclosure of {name} by group size over {n} groups; the highest is "
-        f"{'in the row below ' if 'size_edges' in points else ''}{percent(worst, 0)}.",
-    )
+    place = "in the row below " if "size_edges" in points else ""
+    return Picture(svg[0], say("pictures", "disclosure", name=name, n=n, place=place, worst=percent(worst, 0)))
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
@@ -268,23 +263,16 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
         below: Any = {"bbox_to_anchor": (0.5, 0.0), "bbox_transform": axes.figure.transFigure}
         axes.legend(loc="lower center", ncols=4, columnspacing=1.2, handletextpad=0.3, **below)
     worst = max(attacks, key=lambda a: a["success"])
-    return Picture(
-        svg[0],
-        f"Success of {len(attacks)} attacks; the highest on the release is "
-        f"{percent(worst['success'], 0)} ({worst['learner']} on {worst['target']}), "
-        f"{percent(worst['original'], 0)} on the original.",
-    )
+    shares = {"release": percent(worst["success"], 0), "original": percent(worst["original"], 0)}
+    by = {"learner": worst["learner"], "target": worst["target"]}
+    return Picture(svg[0], say("pictures", "attacks", n=len(attacks), **shares, **by))
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     """Return a picture of one column's shares before and after; every category is named."""
     with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
-    return Picture(
-        svg[0],
-        f"Distribution of {name} before and after; {percent(moved_share(shape), 0)} of the records "
-        "would have to move to make both the same.",
-    )
+    return Picture(svg[0], say("pictures", "column", name=name, moved=percent(moved_share(shape), 0)))
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
@@ -337,12 +325,8 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         axes.set_xlabel("share of what a tree can explain")
         _percent_axis(axes.xaxis)
         _legend(axes)
-    top = rows[0]
-    return Picture(
-        svg[0],
-        f"Share of the disclosure by quasi-identifier; most comes from "
-        f"{top['column']} ({percent(top['release']['tree'], 0)} in the release).",
-    )
+    share = percent(rows[0]["release"]["tree"], 0)
+    return Picture(svg[0], say("pictures", "influence", name=rows[0]["column"], share=share))
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
@@ -367,12 +351,8 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
             axes.text(x[i], -y[i], text, ha="center", va="center", fontsize=7, bbox=box)
         axes.set_axis_off()
         axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
-    columns = {recoding.columns[c].name for c in recoding.split if c >= 0}
-    return Picture(
-        svg[0],
-        f"Tree of {recoding.n_groups} groups, split by {', '.join(sorted(columns))}; "
-        "people for whom a test holds go left.",
-    )
+    columns = ", ".join(sorted({recoding.columns[c].name for c in recoding.split if c >= 0}))
+    return Picture(svg[0], say("pictures", "tree", groups=recoding.n_groups, columns=columns))
 
 
 def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:
@@ -458,11 +438,8 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
             figure.text(0.1 / _WIDTH, y, note, fontsize=7.5, parse_math=False)
         svg = svg_text(figure)
     best = sum(not p["dominated"] for p in points)
-    words = (
-        f"{len(points)} releases by disclosure and utility; {best} of them are not dominated by "
-        f"another, {fallen} have a cap under which learning collapses, and "
-        f"{len(frontier['infeasible'])} further settings were not possible."
-    )
+    impossible = len(frontier["infeasible"])
+    words = say("pictures", "frontier", n=len(points), best=best, fallen=fallen, impossible=impossible)
     head, _, rest = svg.partition("<svg ")
     rest = rest.replace(">", f">\n{_DARK}", 1)
     return Picture(f'{head}<svg class="hedgerow-frontier" {rest}', words)

@@ -24,7 +24,12 @@ def read_data(name: str) -> dict[str, Any]:
 
 
 SENTENCES = read_data("sentences.toml")
-"""Sentences that no figure changes, by what they are about."""
+"""The sentences of the report, by what they are about."""
+
+
+def say(about: str, name: str, /, **parts: Any) -> str:
+    """Return one of the `SENTENCES` with its braces filled in."""
+    return str(SENTENCES[about][name].format(**parts))
 
 
 def templates(*folders: Any) -> Environment:

@@ -29,7 +29,7 @@ from .figures import (
     three_numbers,
     together_rows,
 )
-from .tables import SENTENCES
+from .tables import say
 
 WIDE = 54
 """Width of a figure's name in characters, before the figures of original and release."""
@@ -69,7 +69,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", head, linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
-        lines.append(SENTENCES["notes"]["unpaired"])
+        lines.append(say("text", "unpaired"))
     three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
@@ -88,10 +88,7 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
     if table["alone"]:
         return f"{table['rows']:,} released rows, compared with no original"
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
-    return (
-        f"{table['rows']:,} released rows, not paired with the {table['original_rows']:,} of the "
-        f"original; {strangers}"
-    )
+    return say("text", "unpaired_rows", rows=table["rows"], original=table["original_rows"], strangers=strangers)
 
 
 def _aligned_figures(
@@ -104,7 +101,7 @@ def _aligned_figures(
 
 
 def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
-    yield SENTENCES["notes"]["unpaired"]
+    yield say("text", "unpaired")
     if not audit["attacks"]:
         yield "No attacks were run (--attacks), so nothing is known of its risk."
 
@@ -125,10 +122,8 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
     if other and other["together"]:
         unique = other["unique"]
         many = f"{percent(unique, digits)} of the records" if unique else "no record"
-        yield (
-            f"The file's other columns ({', '.join(other['columns'])}) single out {many}; together with "
-            f"the quasi-identifiers they single out {percent(other['together'], digits)}."
-        )
+        columns, together = ", ".join(other["columns"]), percent(other["together"], digits)
+        yield say("text", "other_columns", columns=columns, many=many, together=together)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -143,7 +138,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
     for title, share in score_rows(linkage["scores"]):
         yield f"{title:56}{share:>12}"
     if linkage["scores"] is None:
-        yield SENTENCES["notes"]["no_scores"]
+        yield say("text", "no_scores")
     yield from guesses(linkage.get("reconstructed"))
 
 
@@ -153,12 +148,9 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
         assert reconstructed is not None
         # a number is guessed right within a tolerance, which is named
         exactly = "" if column["means"] == "exact" else f" {column['means']}"
-        yield (
-            f"A reader who reconstructs the counts of groups guesses {name!r}{exactly} right for "
-            f"{percent(column['worst'])} of the people of the worst group, and for "
-            f"{percent(column['right'])} on average ({reconstructed['groups']:,} groups of at least "
-            f"{reconstructed['least']} records)."
-        )
+        shares = {share: percent(column[share]) for share in ("worst", "right")}
+        groups = {part: reconstructed[part] for part in ("groups", "least")}
+        yield say("text", "reconstructed", name=name, exactly=exactly, **shares, **groups)
 
 
 def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
@@ -208,11 +200,9 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     ends = [figure(end) for end in worst["interval"]]
     # a figure that was counted has an interval without width
     sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
-    yield (
-        f"The worst refused part has {worst['people']:,} people and gives away {figure(worst['disclosure'])}"
-        f"{sampled}; its group of {worst['group']:,} shows {figure(worst['shown'])}. {many} of the "
-        f"{people['asked']:,} people looked at are in parts above the cap of {number(refusals['cap'])}."
-    )
+    shown = {part: figure(worst[part]) for part in ("disclosure", "shown")}
+    counts = {"people": worst["people"], "group": worst["group"], "many": many, "asked": people["asked"]}
+    yield say("text", "refused", **shown, **counts, sampled=sampled, cap=number(refusals["cap"]))
 
 
 def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
@@ -253,7 +243,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
         yield f"Regression succeeds by naming {means}."
     # of tables without pairs the control of linking is as of every other attack
     if any(attack["attack"] == "linking" for attack in attacks) and paired:
-        yield SENTENCES["notes"]["linking_control"]
+        yield say("text", "linking_control")
     if audit["risk"]["nearest"]:
         yield from nearest_in_words(audit["risk"]["nearest"])
     yield from found_members(attacks)
@@ -264,23 +254,19 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
-    yield SENTENCES["notes"]["membership"]
+    yield say("text", "membership")
     best = tried[-1]  # the one that knows most
     alarms, success = next(iter(best["found"].items()))
-    yield (
-        f"An intruder who wrongly takes {percent(float(alarms))} of strangers for members finds "
-        f"{percent(success['share'])} ({interval(success['interval'])}) of the members, by the {best['target']}."
-    )
+    share, ends = percent(success["share"]), interval(success["interval"])
+    alarms = percent(float(alarms))
+    yield say("text", "members_found", alarms=alarms, share=share, interval=ends, target=best["target"])
 
 
 def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on how near the nearest released record is, and why that says little."""
     if nearest["closer"] is not None:
-        yield (
-            f"A released record is nearer to a member than to somebody who took no part in "
-            f"{percent(nearest['closer'])} ({interval(nearest['interval'])}) of the cases; chance "
-            "gives 50%."
-        )
+        closer = percent(nearest["closer"])
+        yield say("text", "nearest", closer=closer, interval=interval(nearest["interval"]))
     yield nearest["warning"]
 
 

@@ -9,7 +9,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent, words
 from ..plan import Plan
-from .tables import SENTENCES
+from .tables import SENTENCES, say
 
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
 """The checks of a method itself that bound a figure."""
@@ -247,31 +247,22 @@ def _open(
     if checks and table["yardstick"] == "classes":
         if "k_anonymity" not in kinds:
             k = risk["release"]["classes"]["k"]
-            yield f"Not promised: how many records a group has. Measured: {k:,} in the smallest one."
+            yield say("verdict", "no_k", k=k)
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
-                yield (
-                    f"Not promised: a cap on what a group gives away about {name}. Measured: "
-                    f"{figure(worst, 2)} in the worst group (0 nothing, 1 all)."
-                )
+                yield say("verdict", "no_cap", name=name, worst=figure(worst, 2))
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
-        yield "Not promised: how often a guess through somebody else's record is right."
+        yield say("verdict", "no_operational")
     if capped:
-        yield f"Not promised: a cap on guessing a group's most frequent value.{_guessed(risk)}"
+        yield say("verdict", "no_guess", measured=_guessed(risk))
     if checks and risk.get("linkage"):
-        yield (
-            "Not promised: a limit on how many people are found by their quasi-identifiers. "
-            f"Measured: {percent(risk['linkage']['highest'])}."
-        )
+        yield say("verdict", "no_link", highest=percent(risk["linkage"]["highest"]))
     other = risk.get("other")
     if other:
-        yield (
-            f"Not promised: what columns released as they are give away ({', '.join(other['columns'])}). "
-            f"Measured: they single out {percent(other['unique'])} of the records, and "
-            f"{percent(other['together'])} together with the quasi-identifiers."
-        )
+        shares = {share: percent(other[share]) for share in ("unique", "together")}
+        yield say("verdict", "others", columns=", ".join(other["columns"]), **shares)
     for line in audit["not_measured"]:
         yield f"Not measured: {line}."
 
@@ -280,8 +271,7 @@ def _guessed(risk: Mapping[str, Any]) -> str:
     """Return sentences on how often a guess about a whole group is right; empty if not measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
-        f" Measured: in the worst group such a guess about {name} is right for "
-        f"{percent(column['worst'], 0)} of the people, and for {percent(column['right'], 0)} on average."
+        say("verdict", "guess", name=name, worst=percent(column["worst"], 0), right=percent(column["right"], 0))
         for name, column in (guess["columns"] if guess else {}).items()
     )
 
