@@ -6,8 +6,10 @@ reader.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from importlib import resources
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -26,6 +28,7 @@ from .class_measures import (
 )
 from .disclosure import LARGE, SLACK
 
+_WORDS = tomllib.loads(resources.files(__package__).joinpath("guarantees.toml").read_text("utf-8"))
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
 
@@ -87,7 +90,7 @@ class Guarantee:
 
     def words(self) -> str:
         """Return the guarantee as a sentence for people who sign or receive the release."""
-        raise NotImplementedError
+        return str(_WORDS["promises"][self.kind].format(self))
 
 
 KINDS: dict[str, type[Guarantee]] = {}
@@ -235,13 +238,6 @@ class Together(Guarantee):
         further = int(classes.households.sum()) - classes.n_homes
         return Check.none(self.name, further, "households in a further group")
 
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return (
-            "all members of a household have the same released quasi-identifiers "
-            f"(households told apart by {self.household})"
-        )
-
 
 @dataclass(frozen=True)
 class ColumnGuarantee(Guarantee):
@@ -310,11 +306,13 @@ class ColumnGuarantee(Guarantee):
         return Check(self.name, self.limit, worst, broken == 0, detail)
 
     @property
-    def _columns_in_words(self) -> str:
+    def every_column(self) -> str:
+        """Return the columns that the promise is about, joined by commas."""
         return ", ".join(self.columns or ()) or "every sensitive column"
 
     @property
-    def _any_column(self) -> str:
+    def any_column(self) -> str:
+        """Return the columns that the promise is about, joined by "or"."""
         return " or ".join(self.columns or ()) or "any sensitive column"
 
 
@@ -362,20 +360,8 @@ class Disclosure(ColumnGuarantee):
         # `reached` is rounded, and a cap is kept or not.
         return ~column.scores.exceeding(self.maximum)
 
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return (
-            f"no released group gives away more than {self.maximum:g} of {self._any_column} "
-            "(0 nothing, 1 everything): somebody who forecasts a member's value from the whole "
-            "table and then learns the group loses at most this share of the error, by every "
-            "score that judges numbers, orders, categories and missing values"
-        )
 
-
-BEYOND = (
-    "The cap bounds what the released group says. Somebody who knows the method and everybody's "
-    "quasi-identifiers can infer which finer groups were refused; about these the cap promises nothing."
-)
+BEYOND: str = _WORDS["unbounded"]["beyond"]
 """What every promise of `Disclosure` leaves open."""
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
@@ -445,13 +431,10 @@ class LDiversity(ColumnGuarantee):
             return self.reached(column) < self.limit
         return super().holds_for(column)
 
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return (
-            f"every released group is {self.l:g}-diverse ({self.diversity}"
-            + (f", c = {self.c:g}" if self.c is not None else "")
-            + f") in {self._columns_in_words}"
-        )
+    @property
+    def diversity_in_words(self) -> str:
+        """Return the type of diversity, with its c if it has one."""
+        return self.diversity if self.c is None else f"{self.diversity}, c = {self.c:g}"
 
 
 @register
@@ -485,13 +468,6 @@ class TCloseness(ColumnGuarantee):
         """Return the distance of every group from the whole table; shape (n_groups,)."""
         distance = ordered_distance if column.is_ordered else equal_distance
         return distance(column.counts)
-
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return (
-            f"in every released group the values of {self._columns_in_words} are distributed as "
-            f"in the whole table, up to an earth mover's distance of {self.t:g}"
-        )
 
 
 def grouped(risk_model: str, promises: Iterable[Mapping[str, Any]]) -> bool:
@@ -541,40 +517,25 @@ def unbounded(
     others : mapping, optional
         ``columns`` without a role and the share of records that they leave ``unique``.
     """
-    sentences = []
+    sentences, words = [], _WORDS["unbounded"]
     if unchanged:
-        sentences.append(f"the method left every cell, or nearly every one, as it was in: {', '.join(unchanged)}")
+        sentences.append(words["unchanged"].format(columns=", ".join(unchanged)))
     if alone:
-        sentences.append(
-            f"k = 1: {alone:,} of {records:,} records are alone with their released quasi-identifiers"
-        )
+        sentences.append(words["alone"].format(alone=alone, records=records))
     for name, figures in sensitive.items():
-        groups, worst, single = figures["groups"], figures["worst"], figures["single_valued"]
+        worst, single = figures["worst"], figures["single_valued"]
         if single:
-            sentences.append(
-                f"{name}: in {single:,} of {groups:,} groups everybody has the same "
-                f"value, which the group reveals ({figures['single_valued_records']:,} records)"
-            )
+            sentences.append(words["single_valued"].format(name=name, **figures))
         # Groups of one value tell more than half as well, and have their own sentence.
         if worst > LARGE + SLACK and figures["over_half"] > single and cap_of(promises, name) in (None, 1):
-            sentences.append(
-                f"{name}: {figures['over_half']:,} of {groups:,} groups give away more than half of it, "
-                f"the worst {figure(worst)} of 1 ({figures['over_half_records']:,} records), and no cap "
-                "was promised"
-            )
+            sentences.append(words["over_half"].format(name=name, most=figure(worst), **figures))
     if others and others["unique"] > LARGE:
-        sentences.append(
-            f"{percent(others['unique'])} of the records are alone by columns that are released as they "
-            f"are: {', '.join(others['columns'])}"
-        )
+        columns = ", ".join(others["columns"])
+        sentences.append(words["others"].format(share=percent(others["unique"]), columns=columns))
     if lost is not None and lost > LOST:
-        share = percent(min(lost, 1.0), 0)
-        sentences.append(f"the recoded cells lost {share} of their detail (NCP), so they say little")
+        sentences.append(words["lost"].format(share=percent(min(lost, 1.0), 0)))
     if linked is not None and linked > LARGE:
-        sentences.append(
-            f"{percent(linked)} of the people are linked with their record by their quasi-identifiers, "
-            "and no limit was promised"
-        )
+        sentences.append(words["linked"].format(share=percent(linked)))
     return sentences
 
 
