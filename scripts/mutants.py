@@ -497,7 +497,7 @@ MUTANTS = (
       "bool(judged) and not loud and", "bool(judged) and",
       "report/test_verdict.py::test_what_nothing_bounds_is_said_in_the_verdict_and_is_never_green"),
     M("pseudonyms of people need no unit", "columns/roles.py",
-      "repeats = repeated(table, keys) or", "repeats = repeated(table, keys) and",
+      "for name in keys}) or repeating", "for name in keys}) and repeating",
       "release/test_words_of_people.py::"
       "test_pseudonyms_of_people_with_several_records_are_refused_without_a_unit"),
     # files with labels

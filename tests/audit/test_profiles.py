@@ -602,7 +602,9 @@ def test_what_does_not_meet_a_profile_is_not_written(
         'clause = "1"\nasks = "a"\nstatistic = "risk_average"\nat_least = 0.5\nread = "primary"\n'
     )
     assert run([*command, str(own)]) == 1
-    assert "Ours, 1: small is" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "Ours, 1: small is" in said
+    assert "choose a stronger method, or another profile" in said  # it is no fault of Hedgerow
     assert not (people / "out").exists()
     assert run([*command, "ema-0070", "--no-report"]) == 2
 
