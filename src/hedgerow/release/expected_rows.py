@@ -28,7 +28,7 @@ from ..key import Key
 from ..measures.guarantees import Check
 from ..plan import Partition, Recoding
 from ..plan.records import COVERS, LEFT_OUT, MAPPED, RANDOM, UNCHANGED
-from ..progress import Tell, telling
+from ..progress import Tell
 from .rederive import Recipe, plainly
 from .rederive.map_recipes import MapsRecipe
 from .rederive.partition_recipes import PartitionRecipe
@@ -121,51 +121,27 @@ def compare(
     expected : ExpectedRows
     checks : list of Check
     """
-    backend, progress = engine(original.engine), progress or telling(None)
-    derivation = Derivation(recoding, original, released.types, relations, more, progress)
-    expected, can = derivation.expected, backend.capabilities
+    backend = engine(original.engine)
+    derivation = Derivation(recoding, original, released.types, relations, more, progress=progress)
+    can, by_group = backend.capabilities, derivation.centred is not None
     needs_release = not {RANDOM, LEFT_OUT}.isdisjoint(relations.values())
     if can.positions and (needs_release or not can.streams):
         # one pass over both: cells that are the same memory are hashed once
-        derived, sums = _in_one_pass(expected, original, released, rows, progress)
+        derived, sums = derivation.in_one_pass(released, rows)
     else:
         derived = sum(
             backend.over_parts(
                 original,
                 derivation,
                 original.names,
-                groups=recoding if isinstance(recoding, Partition) and expected.is_centred else None,
+                groups=recoding if isinstance(recoding, Partition) and by_group else None,
                 redrawn=released if RANDOM in relations.values() else None,
             ),
-            Derived(expected.rows.hasher().zero()),
+            Derived(derivation.hasher.zero()),
         )
-        sums = summed(expected.rows, released)
-    wanted = replace(expected.rows, sums=derived.sums)
-    return wanted, wanted.checks(sums, expected.cell_checks(derived))
-
-
-def _in_one_pass(
-    expected: Expected, original: Table, released: Table, rows: NDArray[np.int64] | None, progress: Tell
-) -> tuple[Derived, RowSums]:
-    """Recode the original again and sum the released rows, both in one pass in the release's order."""
-    relations, hasher = expected.rows.relations, expected.rows.hasher()
-    names = [n for n in expected.names if relations.get(n) != RANDOM]
-
-    def work(part: Window) -> tuple[Derived, RowSums]:
-        mine = part.rows if rows is None else rows[part.rows]
-        after = {name: part.cells[name] for name in relations}
-        window = Window(mine, {name: original.take(name, mine) for name in names})
-        before, outside = expected.cells(window, after)
-        sums, reached = hasher.add_both(before, list(after.values()))
-        return Derived(sums, Counter(outside)), reached
-
-    derived, total = Derived(hasher.zero()), hasher.zero()
-    for one, reached in streamed(work, released.windows(list(relations), WINDOW)):
-        derived, total = derived + one, total + reached
-        # what was read of the original need not stay in memory
-        original.spill()
-        progress("verifying", derived.sums.n_rows / original.n_rows)
-    return replace(derived, untrue=expected.untrue()), total
+        sums = summed(derivation.rows, released)
+    wanted = replace(derivation.rows, sums=derived.sums)
+    return wanted, wanted.checks(sums, derivation.cell_checks(derived))
 
 
 def summed(expected: ExpectedRows, released: Table) -> RowSums:
@@ -204,7 +180,10 @@ class Derived:
 
 
 class Derivation:
-    """A function that recodes parts of a table a second time; executors receive it without key or rows."""
+    """The recipes that recode a table a second time, and the rows that they expect.
+
+    Called with a part, it recodes that part; executors receive it without key or rows.
+    """
 
     def __init__(
         self,
@@ -213,62 +192,18 @@ class Derivation:
         types: pa.Schema,
         relations: Mapping[str, str],
         more: Sequence[Recipe],
-        progress: Tell,
+        same: Collection[str] | None = None,
+        progress: Tell | None = None,
     ) -> None:
+        """Bind a recoding and other recipes to their original; `same` is passed to `plainly`."""
         self._plan = recoding, types, relations
         self._original, self._more, self._progress = original, more, progress
-        self.expected = Expected.from_plan(recoding, original, types, relations, more)
-        self._hasher = self.expected.rows.hasher()  # derived from the key, which is not in it
-        main = self.expected.main
-        self._same = main.same if isinstance(main, MapsRecipe) else None
-
-    def __getstate__(self) -> dict[str, Any]:
-        here = dict.fromkeys(("expected", "_original", "_progress"))
-        return vars(self) | here | {"_more": ()}
-
-    def __call__(self, part: Table, randomized: Mapping[str, pa.Array] | None) -> Derived:
-        """Recode a part again; `randomized` holds its released columns that were drawn at random."""
-        recoding, types, relations = self._plan
-        expected = self.expected
-        # an executor of a cluster has other rows, and makes its recipes from these
-        if part is not self._original:
-            expected = Expected.from_plan(recoding, part, types, relations, self._more, self._same)
-
-        def work(window: Window) -> Derived:
-            random = None if randomized is None else {n: c[window.rows] for n, c in randomized.items()}
-            before, outside = expected.cells(window, random)
-            return Derived(self._hasher.add(before), Counter(outside))
-
-        derived = Derived(self._hasher.zero())
-        for one in streamed(work, part.windows(expected.names, _STREAM)):
-            derived += one
-            if self._progress is not None:
-                self._progress("verifying", derived.sums.n_rows / part.n_rows)
-        return replace(derived, untrue=expected.untrue())
-
-
-@dataclass(frozen=True, eq=False)
-class Expected:
-    """The rows that a release must have, with the recipes that derive them from the original."""
-
-    rows: ExpectedRows
-    recipes: Sequence[Recipe]
-    main: Recipe | None
-
-    @classmethod
-    def from_plan(
-        cls,
-        recoding: Recoding,
-        original: Table,
-        types: pa.Schema,
-        relations: Mapping[str, str],
-        more: Sequence[Recipe],
-        same: Collection[str] | None = None,
-    ) -> Expected:
-        """Build the expected rows from a recoding and other recipes; `same` is passed to `plainly`."""
         main = plainly(recoding, original, same)
-        recipes = [*([main] if main else []), *more]
-        recoded = {name: kind for recipe in recipes for name, kind in recipe.classes.items()}
+        self._same = main.same if isinstance(main, MapsRecipe) else None
+        # cells that state means, medians or shares are checked when all rows of a group have come by
+        self.centred = main if isinstance(main, PartitionRecipe) and main.centred else None
+        self._recipes = [*([main] if main else []), *more]
+        recoded = {name: kind for recipe in self._recipes for name, kind in recipe.classes.items()}
         classes = {
             name: recoded[name]
             if name in recoded
@@ -276,14 +211,62 @@ class Expected:
             for name, relation in relations.items()
         }
         # a fresh key: nobody can make other rows that have the same sum
-        rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
-        return cls(rows, recipes, main)
+        self.rows = ExpectedRows(classes, relations, Key.new(), RowSums(0, 0, ()))
+        self.hasher = self.rows.hasher()  # derived from the key, which is not in it
+
+    def __getstate__(self) -> dict[str, Any]:
+        here = dict.fromkeys(("rows", "centred", "_original", "_progress", "_recipes"))
+        return vars(self) | here | {"_more": ()}
+
+    def __call__(self, part: Table, randomized: Mapping[str, pa.Array] | None) -> Derived:
+        """Recode a part again; `randomized` holds its released columns that were drawn at random."""
+        recoding, types, relations = self._plan
+        # an executor of a cluster has other rows, and makes its recipes from these
+        here = self
+        if part is not self._original:
+            here = Derivation(recoding, part, types, relations, self._more, self._same)
+
+        def work(window: Window) -> Derived:
+            random = None if randomized is None else {n: c[window.rows] for n, c in randomized.items()}
+            before, outside = here.cells(window, random)
+            return Derived(self.hasher.add(before), Counter(outside))
+
+        derived = Derived(self.hasher.zero())
+        for one in streamed(work, part.windows(here.names, _STREAM)):
+            derived += one
+            if self._progress is not None:
+                self._progress("verifying", derived.sums.n_rows / part.n_rows)
+        return replace(derived, untrue=here.untrue())
+
+    def in_one_pass(
+        self, released: Table, rows: NDArray[np.int64] | None
+    ) -> tuple[Derived, RowSums]:
+        """Recode the original again and sum the released rows, both in one pass in the release's order."""
+        original, relations, hasher = self._original, self.rows.relations, self.hasher
+        names = [n for n in self.names if relations.get(n) != RANDOM]
+
+        def work(part: Window) -> tuple[Derived, RowSums]:
+            mine = part.rows if rows is None else rows[part.rows]
+            after = {name: part.cells[name] for name in relations}
+            window = Window(mine, {name: original.take(name, mine) for name in names})
+            before, outside = self.cells(window, after)
+            sums, reached = hasher.add_both(before, list(after.values()))
+            return Derived(sums, Counter(outside)), reached
+
+        derived, total = Derived(hasher.zero()), hasher.zero()
+        for one, reached in streamed(work, released.windows(list(relations), WINDOW)):
+            derived, total = derived + one, total + reached
+            # what was read of the original need not stay in memory
+            original.spill()
+            if self._progress is not None:
+                self._progress("verifying", derived.sums.n_rows / original.n_rows)
+        return replace(derived, untrue=self.untrue()), total
 
     @property
     def names(self) -> list[str]:
         """Return the original's columns whose cells are read."""
-        recoded = {name for recipe in self.recipes for name in recipe.classes}
-        read = {name for recipe in self.recipes for name in recipe.columns_read}
+        recoded = {name for recipe in self._recipes for name in recipe.classes}
+        read = {name for recipe in self._recipes for name in recipe.columns_read}
         return list(dict.fromkeys([*(n for n in self.rows.relations if n not in recoded), *read]))
 
     def cells(
@@ -294,7 +277,7 @@ class Expected:
         `after` holds the released cells; those drawn at random are taken over unchecked.
         """
         recoded, outside = dict[str, pa.Array](), dict[str, int]()
-        for recipe in self.recipes:
+        for recipe in self._recipes:
             part = recipe.recode(window)
             recoded |= part.columns
             outside |= part.uncovered
@@ -318,7 +301,7 @@ class Expected:
         if COVERS in self.rows.relations.values():
             words = f"cells that do not cover their original: {_counts(derived.outside)}"
             checks.append(Check.none("covered", derived.outside.total(), words))
-        if self.is_centred:
+        if self.centred:
             words = (
                 "cells that are not the mean, median or shares of their group: "
                 f"{_counts(derived.untrue)}"
@@ -326,15 +309,9 @@ class Expected:
             checks.append(Check.none("means and shares", derived.untrue.total(), words))
         return checks
 
-    @property
-    def is_centred(self) -> bool:
-        """Return whether any column's cells state means, medians or shares of their group."""
-        return isinstance(self.main, PartitionRecipe) and self.main.centred
-
     def untrue(self) -> Counter[str]:
         """Count, per column, the cells that differ from the mean, median or shares of their group."""
-        main = self.main
-        return Counter(main.untrue() if isinstance(main, PartitionRecipe) and main.centred else ())
+        return Counter(self.centred.untrue() if self.centred else ())
 
 
 def _counts(columns: Mapping[str, int]) -> str:
