@@ -209,18 +209,17 @@ def _compiler(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
-# Without `_nrt` numba counts no references to arrays. Counting is an atomic operation for every
-# array of every tuple that is passed on, which cost more than the work on a small node and made
-# a third of the code that had to be compiled. Such functions cannot make arrays; Python holds theirs.
+# For functions that Python calls; division follows the processor (inf or NaN, no error).
 kernel = _compiler(error_model="numpy")
-"""For functions that Python calls; division follows the processor (inf or NaN, no error)."""
+# The same for functions that make no arrays. Without `_nrt` numba counts no references to arrays.
+# Counting is an atomic operation for every array of every tuple that is passed on, which cost more than
+# the work on a small node and made a third of the code that had to be compiled. Python holds the arrays.
 loop = _compiler(error_model="numpy", _nrt=False)
-"""The same for functions that make no arrays."""
+# For functions that only compiled ones call and that make no arrays.
 inner = _compiler(
     error_model="numpy", no_cpython_wrapper=True, _nrt=False, pipeline_class=_PartCompiler
 )
-"""For functions that only compiled ones call and that make no arrays."""
+# For functions in which a division by zero is an error.
 checked = _compiler()
-"""For functions in which a division by zero is an error."""
+# The same, inlined into its callers.
 inlined = _compiler(inline="always")
-"""The same, inlined into its callers."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .compiled import checked
+from .compiled import checked, inlined
 
 # A sum of units over 2^33 rows fits 64 bits; a product of two units fits 60 bits and so splits into
 # two limbs whose sums fit as well.
@@ -22,10 +22,12 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Scale(NamedTuple):
-    """The scale of a column: value = low + span * (unit + middle) / 2^30."""
+    """The scale of a column: value = low + span * (unit + middle) / 2^30.
+
+    `units` are the centred units of every distinct value, and 0 for the missing code at the end.
+    """
 
     units: npt.NDArray[np.int32]
-    """Centred units of every distinct value, and 0 for the missing code at the end."""
     middle: int
     low: float
     span: float
@@ -56,18 +58,23 @@ def scale(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> Sca
     return Scale(np.append(units - middle, 0).astype(np.int32), middle, low, 2 * half)
 
 
+@inlined
+def _product(v, m):  # type: ignore[no-untyped-def]
+    """Return the product of two doubles and what its rounding lost."""
+    split = 134217729.0  # 2^27 + 1: cuts a double into two of 26 bits (Veltkamp)
+    upper = v * split - (v * split - v)
+    many = m * split - (m * split - m)
+    product = v * m
+    low = (upper * many - product) + upper * (m - many) + (v - upper) * many
+    return product, low + (v - upper) * (m - many)
+
+
 @checked
 def _mean(values, counts):  # type: ignore[no-untyped-def]
     """Return the mean of values in [-1, 1] and its rounding error, computed with twice a double's digits."""
-    split = 134217729.0  # 2^27 + 1: cuts a double into two of 26 bits (Veltkamp)
     total, lost, n = 0.0, 0.0, 0
     for i in range(values.shape[0]):
-        v, m = values[i], float(counts[i])
-        upper = v * split - (v * split - v)
-        many = m * split - (m * split - m)
-        product = v * m
-        low = (upper * many - product) + upper * (m - many) + (v - upper) * many
-        low += (v - upper) * (m - many)
+        product, low = _product(values[i], float(counts[i]))
         both = total + product
         # Knuth's sum of two: it gives what rounding lost, whichever of them is larger.
         part = both - total
@@ -77,11 +84,7 @@ def _mean(values, counts):  # type: ignore[no-untyped-def]
     whole = total + lost
     lost += total - whole
     mean = whole / n
-    upper = mean * split - (mean * split - mean)
-    many = n * split - (n * split - n)
-    product = mean * n
-    low = (upper * many - product) + upper * (n - many) + (mean - upper) * many
-    low += (mean - upper) * (n - many)
+    product, low = _product(mean, float(n))
     return mean, ((whole - product) - low + lost) / n
 
 

@@ -13,8 +13,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _FREE = np.uint32(0xFFFFFFFF)
 _WINDOW = 1 << 20
+# most groups that can be numbered
 MOST = 1 << 30
-"""Most groups that can be numbered."""
 
 
 @checked

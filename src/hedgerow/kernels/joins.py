@@ -15,18 +15,17 @@ from .compiled import inner, kernel
 from .heap import sift
 from .measures import entropy, largest, number_terms, ranked_gain, share_gain
 
+# kinds of terms: scores of numbers, of shares and of events in order; shares; entropy
 SQUARED, SHARES, RANKED, LARGEST, ENTROPY = range(5)
-"""Kinds of terms: scores of numbers, of shares and of events in order; shares; entropy."""
-# beyond, looking at all pairs would take quadratic time
+# up to this many groups, each may be joined to any other: beyond, all pairs would take quadratic time
 ALL = 8_192
-"""Up to this many groups, each may be joined to any other."""
+# beyond that, to the nearest 64 on either side, doubled up to 1,024 until one brings the union within its
+# limits
 NEAR, FAR = 64, 1_024
-"""Beyond that, to the nearest 64 on either side, doubled up to 1,024 until one brings the union within
-its limits."""
+# losses that differ by no larger share, and excesses that differ by no more, count as equal
 ALIKE = 1e-10
-"""Losses that differ by no larger share, and excesses that differ by no more, count as equal."""
+# entries of `JoinGroups.state`: groups left, joins made
 LIVE, JOINED = range(2)
-"""Entries of `JoinGroups.state`: groups left, joins made."""
 
 
 class Limits(NamedTuple):
@@ -34,33 +33,51 @@ class Limits(NamedTuple):
 
     SQUARED: known records, sum of deviations, sum of losses. SHARES and RANKED: records of
     every cell. LARGEST and ENTROPY: records of every category.
+
+    Parameters
+    ----------
+    terms : int64 array of shape (n_terms, 3)
+        The kind, where its sums begin, how many there are.
+    limit : float array of shape (n_terms,)
+        Largest disclosure, largest share or least entropy.
+    public : float array
+        For every entry of `sums` the public share of its cell; unused for SQUARED.
+    loss, ranked : float arrays
+        For every entry of `sums`, what a record of the cell adds to the local (Brier) and to the
+        ranked loss.
     """
 
     terms: Any
-    """int64 array of shape (n_terms, 3): the kind, where its sums begin, how many there are."""
     limit: Any
-    """Largest disclosure, largest share or least entropy, term by term."""
     public: Any
-    """For every entry of `sums` the public share of its cell; unused for SQUARED."""
     loss: Any
-    """For every entry of `sums`, what a record of the cell adds to the local (Brier) loss."""
     ranked: Any
-    """The same for the ranked loss."""
 
 
 class JoinGroups(NamedTuple):
-    """The groups while they are being joined; a union has the number of its first part."""
+    """The groups while they are being joined; a union has the number of its first part.
+
+    Parameters
+    ----------
+    n, means, sums : arrays
+        Sizes, means and the sums that `Limits` explains, a row a group.
+    into : int64 array
+        The group that each was joined to; itself if it is single or the first part of a union.
+    before, after : int64 arrays
+        Neighbours among the groups that are left, -1 at the ends.
+    excess : float array
+        The largest ratio of a group's disclosure to its limit; a group above 1 is joined.
+    heap, place, state : int64 arrays
+        As in `sift`; groups left and joins made.
+    """
 
     n: Any
     means: Any
     sums: Any
     into: Any
-    """The group that each was joined to; itself if it is single or the first part of a union."""
     before: Any
     after: Any
-    """Neighbours among the groups that are left, -1 at the ends."""
     excess: Any
-    """The largest ratio of a group's disclosure to its limit; a group above 1 is joined."""
     heap: Any
     place: Any
     state: Any
@@ -262,17 +279,28 @@ def join(groups, limits, most):  # type: ignore[no-untyped-def]
 
 
 class Refusal(NamedTuple):
-    """A released group and the finer parts that the method refused to release."""
+    """A released group and the finer parts that the method refused to release.
+
+    Parameters
+    ----------
+    sides : uint8 array of shape (p, n)
+        The members of each part.
+    sums : float array of shape (v, w)
+        What a record of each value adds to the sums that the limits need.
+    gains : float array of shape (v, 2 g)
+        What it adds to the sums whose means a split must change; the second half of the columns
+        are the divisors of the first.
+    all_sums, all_gains : float arrays
+        Those of the whole group.
+    limits : Limits
+    joined : bool
+        Whether the group was made by joining its parts.
+    """
 
     sides: Any
-    """uint8 array of shape (p, n): the members of each part."""
     sums: Any
-    """What a record of each value adds to the sums that the limits need; shape (v, w)."""
     gains: Any
-    """What it adds to the sums whose means a split must change; the second half of the columns
-    are the divisors of the first."""
     all_sums: Any
-    """`sums` of the whole group; shape (w,)."""
     all_gains: Any
     limits: Limits
     joined: bool
@@ -306,13 +334,7 @@ def _admitted(sums, gains, c, r, pad):  # type: ignore[no-untyped-def]
 @kernel  # sums and minima of arrays need numba's references
 def _distance(admitted, joined):  # type: ignore[no-untyped-def]
     """Return the sum over the parts; for a joined group the minimum, as one refused part explains why it was joined."""
-    if not joined:
-        return admitted.sum()
-    # numba's own minimum does not compile without counts of references
-    least = admitted[0]
-    for c in range(1, len(admitted)):
-        least = min(least, admitted[c])
-    return least
+    return admitted.min() if joined else admitted.sum()
 
 
 @kernel

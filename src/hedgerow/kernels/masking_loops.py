@@ -9,21 +9,25 @@ from numpy.typing import NDArray
 
 from ..progress import done
 from .compiled import checked
-from .neighbours import KdTree, build, delete, farthest, nearest
+from .neighbours import build, delete, farthest, nearest
 from .siphash import unit_interval, word_at
 
 Floats = NDArray[np.float64]
 Groups = NDArray[np.int64]
 
+# numbers that may be read between two checks for interrupts
 SLICE = 100_000_000
-"""Numbers that may be read between two checks for interrupts."""
+# entries of a state: records left, groups formed, whether the next is the second of a round, the record
+# that it is far from, and how many of the order were looked at
 LEFT, FORMED, SECOND, FAR, AT = range(5)
-"""Entries of a state: records left, groups formed, whether the next is the second of a round,
-the record that it is far from, and how many of the order were looked at."""
 
 
-def _in_slices(form: Any, state: Groups, n: int, most: int) -> None:
-    """Call `form(most)` until it returns False; report progress and allow interrupts in between."""
+def _in_slices(form: Any, state: Groups, cost: int) -> None:
+    """Call `form(most)` until it returns False; report progress and allow interrupts in between.
+
+    `cost` is how many numbers one group reads.
+    """
+    n, most = state[LEFT], max(SLICE // max(cost, 1), 1)
     while form(most):
         done(1 - state[LEFT] / n)
 
@@ -51,12 +55,7 @@ def mdav(points: Floats, k: int) -> Groups:
     tree, group, total = build(points), np.full(n, -1), np.zeros(d)
     _add_up(points, total)
     state = np.array([n, 0, 0, 0, 0])
-    _in_slices(
-        lambda most: _mdav(tree, points, k, group, total, state, most),
-        state,
-        n,
-        max(SLICE // max(n * d, 1), 1),
-    )
+    _in_slices(lambda most: _mdav(tree, points, k, group, total, state, most), state, n * d)
     return group
 
 
@@ -81,29 +80,14 @@ def _mdav(tree, points, k, group, total, state, most):  # type: ignore[no-untype
         # The sum is kept up to date: adding up all records left for every group would be quadratic.
         centre = points[state[FAR]] if state[SECOND] else total / left
         r = farthest(tree, centre)
-        _close(tree, points, points[r], state[FORMED], group, total, near, gaps)
+        for j in range(nearest(tree, points[r], k, near, gaps)):
+            group[near[j]] = state[FORMED]
+            total -= points[near[j]]
+            delete(tree, near[j])
         state[LEFT] -= k
         state[FORMED] += 1
         state[SECOND], state[FAR] = 1 - state[SECOND], r  # the second of a round ends it
     return True
-
-
-@checked
-def _close(
-    tree: KdTree,
-    points: Floats,
-    q: Floats,
-    number: int,
-    group: Groups,
-    total: Floats,
-    near: NDArray[np.int64],
-    gaps: Floats,
-) -> None:
-    """Form one group of the records nearest to q and delete them from the tree."""
-    for j in range(nearest(tree, q, near.size, near, gaps)):
-        group[near[j]] = number
-        total -= points[near[j]]
-        delete(tree, near[j])
 
 
 def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Groups:
@@ -131,12 +115,7 @@ def v_mdav(points: Floats, order: NDArray[np.int64], k: int, gain: float) -> Gro
     n, d = points.shape
     tree, group = build(points), np.full(n, -1)
     state = np.array([n, 0, 0, 0, 0])
-    _in_slices(
-        lambda most: _v_mdav(tree, points, order, k, gain, group, state, most),
-        state,
-        n,
-        max(SLICE // max(n * d * k, 1), 1),
-    )
+    _in_slices(lambda most: _v_mdav(tree, points, order, k, gain, group, state, most), state, n * d * k)
     return group
 
 
@@ -145,11 +124,7 @@ def _v_mdav(tree, points, order, k, gain, group, state, most):  # type: ignore[n
     """Form up to `most` groups; return whether any remain to be formed."""
     near, gaps = np.empty(k, np.int64), np.empty(k)
     two, gap_two = np.empty(2, np.int64), np.empty(2)
-    members, next_to, next_gap = (
-        np.empty(2 * k, np.int64),
-        np.empty(2 * k, np.int64),
-        np.empty(2 * k),
-    )
+    members, next_to, next_gap = np.empty(2 * k, np.int64), np.empty(2 * k, np.int64), np.empty(2 * k)
     left, formed = state[LEFT], state[FORMED]
     last = formed + most
     for at in range(state[AT], order.size):
@@ -228,12 +203,8 @@ def mdav_gower(
     for c in range(q):
         counts[c] = np.bincount(codes[:, c], minlength=counts.shape[1])
     state, remaining = np.array([n, 0, 0, 0, 0]), Remaining(ids, total, counts, np.empty(n))
-    _in_slices(
-        lambda most: _mdav_gower(numbers, codes, k, group, remaining, state, most),
-        state,
-        n,
-        max(SLICE // max(n * (numbers.shape[1] + q), 1), 1),
-    )
+    cost = n * (numbers.shape[1] + q)
+    _in_slices(lambda most: _mdav_gower(numbers, codes, k, group, remaining, state, most), state, cost)
     return group
 
 

@@ -277,7 +277,8 @@ def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyp
 
 
 @checked
-def _best_windows(starts, values, weights, share, width, best, at):  # type: ignore[no-untyped-def]
+def _best_windows(starts, values, weights, share, width):  # type: ignore[no-untyped-def]
+    best, at = np.zeros(starts.shape[0] - 1, np.int64), np.zeros(starts.shape[0] - 1)
     for g in range(starts.shape[0] - 1):
         first = starts[g]
         inside = 0
@@ -294,6 +295,7 @@ def _best_windows(starts, values, weights, share, width, best, at):  # type: ign
                 best[g] = inside
                 # Halved first, because the sum of two huge ends would overflow.
                 at[g] = (values[i] - reach) / 2 + high / 2
+    return best, at
 
 
 def best_windows(
@@ -332,14 +334,8 @@ def best_windows(
     >>> found[0].tolist(), found[1].round(6).tolist()
     ([2], [101.9])
     """
-    best, at = np.zeros(len(starts) - 1, np.int64), np.zeros(len(starts) - 1)
-    _best_windows(
-        np.asarray(starts, np.int64),
-        np.ascontiguousarray(values, np.float64),
-        np.asarray(weights, np.int64),
-        float(share),
-        float(width),
-        best,
-        at,
+    begins, n_each = np.asarray(starts, np.int64), np.asarray(weights, np.int64)
+    best: tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]] = _best_windows(
+        begins, np.ascontiguousarray(values, np.float64), n_each, float(share), float(width)
     )
-    return best, at
+    return best

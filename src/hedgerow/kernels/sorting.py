@@ -98,14 +98,8 @@ def _extremes(keys: NDArray[np.uint64], begin: int, end: int) -> tuple[np.uint64
 
 @checked
 def _sort_buckets(pairs: Pairs, bounds: NDArray[np.int64]) -> None:
-    """Sort every bucket in place."""
-    for b in range(bounds.size - 1):
-        _sort_bucket(pairs, bounds[b], bounds[b + 1])
-
-
-@checked
-def _sort_bucket(pairs: Pairs, begin: int, end: int) -> None:
-    todo = [(begin, end)]
+    """Sort every bucket in place; those beyond the cache are cut into smaller ones."""
+    todo = [(bounds[b], bounds[b + 1]) for b in range(bounds.size - 1)]
     while todo:
         begin, end = todo.pop()
         if end - begin <= _IN_CACHE:

@@ -14,8 +14,8 @@ I = TypeVar("I")
 
 # not the number of processors: sums by part are the same on every machine
 PARTS = 4
+# threads are worth starting from this many small steps on
 WORTH = 1_000_000
-"""Threads are worth starting from this many small steps on."""
 
 
 def _workers() -> int:

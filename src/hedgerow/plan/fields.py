@@ -16,8 +16,8 @@ from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type
 from ..notation import Cell
 
 _ORDER = "<" if sys.byteorder == "little" else ">"
+# the format of each kind in memory, as `array` spells it
 _FORMATS = {"i": "i", "d": "d", "?": "B"}
-"""The format of each kind in memory, as `array` spells it."""
 
 
 class Vector:
@@ -107,11 +107,11 @@ def _packed(kind: str, values: Iterable[Any]) -> bytes:
         raise ValueError("a value is no number of the type asked for") from None
 
 
+# metadata of fields that hold what was learnt from single people
 PRIVATE = {"private": True}
-"""Metadata of fields that hold what was learnt from single people."""
 
+# numbers or cells that become text at once
 _RUN = 1 << 14
-"""Numbers or cells that become text at once."""
 
 T = TypeVar("T")
 

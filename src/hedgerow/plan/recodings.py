@@ -206,8 +206,8 @@ class Mask(Recoding):
         )
 
 
+# share of changed cells below which a column is randomized in name only
 RARE = 0.001
-"""Share of changed cells below which a column is randomized in name only."""
 
 
 @dataclass(frozen=True)

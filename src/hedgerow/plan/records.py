@@ -25,16 +25,10 @@ class Contradiction(ValueError):
     """Error for a record whose fields do not fit together; its message holds no person's value."""
 
 
-UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = [
-    "unchanged",
-    "covers",
-    "mapped",
-    "left-out",
-    "random",
-]
-"""How a released cell relates to the original it stands for, so that releases can be verified:
-it is the same; it covers it (means by the extent that the plan keeps of their group), and is that of
-its group; the column's map gives it; it is the same or missing; chance or the whole table gives it."""
+# how a released cell relates to the original it stands for, so that releases can be verified: it is the
+# same; it covers it (means by the extent that the plan keeps of their group), and is that of its group;
+# the column's map gives it; it is the same or missing; chance or the whole table gives it
+UNCHANGED, COVERS, MAPPED, LEFT_OUT, RANDOM = "unchanged", "covers", "mapped", "left-out", "random"
 
 _DONE = {
     UNCHANGED: "as it is",
@@ -47,24 +41,34 @@ _DONE = {
 
 @dataclass(frozen=True)
 class PlanColumn(Discreet):
-    """A column of the original table, as the plan describes it."""
+    """A column of the original table, as the plan describes it.
 
+    Parameters
+    ----------
+    name, role, kind : str
+    unit : str
+        For dates, "day" or "us" (since 1970); empty otherwise.
+    zone : str
+        The time zone of a quasi-identifier's time stamps; plan and cells show them in UTC.
+    order : tuple of str
+        The declared categories of an ordinal column, in their order.
+    events : tuple of str
+        Declared events of a number, such as "> 200000".
+    declared : bool
+        Whether somebody declared the kind, which the type of the column need not show.
+    """
+
+    # how a released cell relates to its original
     relation: ClassVar[str] = UNCHANGED
-    """How a released cell relates to its original."""
 
     name: str
     role: str
     kind: str
     unit: str = ""
-    """For dates, "day" or "us" (since 1970); empty otherwise."""
     zone: str = field(default="", kw_only=True)
-    """The time zone of a quasi-identifier's time stamps; plan and cells show them in UTC."""
     order: tuple[str, ...] = field(default=(), kw_only=True)
-    """The declared categories of an ordinal column, in their order."""
     events: tuple[str, ...] = field(default=(), kw_only=True)
-    """Declared events of a number, such as "> 200000"."""
     declared: bool = field(default=False, kw_only=True)
-    """Whether somebody declared the kind, which the type of the column need not show."""
 
     @property
     def is_unchanged(self) -> bool:
@@ -85,18 +89,25 @@ class Recoding(Discreet):
     themselves with `register`. Fields whose metadata is `PRIVATE`
     hold what was learnt from single people (thresholds, extents) and are left
     out of `Plan.public`.
+
+    Attributes
+    ----------
+    applies : bool
+        Whether the plan can recode other people; otherwise it holds for one table alone.
+    draws : bool
+        Whether a secret `Key` decides what becomes of a row.
+    second_file : str
+        Name, without ending, of the file of a second table that the released one cannot be read
+        without; both are files of one kind.
+    complete : bool
+        Whether a plan of this kind recodes every quasi-identifier.
     """
 
     kind: ClassVar[str] = ""
     applies: ClassVar[bool] = True
-    """Whether the plan can recode other people; otherwise it holds for one table alone."""
     draws: ClassVar[bool] = False
-    """Whether a secret `Key` decides what becomes of a row."""
     second_file: ClassVar[str] = ""
-    """Name, without ending, of the file of a second table that the released one cannot be read
-    without; both are files of one kind."""
     complete: ClassVar[bool] = False
-    """Whether a plan of this kind recodes every quasi-identifier."""
 
     def refuse(self) -> UnsupportedError:
         """Return the error that `apply` raises for a plan that holds for only one table."""
@@ -151,14 +162,16 @@ def register(cls: R) -> R:
 
 @dataclass(frozen=True)
 class Recoded(PlanColumn):
-    """A quasi-identifier with its released cells, each distinct cell listed once."""
+    """A quasi-identifier with its released cells, each distinct cell listed once.
+
+    Means and medians are rounded to multiples of `step`; 0 leaves them as they are.
+    """
 
     relation: ClassVar[str] = COVERS
 
     style: str = "range"
     cells: tuple[Cell, ...] = field(default=(), metadata=PRIVATE)
     step: float = 0.0
-    """Means and medians are rounded to multiples of it; 0 leaves them as they are."""
 
     @property
     def silent(self) -> bool:
@@ -166,6 +179,7 @@ class Recoded(PlanColumn):
         return bool(self.cells) and all(cell.anything for cell in self.cells)
 
 
+# the arrays of a partition, and the kind of number that each holds
 _ARRAYS = {
     "split": "i",
     "threshold": "d",
@@ -174,7 +188,6 @@ _ARRAYS = {
     "right": "i",
     "groups": "i",
 }
-"""The arrays of a partition, and the kind of number that each holds."""
 
 
 @register

@@ -226,17 +226,12 @@ class Reconstruction:
         for size in range(len(names), -1, -1):
             for chosen in combinations(names, size):
                 cells = self.group_by(chosen, level=level, about=about) if chosen else self._total()
-                n = cells.num_rows
-                by = {
-                    name: cells.column(name).cast(pa.string())
-                    if name in chosen
-                    else pa.nulls(n, pa.string())
-                    for name in names
-                }
-                grouping = pa.array([", ".join(chosen)] * n, pa.string())
+                grouping = pa.array([", ".join(chosen)] * cells.num_rows, pa.string())
+                by = {name: cells.column(name).cast(pa.string()) for name in chosen}
                 figures = {name: cells.column(name) for name in _FIGURES}
                 parts.append(pa.table({"grouping": grouping, **by, **figures}))
-        return pa.concat_tables(parts)
+        # the first part has all columns; where the others have none, there is null
+        return pa.concat_tables(parts, promote_options="default")
 
     @takes(where=MAPPING, level=NUMBER)
     def count(
@@ -265,9 +260,7 @@ class Reconstruction:
                 raise ParameterError(
                     f"column {name!r} lacks {len(unknown)} of the values asked for"
                 )
-            selected = np.isin(
-                np.arange(column.d), [column.categories.index(v) for v in values]
-            ).astype(float)
+            selected = np.array([category in values for category in column.categories], float)
             # P^-1 is symmetric: the weight of a released category is P^-1 applied to the selection.
             t, d = column.t, column.d
             weight = selected / t - (1 - t) / (d * t) * selected.sum()
