@@ -9,8 +9,6 @@ well share the link.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
@@ -45,85 +43,80 @@ def bits_of(columns: int) -> int:
     return 2 if 2 * columns <= MOST_COLUMNS else 1
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
-    """The share of each level of agreement among matching pairs (m) and non-matching pairs (u).
+def estimate_agreement(
+    counts: IntArray,
+    columns: int,
+    belong: float,
+    sure: npt.NDArray[np.bool_] | None = None,
+    steps: int = 300,
+    change: float = 1e-7,
+) -> tuple[FloatArray, FloatArray]:
+    """Estimate the share of each level of agreement among matching pairs (m) and non-matching pairs (u).
+
+    m is estimated by EM and u from all pairs, given that each person has exactly one of the records.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (2**bits,)
+        Pairs by pattern.
+    columns : int
+        The pattern's columns, d.
+    belong : float
+        The share of pairs that belong together: one of the records of each person.
+    sure : bool array, shape (d,), optional
+        Columns that agree by construction with the person's own record.
+    steps : int
+        Most rounds of EM.
+    change : float
+        Stop when no share moves by more.
+
+    Returns
+    -------
+    float arrays, shape (d, levels)
+        m and u, in (0, 1); level 0 is disagreement, the last one the nearest.
+    """
+    bits = (len(counts).bit_length() - 1) // columns
+    patterns = np.flatnonzero(counts).astype(np.uint32)
+    weight = counts[patterns].astype(float)
+    levels = 1 << bits
+    u = np.empty((columns, levels))
+    for c in range(columns):
+        level = patterns >> np.uint32(bits * c) & np.uint32(levels - 1)
+        u[c] = np.bincount(level, weight, levels) / weight.sum()
+    u = np.clip(u, 1e-9, 1 - 1e-9)
+    sure = np.zeros(columns, np.bool_) if sure is None else sure
+    # EM finds the maximum near its start: pairs that belong together mostly agree.
+    near = np.where(sure, 0.999, 0.9)[:, None]
+    m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
+    m[:, -1:] = near
+    return estimate(patterns, weight, m, u, belong, sure, steps, change), u
+
+
+def pattern_weights(m: FloatArray, u: FloatArray, *, informative: bool = False) -> FloatArray:
+    """Return the weight of every pattern, shape (2**bits,): the sum over columns of log2 m/u.
 
     Parameters
     ----------
     m, u : float arrays, shape (d, levels)
-        In (0, 1); level 0 is disagreement, the last one the nearest.
+        As of `estimate_agreement`.
+    informative : bool
+        Agreement never speaks against a pair, nor disagreement for it; what lies between
+        weighs no more than the one and no less than the other.
     """
-
-    m: FloatArray
-    u: FloatArray
-
-    @classmethod
-    def estimated(
-        cls,
-        counts: IntArray,
-        columns: int,
-        belong: float,
-        sure: npt.NDArray[np.bool_] | None = None,
-        steps: int = 300,
-        change: float = 1e-7,
-    ) -> Agreement:
-        """Estimate m by EM and u from all pairs, given that each person has exactly one of the records.
-
-        Parameters
-        ----------
-        counts : int64 array, shape (2**bits,)
-            Pairs by pattern.
-        columns : int
-            The pattern's columns, d.
-        belong : float
-            The share of pairs that belong together: one of the records of each person.
-        sure : bool array, shape (d,), optional
-            Columns that agree by construction with the person's own record.
-        steps : int
-            Most rounds of EM.
-        change : float
-            Stop when no share moves by more.
-        """
-        bits = (len(counts).bit_length() - 1) // columns
-        patterns = np.flatnonzero(counts).astype(np.uint32)
-        weight = counts[patterns].astype(float)
-        levels = 1 << bits
-        u = np.empty((columns, levels))
-        for c in range(columns):
-            level = patterns >> np.uint32(bits * c) & np.uint32(levels - 1)
-            u[c] = np.bincount(level, weight, levels) / weight.sum()
-        u = np.clip(u, 1e-9, 1 - 1e-9)
-        sure = np.zeros(columns, np.bool_) if sure is None else sure
-        # EM finds the maximum near its start: pairs that belong together mostly agree.
-        near = np.where(sure, 0.999, 0.9)[:, None]
-        m = np.broadcast_to((1 - near) / (levels - 1), u.shape).copy()
-        m[:, -1:] = near
-        return cls(estimate(patterns, weight, m, u, belong, sure, steps, change), u)
-
-    def weights(self, *, informative: bool = False) -> FloatArray:
-        """Return the weight of every pattern, shape (2**bits,): the sum over columns of log2 m/u.
-
-        Parameters
-        ----------
-        informative : bool
-            Agreement never speaks against a pair, nor disagreement for it; what lies between
-            weighs no more than the one and no less than the other.
-        """
-        by_level = np.log2(self.m / self.u)
-        if informative:
-            far, near = np.minimum(by_level[:, :1], 0.0), np.maximum(by_level[:, -1:], 0.0)
-            by_level = np.clip(by_level, far, near)
-            by_level[:, :1], by_level[:, -1:] = far, near
-        summed = np.zeros(1)
-        for column in by_level:  # a later column has higher bits
-            summed = np.add.outer(column, summed).reshape(-1)
-        # Patterns of one weight must tie, whatever the order in which their levels were added.
-        return np.round(summed, _DIGITS)
+    by_level = np.log2(m / u)
+    if informative:
+        far, near = np.minimum(by_level[:, :1], 0.0), np.maximum(by_level[:, -1:], 0.0)
+        by_level = np.clip(by_level, far, near)
+        by_level[:, :1], by_level[:, -1:] = far, near
+    summed = np.zeros(1)
+    for column in by_level:  # a later column has higher bits
+        summed = np.add.outer(column, summed).reshape(-1)
+    # Patterns of one weight must tie, whatever the order in which their levels were added.
+    return np.round(summed, _DIGITS)
 
 
 def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
-    """Return the `Agreement.weights` of the first 1, ..., d columns, laid out as `count_ties` reads them.
+    """Return the `pattern_weights` of the first 1, ..., d columns, laid out as `count_ties` reads them.
 
     Examples
     --------
@@ -136,5 +129,5 @@ def prefix_weights(counts: IntArray, columns: int, belong: float) -> FloatArray:
     for j in range(1, columns + 1):
         size = 1 << (bits * j)
         folded = counts.reshape(-1, size).sum(axis=0)
-        weights[size : 2 * size] = Agreement.estimated(folded, j, belong).weights()
+        weights[size : 2 * size] = pattern_weights(*estimate_agreement(folded, j, belong))
     return weights

@@ -117,19 +117,14 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
         # Keys would overflow 64 bits: ranks take their place, which are at most the rows and keep
         # the order of the columns before.
         if space * width > _WIDEST:
-            keys, space = _ranked(keys)
+            ranks, distinct, _ = number_keys(keys)
+            keys, space = ranks.astype(np.int64), max(len(distinct), 1)
         if space > 1:
             keys *= width
         keys += column
         space *= width
     labels, _, first = number_keys(keys)
     return Groups(labels, first)
-
-
-def _ranked(keys: IntArray) -> tuple[IntArray, int]:
-    """Replace keys by their ranks, in the same order; also return the number of distinct keys."""
-    labels, distinct, _ = number_keys(keys)
-    return labels.astype(np.int64), max(len(distinct), 1)
 
 
 FloatArray = npt.NDArray[np.float64]

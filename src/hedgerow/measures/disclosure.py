@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -171,10 +171,6 @@ class Disclosed:
             math.fsum(d.mean_over_records for d in columns) / len(columns),
             max(d.worst for d in columns),
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the figures as a plain dict."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,7 @@ class KAnonymity(Guarantee):
         return cls(int(k), schema.person, schema.household)
 
     def __post_init__(self) -> None:
-        if not _whole(self.k) or self.k < 1:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
             raise ParameterError("k must be a whole number of at least 1")
         for part in ("unit", "household"):
             if not isinstance(getattr(self, part), (str, type(None))):
@@ -537,7 +537,3 @@ def unbounded(
     if linked is not None and linked > LARGE:
         sentences.append(words["linked"].format(share=percent(linked)))
     return sentences
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -346,8 +346,7 @@ class Scores:
     @property
     def pld(self) -> float:
         """Return the probabilistic linkage disclosure (PLD), 0 to 100, on whichever scale links more records."""
-        both = self.probabilistic, self.probabilistic_ranks
-        return max(float(np.mean(each)) for each in both if each)
+        return max(float(np.mean(each)) for each in (self.probabilistic, self.probabilistic_ranks) if each)
 
     @property
     def id(self) -> float:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -250,8 +250,6 @@ def _without_missing(counts: Counts, n_known: int) -> Counts:
     if n_known >= counts.n_values:
         return counts
     is_known = counts.values < n_known
-    if is_known.all():
-        return replace(counts, n_values=n_known)
     cells = (counts.groups[is_known], counts.values[is_known], counts.counts[is_known])
     return Counts(*cells, counts.n_groups, n_known)
 

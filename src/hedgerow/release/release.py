@@ -292,8 +292,8 @@ class Release:
                 "disclosure": None
                 if overall is None
                 else {
-                    **overall.to_json(),
-                    "columns": {name: each.to_json() for name, each in by_column.items()},
+                    **vars(overall),
+                    "columns": {name: dict(vars(each)) for name, each in by_column.items()},
                 },
                 "extremes": rare_ends,
                 "cautions": list(dict.fromkeys([*self._warned, *cautions, *loud, *rare])),

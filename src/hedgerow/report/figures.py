@@ -152,7 +152,7 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 THREE, SHORT, TOGETHER, STANDARD_HEADS = (
     SENTENCES["heads"][name] for name in ("three", "short", "together", "standard")
 )
-"""The headings of `three_numbers` (long, and in a narrow table), of `together_rows` and of `criterion_rows`."""
+"""The headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`."""
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:

@@ -99,10 +99,15 @@ def _legend(axes: Axes) -> None:
     axes.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, borderaxespad=0.1, frameon=False)
 
 
-def _pairs(axes: Axes, place: Any, width: float, sides: Sequence[tuple[float, Any, str, str]]) -> None:
-    """Draw horizontal bars at every place; each side is (shift, lengths, colour, label)."""
+def _pairs(
+    axes: Axes, names: Sequence[str], width: float, sides: Sequence[tuple[float, Any, str, str]]
+) -> None:
+    """Draw horizontal bars for every name, from top to bottom; each side is (shift, lengths, colour, label)."""
+    place = np.arange(len(names))[::-1]
     for shift, lengths, colour, label in sides:
         axes.barh(place + shift, lengths, width, color=colour, label=label)
+    axes.set_yticks(place, names)
+    _percent_axis(axes.xaxis)
 
 
 def _ink(axes: Axes, colour: str) -> str:
@@ -208,7 +213,8 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
     with _figure(5.2, 2.8) as (axes, svg):
         n, worst = draw_disclosure(axes, points, cap)
     place = "in the row below " if "size_edges" in points else ""
-    return Picture(svg[0], say("pictures", "disclosure", name=name, n=n, place=place, worst=percent(worst, 0)))
+    share = percent(worst, 0)
+    return Picture(svg[0], say("pictures", "disclosure", name=name, n=n, place=place, worst=share))
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
@@ -305,25 +311,19 @@ def _numbers(axes: Axes, shape: Mapping[str, Any]) -> None:
 
 def _categories(axes: Axes, shape: Mapping[str, Any]) -> None:
     """Draw two bars per category, the original above the release."""
-    labels = shape["labels"]
-    place = np.arange(len(labels))[::-1]
+    names = [_short(label) for label in shape["labels"]]
     after = (-0.2, shape["after"], _ink(axes, RELEASE), "release")
-    _pairs(axes, place, 0.38, ((0.2, shape["before"], "#b8b8b8", "original"), after))
-    axes.set_yticks(place, [_short(label) for label in labels])
-    axes.set_ylim(-0.6, len(labels) - 0.4)
-    _percent_axis(axes.xaxis)
+    _pairs(axes, names, 0.38, ((0.2, shape["before"], "#b8b8b8", "original"), after))
+    axes.set_ylim(-0.6, len(names) - 0.4)
 
 
 def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
     """Return a picture of each quasi-identifier's share of the disclosure."""
     with _figure(5.2, 0.8 + 0.32 * len(rows)) as (axes, svg):
-        place = np.arange(len(rows))[::-1]
         before, after = ([r[side]["tree"] for r in rows] for side in ("original", "release"))
         sides = ((0.18, before, ORIGINAL, "original"), (-0.18, after, RELEASE, "release"))
-        _pairs(axes, place, 0.36, sides)
-        axes.set_yticks(place, [r["column"] for r in rows])
+        _pairs(axes, [r["column"] for r in rows], 0.36, sides)
         axes.set_xlabel("share of what a tree can explain")
-        _percent_axis(axes.xaxis)
         _legend(axes)
     share = percent(rows[0]["release"]["tree"], 0)
     return Picture(svg[0], say("pictures", "influence", name=rows[0]["column"], share=share))
@@ -392,19 +392,7 @@ def _short(text: Any, length: int = 16) -> str:
 _MARKS = "os^Dvp*X"
 _WIDTH, _HEIGHT = 7.0, 4.4
 """Width and height in inches, without the lines below the axes."""
-_CHARACTER, _LINE = 5.0, 9.0
-"""Width and height of a character of a label, in points."""
-_PLACES = (
-    (5, -_LINE / 2, "left"),
-    (-5, -_LINE / 2, "right"),
-    (0, 5, "center"),
-    (0, -5 - _LINE, "center"),
-    (4, 4, "left"),
-    (-4, 4, "right"),
-    (4, -4 - _LINE, "left"),
-    (-4, -4 - _LINE, "right"),
-)
-"""Offsets of a label from its point, in points, with the side of the label that is placed there."""
+_LABELS = _DRAWN["labels"]
 _NOTES = 4
 """The most reasons for impossible settings that are listed; further ones are counted."""
 _FAINT = 0.35
@@ -547,7 +535,7 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
         text = parameters_in_short(point["parameters"])
         if point["dominated"] or not text:
             continue
-        place = space.place(x, y, (_CHARACTER * len(text), 0, _LINE), _PLACES)
+        place = space.place(x, y, (_LABELS["character"] * len(text), 0, _LABELS["line"]), _LABELS["places"])
         if place is not None:
             dx, dy, side = place
             style: Any = {"ha": side, "fontsize": 7.5, "parse_math": False}

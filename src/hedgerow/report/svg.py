@@ -208,13 +208,11 @@ def choices(
     named = [] if chosen is None else [chosen]
     for i in [*named, *(i for i in strong if i != chosen)]:
         parts += _label(labels, *place(points[i]), _point_label(points[i], i == chosen), i == chosen)
-    alt = f"{len(points)} settings by use and by what they tell. "
+    about = "" if guess is None else f": about {_figures(guess)}"
+    choice = f"The chosen one is not among them yet{about}"
     if chosen is not None:
-        alt += f"Chosen: {_named(points[chosen])}."
-    else:
-        alt += "The chosen one is not among them yet"
-        alt += f": about {_figures(guess)}." if guess is not None else "."
-    return _svg(HEIGHT, parts, alt, WIDTH)
+        choice = f"Chosen: {_named(points[chosen])}"
+    return _svg(HEIGHT, parts, f"{len(points)} settings by use and by what they tell. {choice}.", WIDTH)
 
 
 def _ends(values: Sequence[float]) -> tuple[float, float]:

@@ -88,7 +88,8 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
     if table["alone"]:
         return f"{table['rows']:,} released rows, compared with no original"
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
-    return say("text", "unpaired_rows", rows=table["rows"], original=table["original_rows"], strangers=strangers)
+    rows, original = table["rows"], table["original_rows"]
+    return say("text", "unpaired_rows", rows=rows, original=original, strangers=strangers)
 
 
 def _aligned_figures(

@@ -271,7 +271,7 @@ def _guessed(risk: Mapping[str, Any]) -> str:
     """Return sentences on how often a guess about a whole group is right; empty if not measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
-        say("verdict", "guess", name=name, worst=percent(column["worst"], 0), right=percent(column["right"], 0))
+        say("verdict", "guess", name=name, **{share: percent(column[share], 0) for share in ("worst", "right")})
         for name, column in (guess["columns"] if guess else {}).items()
     )
 

@@ -239,7 +239,7 @@ def disclosure_summary(
     below = np.cumsum(sizes[order])
     middle = disclosed[order[np.searchsorted(below, below[-1] / 2)]] if len(disclosed) else 0.0
     return {
-        **disclosure.Disclosed.from_classes(disclosed, sizes).to_json(),
+        **vars(disclosure.Disclosed.from_classes(disclosed, sizes)),
         "median_over_records": float(middle),
         "shares": twentieths(disclosed, sizes),
         "quantiles": {f"{q:.2f}": float(v) for q, v in quantiles},

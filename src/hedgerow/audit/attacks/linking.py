@@ -12,7 +12,7 @@ from ...backends.randomize import original_codes
 from ...columns.column import Column
 from ...kernels.neighbours import count_patterns
 from ...measures import Counts, FloatArray, Groups, IntArray, class_measures, group
-from ...measures.agreement import MOST_COLUMNS, Agreement, bits_of
+from ...measures.agreement import MOST_COLUMNS, bits_of, estimate_agreement, pattern_weights
 from ...measures.masking_scores import Scores, score_arrays
 from ...methods.response.caps import DESCRIBED
 from ...plan import Plan, Randomize
@@ -103,7 +103,7 @@ def _linked(
     # ranges and sets hold the true value by construction; plain columns may be perturbed
     sure = np.array([column.general and not column.stands_in for column in released])
     belong = 1.0 / int(sizes.sum())
-    weights = Agreement.estimated(counts, q, belong, sure).weights(informative=True)
+    weights = pattern_weights(*estimate_agreement(counts, q, belong, sure), informative=True)
     # a second pass: weights are estimated from the patterns of all people together
     likeliest = np.zeros(n)
     for i in range(n):

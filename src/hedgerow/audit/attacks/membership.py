@@ -314,13 +314,8 @@ def _found_at(scores: Sequence[MemberScores], alarms: float, members: int, stran
     """Return the share of members found at a false-alarm rate, with an interval for the error of both rates."""
     reach = wilson(alarms * strangers, strangers)
     value, low, high = (_caught(scores, a) for a in (alarms, reach.low, reach.high))
-    return {
-        "share": value,
-        "interval": [
-            wilson(low * members, members).low,
-            wilson(min(high, 1.0) * members, members).high,
-        ],
-    }
+    fewest, most = wilson(low * members, members), wilson(min(high, 1.0) * members, members)
+    return {"share": value, "interval": [fewest.low, most.high]}
 
 
 def _caught(scores: Sequence[MemberScores], alarms: float) -> float:
