@@ -84,10 +84,10 @@ def test_the_textbook_table_becomes_k_anonymous_and_diverse():
         {"l": 2, "diversity": "recursive", "c": 2.0},
         {"t": 0.3},
         {"l": 2, "t": 0.4, "suppression": 0.3},
-        {"suppression": 0.4, "loss": "discernibility"},
-        {"search": "minimal", "loss": "precision"},
-        {"loss": "height"},
-        {"loss": "average_class"},
+        {"suppression": 0.4, "objective": "discernibility"},
+        {"search": "minimal", "objective": "precision"},
+        {"objective": "height"},
+        {"objective": "average_class"},
     ],
 )
 def test_criteria_together_are_verified_on_the_release(parameters):
@@ -211,7 +211,7 @@ def test_scikit_learn_conventions():
         (hr.Incognito(k=2, l=1.5, diversity="distinct"), ParameterError, "whole number"),
         (hr.Incognito(k=2, diversity="good"), ParameterError, "diversity"),
         (hr.Incognito(k=2, search="fast"), ParameterError, "search"),
-        (hr.Incognito(k=2, loss="none"), ParameterError, "objective must be one of"),
+        (hr.Incognito(k=2, objective="none"), ParameterError, "objective must be one of"),
         (hr.Incognito(k=2, t=2), ParameterError, "t must lie"),
         (hr.Incognito(k=2, c=0), ParameterError, "c must be above 0"),
         (hr.Incognito(k=2, l=9, diversity="distinct"), InfeasibleError, "not even the top"),

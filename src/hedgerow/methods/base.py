@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -30,106 +30,43 @@ from ..validation import Kind, check, check_whole
 from .estimator import Estimator, rungs
 from .refusals import Refused
 
+# Names that a message lists, as in scikit-learn's own.
 _SHOWN = 5
-"""Names that a message lists, as in scikit-learn's own."""
 
 
-@dataclass(frozen=True)
-class Features:
-    """A frame or array passed as X, with the names of its columns.
+def read_features(X: Any) -> tuple[Table, bool]:
+    """Read X, and tell whether its columns have names; those of arrays are numbered.
 
     Parameters
     ----------
-    table : Table
-    named : bool
-        Whether its columns have names; those of arrays are numbered.
-    names : sequence of str
-        The fitted names of its columns, in order.
+    X : frame, two-dimensional array, or list of rows
+
+    Raises
+    ------
+    InputError
+        It is no table of plain values.
     """
-
-    table: Table
-    named: bool
-    names: Sequence[str]
-
-    @classmethod
-    def from_input(cls, X: Any) -> Features:
-        """Read X; raise InputError if it is not a table of plain values.
-
-        Parameters
-        ----------
-        X : frame, two-dimensional array, or list of rows
-        """
-        if hasattr(X, "nnz"):
-            raise InputError(
-                "X is a sparse matrix, and sparse input is not supported",
-                hint="give a frame, or X.toarray()",
-            )
-        array = as_array(X)
-        X = X if array is None else array
-        shape: tuple[int, ...] = getattr(X, "shape", ())
-        if isinstance(X, (pa.Array, pa.ChunkedArray)) or len(shape) == 1:
-            raise InputError(
-                "X has one dimension, and a table has two",
-                hint="Reshape your data: X.reshape(-1, 1) for one column, a frame of one "
-                "column for a series",
-            )
-        if array is not None and len(shape) == 2 and not shape[1]:
-            raise InputError(
-                f"0 feature(s) (shape=({shape[0]}, 0)) while a minimum of 1 is required."
-            )
-        table = read(X)
-        names = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
-        named = array is None and all(isinstance(name, str) for name in names)
-        return cls(table, named, table.names)
-
-    def as_fitted(self, names: Sequence[str], named: bool, method: str) -> Features:
-        """Return X with its columns renamed to the names they had when the method was fitted.
-
-        Parameters
-        ----------
-        names : sequence of str
-            The columns that were fitted, in order.
-        named : bool
-            Whether X had names when it was fitted; otherwise columns are matched by position.
-        method : str
-            The class of the method, for messages.
-
-        Raises
-        ------
-        PlanError
-            X has other columns, or the same in another order.
-        """
-        mine = self.table.names
-        if self.named and named and mine != list(names):
-            raise _other_names(mine, names)
-        if len(mine) != len(names):
-            raise PlanError(
-                f"X has {len(mine)} features, but {method} is expecting {len(names)} features "
-                "as input"
-            )
-        if self.named == named:
-            return self
-        caution(
-            f"X does not have valid feature names, but {method} was fitted with feature names"
-            if named
-            else f"X has feature names, but {method} was fitted without feature names"
+    if hasattr(X, "nnz"):
+        raise InputError(
+            "X is a sparse matrix, and sparse input is not supported",
+            hint="give a frame, or X.toarray()",
         )
-        return replace(self, names=names)
+    array = as_array(X)
+    X = X if array is None else array
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    if isinstance(X, (pa.Array, pa.ChunkedArray)) or len(shape) == 1:
+        raise InputError(
+            "X has one dimension, and a table has two",
+            hint="Reshape your data: X.reshape(-1, 1) for one column, a frame of one column for a series",
+        )
+    if array is not None and len(shape) == 2 and not shape[1]:
+        raise InputError(f"0 feature(s) (shape=({shape[0]}, 0)) while a minimum of 1 is required.")
+    table = read(X)
+    names = list(X.columns) if hasattr(X, "set_axis") else table.names  # pandas: of any type
+    return table, array is None and all(isinstance(name, str) for name in names)
 
-    @property
-    def fitted(self) -> Table:
-        """Return the table with its columns renamed to the fitted names."""
-        if list(self.names) == self.table.names:
-            return self.table
-        return Table(self.table.arrow.rename_columns(list(self.names)))
 
-    def restore(self, columns: Mapping[str, Any]) -> Any:
-        """Return X with some columns replaced, as a frame of the same type as the one passed."""
-        original = dict(zip(self.names, self.table.names, strict=True))
-        return self.table.restore({original[name]: values for name, values in columns.items()})
-
-
-def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
+def output_as(kind: Any, released: Any, names: Sequence[str]) -> Any:
     """Convert a released frame or array to the type of frame that `set_output` chose.
 
     Parameters
@@ -141,14 +78,11 @@ def output_as(kind: str, released: Any, names: Sequence[str]) -> Any:
     """
     if kind == "default":
         return released
-    if isinstance(released, np.ndarray):
-        import importlib
-
-        library = importlib.import_module(kind)
-        columns = {name: released[:, i] for i, name in enumerate(names)}
-        return library.DataFrame(columns)
     import narwhals
 
+    if isinstance(released, np.ndarray):
+        columns = {name: released[:, i] for i, name in enumerate(names)}
+        return narwhals.from_dict(columns, backend=kind).to_native()
     # narwhals converts between frames without importing libraries that nobody uses here.
     wrapped = narwhals.from_native(released)
     frame = wrapped.collect() if isinstance(wrapped, narwhals.LazyFrame) else wrapped
@@ -241,23 +175,24 @@ class Method(Estimator):
     parameters `key` and `random_state` as well.
     """
 
+    # Whether the method cannot work without a sensitive column.
     needs_sensitive: ClassVar[bool] = True
-    """Whether the method cannot work without a sensitive column."""
+    # How the risk of a release is measured: in classes of equal cells, or by linkage of records.
     risk_model: ClassVar[Literal["classes", "linkage"]] = "classes"
-    """How the risk of a release is measured: in classes of equal cells, or by linkage of records."""
+    # Whether a secret `Key` decides what is released.
     draws: ClassVar[bool] = False
-    """Whether a secret `Key` decides what is released."""
+    # Whether `release_checks` compare each released row with the original one at the same place.
     pairs: ClassVar[bool] = False
-    """Whether `release_checks` compare each released row with the original one at the same place."""
+    # Engines that the method runs on.
     engines: ClassVar[tuple[str, ...]] = ("memory",)
-    """Engines that the method runs on."""
+    # Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are
+    # refused.
     supported_fields: ClassVar[tuple[str, ...]] = ()
-    """Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are refused."""
+    # Parameters that the plan leaves out: secrets, and what other fields of the plan say.
     hidden_parameters: ClassVar[tuple[str, ...]] = ("schema", "key", "random_state")
-    """Parameters that the plan leaves out: secrets, and what other fields of the plan say."""
 
+    # Types of the parameters, where they are not the defaults; `_fit` checks the ranges.
     kinds: ClassVar[Mapping[str, Kind]] = {}
-    """Types of the parameters, where they are not the defaults; `_fit` checks the ranges."""
 
     schema: Schema | None = None
     key: Key | str | Path | None
@@ -353,8 +288,7 @@ class Method(Estimator):
                 hint="name what an intruder wants to know",
             )
         self.check_kinds()
-        features = Features.from_input(X)
-        people = features.table
+        people, named = read_features(X)
         if people.n_rows < 2:
             raise ParameterError(
                 "X has 1 sample", hint="people are hidden among others: give at least two"
@@ -382,7 +316,7 @@ class Method(Estimator):
                 categories=declared | dict(schema.categories),
             ),
         )
-        self._know(people.names, features.named)
+        self._know(people.names, named)
         return self
 
     def fit_table(self, table: Table, schema: Schema) -> Self:
@@ -482,13 +416,39 @@ class Method(Estimator):
             X has other columns than those that were fitted.
         """
         self._check_fitted()
-        features = Features.from_input(X).as_fitted(
-            self._fitted_names, self._names_given, type(self).__name__
-        )
+        original, named = read_features(X)
+        table = self._as_fitted(original, named)
         if not self.allows_missing:
-            self._refuse_missing(features.fitted)
-        released = features.restore(self.release_table(features.fitted).columns)
+            self._refuse_missing(table)
+        name_of = dict(zip(table.names, original.names, strict=True))
+        columns = self.release_table(table).columns
+        released = original.restore({name_of[name]: values for name, values in columns.items()})
         return output_as(self._output, released, self.get_feature_names_out())
+
+    def _as_fitted(self, table: Table, named: bool) -> Table:
+        """Return a table with its columns renamed to the fitted names; columns without names go by position.
+
+        Raises
+        ------
+        PlanError
+            It has other columns, or the same in another order.
+        """
+        names, method = list(self._fitted_names), type(self).__name__
+        if named and self._names_given and table.names != names:
+            raise _other_names(table.names, names)
+        if len(table.names) != len(names):
+            raise PlanError(
+                f"X has {len(table.names)} features, but {method} is expecting {len(names)} features "
+                "as input"
+            )
+        if named == self._names_given:
+            return table
+        caution(
+            f"X does not have valid feature names, but {method} was fitted with feature names"
+            if self._names_given
+            else f"X has feature names, but {method} was fitted without feature names"
+        )
+        return table if table.names == names else Table(table.arrow.rename_columns(names))
 
     def _refuse_missing(self, table: Table) -> None:
         numbers = [c for c in self.plan_.columns if c.kind in ("numeric", "date")]

@@ -7,47 +7,16 @@ pipelines and cross-validation call `get_params`, `set_params` and
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from ..display import notebook_html
 from ..errors import ParameterError
 from ..validation import is_number
 
 OUTPUTS = ("default", "pandas", "polars")
-
-C = TypeVar("C", bound=type[Any])
-
-
-def renamed(**names: str) -> Callable[[C], C]:
-    """Return a class decorator that lets `__init__` also accept parameters by their old names.
-
-    Parameters
-    ----------
-    names : str
-        The new name by the old one.
-    """
-
-    def wrap(cls: C) -> C:
-        # The signature stays that of `init`, so parameters and documentation show new names only.
-        init: Any = cls.__init__
-
-        @functools.wraps(init)
-        def start(self: Any, *args: Any, **parameters: Any) -> None:
-            for old, new in names.items():
-                if old in parameters:
-                    if new in parameters:
-                        raise TypeError(f"{new} is given twice, once by its old name {old}")
-                    parameters[new] = parameters.pop(old)
-            init(self, *args, **parameters)
-
-        cls.__init__ = start
-        return cls
-
-    return wrap
 
 
 class Estimator:
@@ -175,10 +144,11 @@ class Estimator:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
 
+# How often a method is tightened before a search gives up.
 RUNGS = 5
-"""How often a method is tightened before a search gives up."""
 CAPS = (0.4, 0.3, 0.2, 0.1, 0.05)
 
+# The values of each parameter that a frontier tries by default.
 TRIED: Mapping[str, tuple[float, ...]] = {
     "k": (5, 10, 20, 50),
     "max_disclosure": (0.2, 0.4, 0.6),
@@ -188,8 +158,8 @@ TRIED: Mapping[str, tuple[float, ...]] = {
     "stay": (0.8, 0.6, 0.3),
     "top_share": (0.01, 0.05, 0.1),
 }
-"""The values of each parameter that a frontier tries by default."""
 
+# By parameter, the stricter value at a rung, from the first value and the number of the rung.
 _STRICTER: Mapping[str, Callable[[Any, int], Any]] = {
     "k": lambda k, rung: int(k) * 2**rung,
     "max_disclosure": lambda cap, rung: min(cap if cap is not None else 1.0, CAPS[rung - 1]),
@@ -198,7 +168,6 @@ _STRICTER: Mapping[str, Callable[[Any, int], Any]] = {
     "proportion": lambda share, rung: min(share * 2**rung, 1.0),
     "stay": lambda stay, rung: stay / 2**rung,
 }
-"""By parameter, the stricter value at a rung, from the first value and the number of the rung."""
 
 
 def moved(parameters: Mapping[str, Any]) -> tuple[str, ...]:

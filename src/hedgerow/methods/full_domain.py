@@ -28,14 +28,13 @@ from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
 from ..validation import MAPPING, NUMBER, Kind, check_one_of
 from .base import Method, check_columns, check_named, check_people
-from .estimator import renamed
 from .lattice import LOSSES, Accept, Axis, Lattice, Outcome
 
+# Most cells of a column's table of counts, eight bytes each.
 _MOST_COUNTS = 1 << 26
-"""Most cells of a column's table of counts, eight bytes each."""
 
+# A sensitive column with its counts in the whole table, and its columns of `hist`.
 CountedColumn = tuple[SensitiveCounts, slice]
-"""A sensitive column with its counts in the whole table, and its columns of `hist`."""
 
 
 def accept(sensitive: Sequence[CountedColumn], guarantees: Sequence[ColumnGuarantee]) -> Accept:
@@ -322,7 +321,6 @@ class Datafly(_FullDomain):
         return best
 
 
-@renamed(loss="objective")
 @dataclass(eq=False, repr=False)
 class Incognito(_FullDomain):
     """Find the hierarchy levels that keep every promise at the least loss.
@@ -418,13 +416,8 @@ class Incognito(_FullDomain):
             return lattice.optimal()
         outcomes = lattice.minimal()
         self.minimal_ = [
-            {
-                "node": dict(zip(schema.quasi, o.node, strict=True)),
-                "loss": o.loss,
-                "suppressed": o.suppressed,
-                "classes": o.classes,
-            }
-            for o in outcomes
+            vars(outcome) | {"node": dict(zip(schema.quasi, outcome.node, strict=True))}
+            for outcome in outcomes
         ]
         return outcomes[0] if outcomes else None
 
