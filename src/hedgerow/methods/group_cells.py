@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -33,8 +32,8 @@ from ..notation import (
     quote,
 )
 
+# Microseconds.
 SECOND = 1_000_000
-"""Microseconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,9 +179,7 @@ def rounded(
     if not step:
         centre = _centres(grouped, style)
     else:
-        steps = _whole_steps(grouped, step) if style == "mean" else None
-        if steps is None:
-            steps = _nearest_steps(_centres(grouped, style) / step, grouped, style, step)
+        steps = _nearest_steps(_centres(grouped, style) / step, grouped, style, step)
         # steps below 1 are 1 / a whole number: dividing by it gives the decimal that is meant
         is_part = math.isfinite(1 / step) and step < 1
         centre = steps / round(1 / step) if is_part else steps * step
@@ -213,32 +210,6 @@ def rounded(
     return _merged(cells)
 
 
-def _whole_steps(grouped: GroupedCodes, step: float) -> FloatArray | None:
-    """Return each group's mean in whole steps, rounded half to even; None if integers cannot do it exactly.
-
-    Values of up to four decimals become whole numbers whose sums doubles hold exactly.
-    """
-    values = np.asarray(grouped.column.values, np.float64)
-    limit = 2.0**53 / len(grouped.codes)  # sums and products below it are exact
-    if grouped.column.exact or max(np.abs(values).max(), step) > limit:
-        return None
-    for digits in range(5):
-        scale = 10.0**digits
-        whole = np.rint(values * scale)
-        if (
-            (whole / scale == values).all()
-            and (step * scale).is_integer()
-            and max(np.abs(whole).max(), step * scale) <= limit
-        ):
-            units = np.append(whole, 0.0).astype(np.int64)
-            total = np.add.reduceat(units[grouped.codes], grouped.starts)
-            per = np.maximum(grouped.present, 1) * int(step * scale)
-            below, rest = np.divmod(total, per)
-            up = (2 * rest > per) | ((2 * rest == per) & (below % 2 == 1))
-            return (below + up).astype(np.float64)
-    return None
-
-
 def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: float) -> FloatArray:
     """Return numbers of steps rounded half to even, with exact fractions if doubles cannot decide."""
     whole = np.rint(steps)
@@ -247,26 +218,31 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
     if not close.any():
         return whole
     column, present, unit = grouped.column, grouped.present, Fraction(repr(step))
-    exact = column.exact or [Decimal(repr(v)) for v in column.values.tolist()]
     ends = np.append(grouped.starts, len(grouped.codes))
     for at in np.flatnonzero(close & (present > 0)):
         n = int(present[at])
         codes = np.sort(grouped.codes[ends[at] : ends[at + 1]])[:n]
-        if style == "mean":
-            pairs = zip(*(a.tolist() for a in np.unique(codes, return_counts=True)), strict=True)
-            centre = sum((Fraction(exact[v]) * c for v, c in pairs), Fraction(0)) / n
+        if style == "median":
+            codes = codes[[(n - 1) // 2, n // 2]]
+        if column.exact:
+            values = [Fraction(column.exact[c]) for c in codes]
         else:
-            centre = (Fraction(exact[codes[(n - 1) // 2]]) + Fraction(exact[codes[n // 2]])) / 2
-        whole[at] = round(centre / unit)
+            values = [_exactly(v) for v in column.values[codes].tolist()]
+        whole[at] = round(Fraction(sum(values)) / len(codes) / unit)
     return whole
+
+
+def _exactly(value: float) -> Fraction | int:
+    """Return the number that the shortest decimal of a double stands for."""
+    return int(value) if value.is_integer() and abs(value) < 2**53 else Fraction(repr(value))
 
 
 def _centres(grouped: GroupedCodes, style: str) -> FloatArray:
     """Return each group's mean or median; sums run over the values in ascending order."""
     values, starts, present = grouped.column.values, grouped.starts, grouped.present
-    order = np.lexsort((grouped.codes, np.repeat(np.arange(len(starts)), grouped.sizes)))
+    first = np.repeat(np.arange(len(starts)) * (grouped.column.n_values + 1), grouped.sizes)
     # Missing values come last in their group and count 0.
-    ordered = np.append(values, 0.0)[grouped.codes[order]]
+    ordered = np.append(values, 0.0)[np.sort(first + grouped.codes) - first]
     least, most = ordered[starts], ordered[starts + np.maximum(present - 1, 0)]
     if style == "mean":
         # A power of two keeps sums of huge numbers finite and changes no digit.

@@ -43,13 +43,13 @@ from .refusals import Refused, known_splits, refused_splits
 
 NUMERIC = ("range", "mean", "median")
 CATEGORICAL = ("concatenate", "weighted", "hierarchy", "suppress")
+# Styles whose cells depend on every record of a group; the others depend on its values alone.
 WHOLE = ("mean", "median", "weighted")
-"""Styles whose cells depend on every record of a group; the others depend on its values alone."""
+# Measured bytes of a group of k records in a tree that no cap prunes, and of its counts of a
+# sensitive column.
 _GROUP_BYTES, _COLUMN_BYTES = 2100, 40
-"""Measured bytes of a group of k records in a tree that no cap prunes, and of its counts of a
-sensitive column."""
+# Relative rounding of the grower, whose squares are whole units.
 _ROUNDING = 1e-8
-"""Relative rounding of the grower, whose squares are whole units."""
 
 
 @dataclass(frozen=True)
@@ -168,21 +168,19 @@ def conditions(
             continue
         names = [*column.values, None]
         ends, begins = grown.last_left[here].tolist(), grown.subset_at[here].tolist()
-        number_of: dict[Any, int] = {}  # by codes, which are cheaper to compare than names
         if column.kind == "ordinal":  # a threshold over declared categories is a subset of them
             wanted: list[Any] = list(zip(ends, grown.missing_left[here].tolist(), strict=True))
-            for end, gap in dict.fromkeys(wanted):
-                chosen = (*names[: end + 1], *([None] if gap else []))
-                number_of[end, gap] = subsets.setdefault(chosen, len(subsets))
         else:
-            wanted = [
-                codes[width * begin : width * (begin + end)]
-                for begin, end in zip(begins, ends, strict=True)
-            ]
-            for text in dict.fromkeys(wanted):
-                places = np.frombuffer(text, grown.subset_codes.dtype).tolist()
-                chosen = tuple([names[c] for c in places])
-                number_of[text] = subsets.setdefault(chosen, len(subsets))
+            pairs = zip(begins, ends, strict=True)
+            wanted = [codes[width * begin : width * (begin + end)] for begin, end in pairs]
+        number_of: dict[Any, int] = {}  # by codes, which are cheaper to compare than names
+        for key in dict.fromkeys(wanted):
+            if column.kind == "ordinal":
+                places = [*range(key[0] + 1), *([column.n_values] if key[1] else [])]
+            else:
+                places = np.frombuffer(key, grown.subset_codes.dtype).tolist()
+            chosen = tuple([names[c] for c in places])
+            number_of[key] = subsets.setdefault(chosen, len(subsets))
         subset[here] = [number_of[each] for each in wanted]
     return threshold, subset, list(subsets)
 
@@ -256,10 +254,10 @@ class PartitionMethod(Method):
         """Return the bytes of a group of k records in a tree that no cap prunes."""
         return _GROUP_BYTES
 
+    # Whether means and medians are rounded to a public step.
     rounds: ClassVar[bool] = True
-    """Whether means and medians are rounded to a public step."""
+    # Whether columns with a grid become ranges even if other numbers do not.
     ranges_with_grids: ClassVar[bool] = False
-    """Whether columns with a grid become ranges even if other numbers do not."""
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes needed for as many groups as k allows; 0 with a cap, which allows far fewer groups."""
@@ -472,7 +470,7 @@ class PartitionMethod(Method):
         )
         if self.numeric != "range" or group_of_leaf is not None:
             current = np.arange(n_leaves) if group_of_leaf is None else group_of_leaf
-            distinct = _distinct_groups(recoding, current)
+            distinct = _distinct_groups(recoding)
             if distinct.max() < current.max():
                 # Joined groups have other cells, which may read like those of a third group.
                 return self._plan(table, schema, quasi, grown, promises, distinct, persons)
@@ -480,7 +478,7 @@ class PartitionMethod(Method):
         return self._planned(table, schema, recoding, [*promises, *together])
 
 
-def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
+def _distinct_groups(recoding: Partition) -> IntArray:
     """Return the group of each leaf after merging groups with equal labels, numbered by first leaf."""
     read = []
     for column, cells in zip(recoding.columns, recoding.leaf_cells, strict=True):
@@ -488,11 +486,7 @@ def _distinct_groups(recoding: Partition, number: IntArray) -> IntArray:
         labels = np.array([place.setdefault(cell.label, len(place)) for cell in column.cells])
         read.append(labels[np.asarray(cells)])
     groups = group(read)
-    first = np.full(groups.n_groups, len(number))
-    np.minimum.at(first, groups.labels, np.arange(len(number)))
-    order = np.empty(groups.n_groups, np.int64)
-    order[np.argsort(first)] = np.arange(groups.n_groups)
-    return order[groups.labels]
+    return np.argsort(np.argsort(groups.first))[groups.labels]
 
 
 def limited_classes(criterion: LDiversity, responses: Responses) -> Iterator[int]:
