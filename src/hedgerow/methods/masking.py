@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from ..backends import Transformed
-from ..backends.randomize import Rows, words_of
+from ..backends.randomize import Rows, hashes, words_of
 from ..columns.column import Column
 from ..columns.numbers import numeric_matrix, released_column
 from ..columns.table import Table
@@ -30,32 +30,46 @@ from ..schema import Schema
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
 from .base import Files, Method, RecipientNotes, check_columns, check_named, values_by_code
 
+# Changed numbers of shape (rows, columns), and facts about the whole table.
 Changed = tuple[FloatArray, dict[str, Any]]
-"""Changed numbers of shape (rows, columns), and facts about the whole table."""
 
+# Orders the rows of methods that draw nothing, so that no result depends on their order.
 _PUBLIC = Key(bytes(32))
-"""Orders the rows of methods that draw nothing, so that no result depends on their order."""
+
+
+class MaskedCells(NamedTuple):
+    """The released cells of a column, and what changed in them.
+
+    Fields
+    ------
+    released : pyarrow array
+    there : bool array of shape (n,)
+        Which cells had a value.
+    masks : mapping of str to bool array
+        By field of `MaskedColumn` the cells that its share counts.
+    """
+
+    released: pa.Array
+    there: BoolArray
+    masks: Mapping[str, BoolArray]
 
 
 @dataclass(frozen=True)
 class Masked:
-    """The result of masking: the released columns and what changed in them.
+    """The result of masking.
 
     Parameters
     ----------
-    released : mapping of str to pyarrow array
+    cells : mapping of str to MaskedCells
         The masked columns.
-    columns : tuple of MaskedColumn
-        What changed in each.
     facts : mapping of str to number or str
         Figures about the whole table.
     promises : tuple of Guarantee
         Promises that `Release.verify` checks.
     """
 
-    released: Mapping[str, pa.Array]
-    columns: tuple[MaskedColumn, ...]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    cells: Mapping[str, MaskedCells]
+    facts: Mapping[str, Any]
     promises: tuple[Guarantee, ...] = ()
 
 
@@ -75,16 +89,18 @@ class Masking(Method):
     """
 
     words: ClassVar[str] = ""
+    # Lines that explain to the reader of a release how to read its cells.
     reading: ClassVar[tuple[str, ...]] = (
         "Cells of the recoded columns may have been altered: one may be the value of the person in",
         "its row or not; figures for many records carry over better than any single cell. An empty",
         "cell: there was no value, or it was left out.",
     )
-    """Lines that explain to the reader of a release how to read its cells."""
     needs_sensitive = False
+    # Without a promise of k, a caution says what repeated records undo.
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
-    """Without a promise of k, a caution says what repeated records undo."""
-    risk_model: ClassVar[Literal["classes", "linkage"]] = "linkage"
+    risk_model = "linkage"
+    # Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up.
+    reported_shares: ClassVar[Mapping[str, str]] = {}
     facts_: dict[str, Any]
     columns_: tuple[MaskedColumn, ...]
 
@@ -93,10 +109,19 @@ class Masking(Method):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         check_columns(table, schema.replace(quasi=()))
-        masked = self._mask(table, schema)
-        self._released, self._fitted = dict(masked.released), fingerprint(table, schema.quasi)
-        self.facts_, self.columns_ = dict(masked.facts), masked.columns
-        recoding = Mask(self.words, masked.columns, plain(masked.facts), self.risk_model)
+        masked, columns = self._mask(table, schema), []
+        for name in schema.quasi:
+            released, there, masks = masked.cells[name]
+            cells = int(there.sum())
+            shares = {what: float((m & there).sum() / max(cells, 1)) for what, m in masks.items()}
+            shares["missing"] = (len(there) - cells) / len(there)
+            role, kind = schema.role(name), table.declared_kind(schema, name)
+            columns.append(MaskedColumn(name, role, kind, released=str(released.type), **shares))
+        self._released = {name: cells.released for name, cells in masked.cells.items()}
+        self._fitted, self.columns_ = fingerprint(table, schema.quasi), tuple(columns)
+        shares = {fact: share(columns, what) for fact, what in self.reported_shares.items()}
+        self.facts_ = {**masked.facts, **shares}
+        recoding = Mask(self.words, self.columns_, plain(self.facts_), self.risk_model)
         return self._planned(table, schema, recoding, masked.promises)
 
     def _rows(self, table: Table) -> Rows:
@@ -139,8 +164,6 @@ class NumberMasking(Masking):
 
     clip: bool | tuple[float, float] = False
     integers: bool = False
-    reported_shares: ClassVar[Mapping[str, str]] = {}
-    """Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up."""
 
     def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         """Return the changed numbers of the quasi-identifiers, and facts about the whole table."""
@@ -150,38 +173,35 @@ class NumberMasking(Masking):
         check_clip(self.clip)
         before = numeric_matrix(table, schema.quasi, schema.kinds)
         after, facts = self._mask_numbers(table, schema, before)
-        released, columns = mask_numbers(
-            table, schema, before, after, clip=self.clip, integers=self.integers
-        )
-        facts |= {fact: share(columns, what) for fact, what in self.reported_shares.items()}
-        return Masked(released, columns, facts)
+        cells = mask_numbers(table, schema.quasi, before, after, clip=self.clip, integers=self.integers)
+        return Masked(cells, facts)
 
 
 def mask_numbers(
     table: Table,
-    schema: Schema,
+    names: Sequence[str],
     before: FloatArray,
     after: FloatArray,
     *,
     clip: bool | tuple[float, float] = False,
     integers: bool = False,
-    names: Sequence[str] | None = None,
-) -> tuple[dict[str, pa.Array], tuple[MaskedColumn, ...]]:
+) -> dict[str, MaskedCells]:
     """Return masked numbers as columns, clipped and rounded if requested, and the changes in each.
 
     Parameters
     ----------
+    table : Table
+    names : sequence of str
+        The columns.
     before, after : array, shape (rows, columns)
         Missing cells of `before` stay missing.
     clip : bool or pair of float
         Move values outside back: to the extent of their own column (True) or to a pair.
     integers : bool
         Round columns of integers and keep their type.
-    names : sequence of str, optional
-        The columns; by default the quasi-identifiers.
     """
-    released, columns = {}, []
-    for c, name in enumerate(schema.quasi if names is None else names):
+    columns = {}
+    for c, name in enumerate(names):
         old, new = before[:, c], after[:, c].copy()
         there = ~np.isnan(old)
         new[~there] = np.nan
@@ -194,47 +214,19 @@ def mask_numbers(
             clipped = (new < low) | (new > high)
             new = np.clip(new, low, high)
         kind = table.arrow.schema.field(name).type
-        released[name] = released_column(new, kind, integers)
+        released = released_column(new, kind, integers)
         if integers and pa.types.is_integer(kind):
             new = np.rint(new)
         masks = {"unchanged": new == old, "outside": outside, "clipped": clipped}
-        masks["suppressed"] = np.isnan(new)
-        columns.append(masked_column(schema, name, "numeric", released[name], there, **masks))
-    return released, tuple(columns)
-
-
-def masked_column(
-    schema: Schema,
-    name: str,
-    kind: str,
-    released: pa.Array,
-    there: BoolArray,
-    **masks: BoolArray,
-) -> MaskedColumn:
-    """Return the MaskedColumn of a column: each mask's share of the cells that had a value."""
-    n, cells = len(there), int(there.sum())
-    shares: dict[str, Any] = {
-        what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
-    }
-    shares |= {"missing": float((n - cells) / n), "released": str(released.type)}
-    return MaskedColumn(name, schema.role(name), kind, **shares)
+        columns[name] = MaskedCells(released, there, masks | {"suppressed": np.isnan(new)})
+    return columns
 
 
 def fingerprint(table: Table, names: Sequence[str]) -> str:
     """Return a digest of the given columns, to recognise the same table without storing it."""
     # By values and not by types: a frame that comes back from CSV or another library is the same.
-    digest = hashlib.blake2b(digest_size=16)
-    for name in names:
-        column = table.arrow.column(name)
-        if table.kind(name) == "numeric":
-            column = column.cast(pa.int64()) if pa.types.is_duration(column.type) else column
-            values = column.cast(pa.float64(), safe=False).to_numpy() + 0.0
-            digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
-        else:
-            encoded = table.column(name)
-            digest.update(np.ascontiguousarray(encoded.codes).astype(np.uint32).tobytes())
-            digest.update(repr(list(encoded.values)).encode())
-    return digest.hexdigest()
+    first, second, _ = hashes(table, names, _PUBLIC)
+    return hashlib.blake2b(np.stack([first, second]).tobytes(), digest_size=16).hexdigest()
 
 
 def share(columns: Sequence[MaskedColumn], what: str) -> float:
@@ -244,14 +236,16 @@ def share(columns: Sequence[MaskedColumn], what: str) -> float:
     return float((weight * shares).sum() / weight.sum()) if weight.sum() else 0.0
 
 
-def category_column(table: Table, column: Column, codes: IntArray) -> pa.Array:
-    """Return the category of each code, in the column's original type; the code n_values is missing."""
-    if not column.n_values:
-        return pa.nulls(len(codes), pa.string())
-    # The released cell is spelled as the table spells its first value of that code.
-    released = values_by_code(table, column).take(pa.array(codes))
-    is_coded = pa.types.is_dictionary(table.arrow.column(column.name).type)
-    return released.dictionary_encode() if is_coded else released
+def mask_categories(table: Table, column: Column, codes: IntArray) -> MaskedCells:
+    """Return the category of each code, in the column's original type, and what changed; n_values is missing."""
+    released = pa.nulls(len(codes), pa.string())
+    if column.n_values:
+        # The released cell is spelled as the table spells its first value of that code.
+        released = values_by_code(table, column).take(pa.array(codes))
+        if pa.types.is_dictionary(table.arrow.column(column.name).type):
+            released = released.dictionary_encode()
+    masks = {"unchanged": codes == column.codes, "suppressed": codes == column.n_values}
+    return MaskedCells(released, column.codes < column.n_values, masks)
 
 
 @dataclass(eq=False, repr=False)
@@ -386,20 +380,34 @@ class RankSwapping(NumberMasking):
         rows = self._rows(table)
         key = self._release_key(rows, schema)
         rows = rows.under(key)  # the order of equal values is drawn as well
-        ordered = np.asfortranarray(rows.sorted(before))  # column by column in memory
-        after = np.full_like(ordered, np.nan)
-        for c, name in enumerate(schema.quasi):
-            there = np.flatnonzero(~np.isnan(ordered[:, c]))
-            values, ranked = stable_sort(ordered[there, c])
-            window = max(1, int(proportion * len(ranked)))
-            partners = swap_ranks(len(ranked), window, *key.words(f"swap {name}"))
-            after[there[ranked], c] = values[partners]
+
+        def swapped(values: FloatArray, name: str) -> FloatArray:
+            window = max(1, int(proportion * len(values)))
+            return values[swap_ranks(len(values), window, *key.words(f"swap {name}"))]
+
+        after = change_by_rank(rows.sorted(before), schema.quasi, swapped)
         return rows.back(after), {"proportion": proportion}
 
 
+def change_by_rank(
+    ordered: FloatArray, names: Sequence[str], change: Callable[[FloatArray, str], FloatArray]
+) -> FloatArray:
+    """Return numbers whose columns were changed by rank: `change` gets the sorted values and the name of each.
+
+    Missing cells stay missing, and equal values are ranked in the order of the rows.
+    """
+    ordered = np.asfortranarray(ordered)  # column by column in memory
+    after = np.full_like(ordered, np.nan)
+    for c, name in enumerate(names):
+        there = np.flatnonzero(~np.isnan(ordered[:, c]))
+        values, ranked = stable_sort(ordered[there, c])
+        after[there[ranked], c] = change(values, name)
+    return after
+
+
 CATEGORICAL = ("categorical", "ordinal", "boolean")
+# Categories of a column: the plan holds a number for every two of them.
 MOST_CATEGORIES = 2_000
-"""Categories of a column: the plan holds a number for every two of them."""
 
 
 @dataclass(eq=False, repr=False)
@@ -479,7 +487,7 @@ class PRAM(Masking):
                 )
         rows = self._rows(table)
         key = self._release_key(rows, schema)
-        released, columns, self.matrices_ = {}, [], {}
+        cells, self.matrices_ = {}, {}
         for column in coded:
             name, d = column.name, column.n_values
             matrix = self.matrix.get(name) if isinstance(self.matrix, Mapping) else self.matrix
@@ -488,13 +496,9 @@ class PRAM(Masking):
                 matrix = invariant_matrix(matrix, column.counts()[:d].astype(np.float64))
             self.matrices_[name] = matrix
             moved = move(column.codes, words_of(rows.ids, key, f"pram {name}"), matrix)
-            released[name] = category_column(table, column, moved)
-            there, same = column.codes < d, moved == column.codes
-            columns.append(
-                masked_column(schema, name, column.kind, released[name], there, unchanged=same)
-            )
+            cells[name] = mask_categories(table, column, moved)
         matrices = {name: matrix.tolist() for name, matrix in self.matrices_.items()}
-        return Masked(released, tuple(columns), {"invariant": self.invariant, "matrices": matrices})
+        return Masked(cells, {"invariant": self.invariant, "matrices": matrices})
 
 
 def default_matrix(d: int, stay: float) -> FloatArray:
@@ -557,8 +561,8 @@ def _checked(values: ArrayLike, column: Column) -> FloatArray:
 
 REPLACE = ("threshold", "mean")
 End = tuple[float, float]
+# Fewest values whose mean is released; a mean of fewer would disclose too much about each.
 FEWEST = 3
-"""Fewest values whose mean is released; a mean of fewer would disclose too much about each."""
 
 
 @dataclass(eq=False, repr=False)

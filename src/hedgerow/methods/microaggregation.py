@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
@@ -12,16 +13,15 @@ from ..columns.table import Table
 from ..errors import ParameterError, SchemaError, UnsupportedError
 from ..kernels.masking_loops import mdav, mdav_gower, v_mdav
 from ..kernels.neighbours import build, nearest
-from ..kernels.sorting import stable_sort
 from ..measures import Counts, FloatArray, IntArray, Persons, group
 from ..measures.guarantees import KAnonymity
 from ..schema import Schema
 from ..validation import check_one_of, is_number
 from .base import check_people
-from .masking import Masked, Masking, category_column, mask_numbers, masked_column
+from .masking import Masked, Masking, change_by_rank, mask_categories, mask_numbers
 
+# Relative rounding of the sums; a bound that is lower by this much is still a bound.
 _ROUNDING = 1e-9
-"""Relative rounding of the sums; a bound that is lower by this much is still a bound."""
 
 
 def least_loss(points: FloatArray, k: int) -> float:
@@ -61,12 +61,18 @@ def least_loss(points: FloatArray, k: int) -> float:
 
 def near_sum(points: FloatArray, k: int) -> float:
     """Return the sum, over all records, of squared distances to their k - 1 nearest other records."""
+    # Each record itself, or one that is equal, is among its k nearest.
+    return sum(float(gaps.sum()) for _, gaps in _nearest(points, points, k))
+
+
+def _nearest(
+    points: FloatArray, records: FloatArray, k: int
+) -> Iterator[tuple[IntArray, FloatArray]]:
+    """Yield the k points nearest to each record and their squared distances, in arrays that are used again."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
-    summed = 0.0
-    for point in points:
-        nearest(tree, point, k, near, gaps)  # itself, or one that is equal, among them
-        summed += float(gaps.sum())
-    return summed
+    for record in records:
+        nearest(tree, record, k, near, gaps)
+        yield near, gaps
 
 
 def best_runs(values: FloatArray, k: int) -> float:
@@ -213,18 +219,12 @@ class Microaggregation(Masking):
             # Records of one person are no crowd: groups of too few people grow.
             groups = joined_groups(groups, places, k, persons.subset(rows.order))
         self.groups_ = rows.back(groups)
-        after = rows.back(_averages(values, groups))
-        released, columns = mask_numbers(
-            table, schema, before, after, integers=self.integers, names=figures
-        )
-        by_name = {c.name: c for c in columns}
+        after = rows.back(_centres(values, groups)[groups])
+        cells = mask_numbers(table, figures, before, after, integers=self.integers)
         for column, code in zip(encoded, codes.T, strict=True):
-            name, missing = column.name, column.n_values
             # A category has no mean: the most frequent one stands for its group.
-            modes = _modes(code, self.groups_, missing + 1)[self.groups_]
-            cells = released[name] = category_column(table, column, modes)
-            masks = {"unchanged": modes == code, "suppressed": modes == missing}
-            by_name[name] = masked_column(schema, name, column.kind, cells, code < missing, **masks)
+            modes = _modes(code, self.groups_, column.n_values + 1)[self.groups_]
+            cells[column.name] = mask_categories(table, column, modes)
         sizes = np.bincount(groups)
         facts: dict[str, Any] = {
             "k": self.k,
@@ -234,8 +234,7 @@ class Microaggregation(Masking):
         }
         if figures:
             facts["loss_percent"] = group_loss(values, groups)
-        columns = tuple(by_name[name] for name in schema.quasi)
-        return Masked(released, columns, facts, (KAnonymity.from_schema(k, schema),))
+        return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
 
     def loss_and_least(self, table: Table, schema: Schema) -> tuple[float, float] | None:
         """Return the loss of the groups, and a lower bound for any groups of at least k records.
@@ -252,8 +251,6 @@ class Microaggregation(Masking):
         return lost / 100, least_loss(points, int(self.k)) / total if total else 0.0
 
     def _complete(self, table: Table, schema: Schema, names: list[str]) -> FloatArray:
-        if not names:
-            return np.empty((table.n_rows, 0))
         values = numeric_matrix(table, names, schema.kinds)
         missing = [name for c, name in enumerate(names) if np.isnan(values[:, c]).any()]
         if missing:
@@ -264,24 +261,18 @@ class Microaggregation(Masking):
         return values
 
     def _rank(self, table: Table, schema: Schema, k: int) -> Masked:
-        original, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
-        before = rows.sorted(original)
-        after = np.full(before.shape, np.nan)
-        for c, name in enumerate(schema.quasi):
-            there = np.flatnonzero(~np.isnan(before[:, c]))
-            if len(there) < k:
-                raise ParameterError(
-                    f"column {name!r} has {len(there)} values that are not missing, k is {k}"
-                )
-            values, ranked = stable_sort(before[there, c])
+        def averaged(values: FloatArray, name: str) -> FloatArray:
+            n = len(values)
+            if n < k:
+                raise ParameterError(f"column {name!r} has {n} values that are not missing, k is {k}")
             # The last run takes the remainder, so that none is shorter than k.
-            groups = np.minimum(np.arange(len(ranked)) // k, len(ranked) // k - 1)
-            means = np.bincount(groups, values) / np.bincount(groups)
-            after[there[ranked], c] = means[groups]
-        released, columns = mask_numbers(
-            table, schema, original, rows.back(after), integers=self.integers
-        )
-        return Masked(released, columns, {"k": k, "columns_ranked_alone": before.shape[1]})
+            groups = np.minimum(np.arange(n) // k, n // k - 1)
+            return _centres(values[:, None], groups)[groups, 0]
+
+        before, rows = numeric_matrix(table, schema.quasi, schema.kinds), self._rows(table)
+        after = rows.back(change_by_rank(rows.sorted(before), schema.quasi, averaged))
+        cells = mask_numbers(table, schema.quasi, before, after, integers=self.integers)
+        return Masked(cells, {"k": k, "columns_ranked_alone": len(cells)})
 
 
 def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
@@ -290,16 +281,8 @@ def variable_groups(points: FloatArray, k: int, gain: float) -> IntArray:
     groups = v_mdav(points, np.argsort(-from_mean, kind="stable"), k, gain)
     rest = np.flatnonzero(groups < 0)
     if len(rest):
-        chosen = groups >= 0
-        sizes = np.bincount(groups[chosen])
-        centres = np.column_stack(
-            [np.bincount(groups[chosen], points[chosen, c]) / sizes for c in range(points.shape[1])]
-        )
-        tree = build(centres)
-        near, gaps = np.empty(1, np.int64), np.empty(1)
-        for i in rest:
-            nearest(tree, points[i], 1, near, gaps)
-            groups[i] = near[0]
+        centres = _centres(points[groups >= 0], groups[groups >= 0])
+        groups[rest] = [int(near[0]) for near, _ in _nearest(centres, points[rest], 1)]
     return groups
 
 
@@ -314,33 +297,29 @@ def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons
         small = np.flatnonzero(persons.sizes(current) < k)
         if not len(small):
             return groups
-        centres = np.ascontiguousarray(_averages(points, groups)[current.first])
-        tree, near, gaps = build(centres), np.empty(2, np.int64), np.empty(2)
-        other = np.empty(len(small), np.int64)
-        for i, g in enumerate(small):
-            nearest(tree, centres[g], 2, near, gaps)
-            other[i] = near[near != g][0]
+        centres = _centres(points, groups)
+        pairs = zip(small, _nearest(centres, centres[small], 2), strict=True)
+        other = [int(near[near != g][0]) for g, (near, _) in pairs]
         # Nearest groups may point at each other or on to a third: all of a chain become one.
-        pairs = coo_array((np.ones(len(small)), (small, other)), (n, n))
-        groups = connected_components(pairs, directed=False)[1][groups].astype(np.int64)
+        joins = coo_array((np.ones(len(small)), (small, other)), (n, n))
+        groups = connected_components(joins, directed=False)[1][groups].astype(np.int64)
 
 
 def group_loss(values: FloatArray, groups: IntArray) -> float:
     """Return the within-group sum of squares of standardised columns, in per cent of the total."""
     scaled = standardise(values)
-    within = ((scaled - _averages(scaled, groups)) ** 2).sum()
+    within = ((scaled - _centres(scaled, groups)[groups]) ** 2).sum()
     total = (scaled**2).sum()
     return float(100.0 * within / total) if total else 0.0
 
 
-def _averages(values: FloatArray, groups: IntArray) -> FloatArray:
-    """Return the means of each row's group, shape (rows, columns); sums run in the order of the rows."""
-    means = np.empty(values.shape)
+def _centres(values: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the means of each group, shape (groups, columns); sums run in the order of the rows."""
     sizes = np.bincount(groups)
-    for c in range(values.shape[1]):
-        sums = np.bincount(groups, values[:, c])
-        means[:, c] = (sums / sizes)[groups]
-    return means
+    centres = np.empty((len(sizes), values.shape[1]))
+    for c, column in enumerate(values.T):
+        centres[:, c] = np.bincount(groups, column) / sizes
+    return centres
 
 
 def _modes(codes: IntArray, groups: IntArray, categories: int) -> IntArray:

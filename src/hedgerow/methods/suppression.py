@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +20,11 @@ from ..measures.guarantees import KAnonymity
 from ..schema import Schema
 from ..validation import MAPPING, Kind, check_whole, is_number
 from .base import check_columns, check_named
-from .masking import Masked, Masking, masked_column, share
+from .masking import Masked, MaskedCells, Masking
 
+# Most columns for which every set of columns is tried; with more, only sets of up to three, then
+# all.
 ALL_SUBSETS = 12
-"""Most columns for which every set of columns is tried; with more, only sets of up to three, then all."""
 
 
 @dataclass(eq=False, repr=False)
@@ -64,13 +65,12 @@ class LocalSuppression(Masking):
     kinds: ClassVar[Mapping[str, Kind]] = {"importance": MAPPING}
     supported_fields = ("unit", "household")
     words: ClassVar[str] = "local suppression"
+    reported_shares: ClassVar[Mapping[str, str]] = {"share_suppressed": "suppressed"}
     reading: ClassVar[tuple[str, ...]] = (
         "An empty cell of the recoded columns: the value was left out, or there was none. Every",
         "other cell is the value of the person in its row.",
     )
-    risk_model: ClassVar[Literal["classes", "linkage"]] = (
-        "classes"  # what is left of a record is true
-    )
+    risk_model = "classes"  # what is left of a record is true
 
     k: int = 3
     _: KW_ONLY
@@ -90,20 +90,18 @@ class LocalSuppression(Masking):
         rows = self._rows(table)
         ordered = None if persons is None else persons.subset(rows.order)
         hidden = rows.back(suppress(rows.sorted(codes), absent, k, costs, ordered))
-        released, columns = {}, []
+        cells = {}
         for column, out in zip(coded, hidden.T, strict=True):
-            name, there = column.name, column.codes < column.n_values
-            original = one_zero(one_piece(table.arrow.column(name)))
-            released[name] = original.take(pa.array(np.arange(table.n_rows), mask=out))
+            original = one_zero(one_piece(table.arrow.column(column.name)))
+            released = original.take(pa.array(np.arange(table.n_rows), mask=out))
             masks = {"unchanged": ~out, "suppressed": out}
-            columns.append(masked_column(schema, name, column.kind, released[name], there, **masks))
-        facts: dict[str, Any] = {
+            cells[column.name] = MaskedCells(released, column.codes < column.n_values, masks)
+        facts = {
             "k": k,
             "cells_suppressed": int(hidden.sum()),
             "records_touched": int(hidden.any(axis=1).sum()),
-            "share_suppressed": share(columns, "suppressed"),
         }
-        return Masked(released, tuple(columns), facts, (KAnonymity.from_schema(k, schema),))
+        return Masked(cells, facts, (KAnonymity.from_schema(k, schema),))
 
     def _costs(self, schema: Schema) -> list[float]:
         costs = dict(self.importance or {})
