@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hedgerow.errors import ParameterError
-from hedgerow.methods.porop import fit_blocks, order, polynomial_basis
+from hedgerow.errors import InputError, ParameterError
+from hedgerow.methods.porop import PoROP, fit_blocks, order, polynomial_basis
 
 
 def linear(v: np.ndarray) -> np.ndarray:
@@ -128,5 +129,6 @@ def test_degrees_block_by_block():
 
 def test_constant_values_come_back_and_huge_spreads_are_refused():
     assert (order(np.full(20, 7.0), 10).protect(1, "synthetic", np.ones(20)) == 7.0).all()
-    with pytest.raises(ParameterError, match="overflow"):
-        order(np.array([-1.7e308, 1.7e308, 0.0]), 3)
+    far = pd.DataFrame({"x": [-1.7e308, 1.7e308, 0.0]})
+    with pytest.raises(InputError, match="values beyond 1e\\+150"):
+        PoROP(3, degree=0, random_state=1).fit(far)

@@ -204,7 +204,6 @@ def test_the_search_keeps_what_is_given_and_tells_what_it_tried():
     assert any(len(set(row["degrees"])) > 1 for row in method.search_)
     fixed = PoROP(90, random_state=5).fit(frame)
     assert {row["block_size"] for row in fixed.search_} == {90}
-    assert fixed.search_ == PoROP(k=90, random_state=5).fit(frame).search_  # its old name
     cubic = PoROP(degree=3, random_state=5).fit(frame)
     assert {d for row in cubic.search_ for d in row["degrees"]} == {3}
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -25,13 +26,13 @@ from ..kernels.sorting import stable_sort
 from ..kernels.threads import in_parts
 from ..key import Key
 from ..measures import FloatArray
-from ..measures.masking_scores import score_arrays
+from ..measures.masking_scores import Scores, score_arrays
 from ..notation import percent
+from ..plan import Plan
 from ..progress import caution, done
 from ..schema import Schema
 from ..validation import check_one_of, check_whole
-from .estimator import renamed
-from .masking import Changed, Masked, NumberMasking
+from .masking import Changed, NumberMasking
 
 Noise = Literal["synthetic", "perturbative"]
 
@@ -173,13 +174,7 @@ def order(values: FloatArray, k: int) -> OrderedPartition:
     starts = np.arange(0, n, k)
     ends = np.minimum(starts + k, n) - 1
     lo = ordered[starts]
-    with np.errstate(over="ignore"):
-        span = ordered[ends] - lo
-    if not np.isfinite(span).all():
-        raise ParameterError(
-            "the values lie so far apart that their differences overflow",
-            hint="rescale the columns",
-        )
+    span = ordered[ends] - lo
     normalise_blocks(ordered, lo, span, k)
     z, second = stable_sort(ordered)
     place, block = np.empty(n, np.uint32), np.empty(n, np.uint32)
@@ -231,13 +226,13 @@ DEGREES = (1, 2, 3, 4)
 # Numbers of blocks tried, as N / k: from many small blocks to one.
 CUTS = (7, 5, 4, 3, 2.5, 2, 1.75, 1.5, 1.25, 1)
 FINALISTS = 5
+# Records linked for each candidate; of a larger table, all candidates use the same sample.
 LINKED = 1000
-"""Records linked for each candidate; of a larger table, all candidates use the same sample."""
+# Rows on which a larger table is searched; they are cut into as many blocks as the whole.
 MOST_ROWS = 20_000
-"""Rows on which a larger table is searched; they are cut into as many blocks as the whole."""
 MOST_KNOWN = 10
+# Most blocks for which every combination of degrees is tried; more are searched block by block.
 MOST_TOGETHER = 3
-"""Most blocks for which every combination of degrees is tried; more are searched block by block."""
 
 
 def search_settings(
@@ -269,23 +264,19 @@ def search_settings(
     degrees: list[Any] = list(DEGREES) if degree == "auto" else [degree]
     sizes = _candidates(n) if size == "auto" else [size]
     settings = [(k, d) for k in sizes for d in degrees if _fits(k, d, n)]
-    uniform = []
     for i, (k, d) in enumerate(settings):
         done(i / len(settings))
-        uniform.append(trial.run(k, d, search))
-    if not uniform:
+        trial.run(k, d)
+    if not trial.rows:
         raise ParameterError(f"no block size fits {n} values", hint="set block_size and degree")
-    tried = {_key(row): row for row in uniform}
     if degree == "auto":
-        best = sorted(uniform, key=_rank)
         # Degrees per block are tried for the best sizes alone: there are too many otherwise.
-        for k in list(dict.fromkeys(row["block_size"] for row in best))[:3]:
-            for row in trial.per_block(k, best, search, n):
-                tried.setdefault(_key(row), row)
-    rows = sorted(tried.values(), key=_rank)
+        for k in list(dict.fromkeys(row["block_size"] for row in trial.best()))[:3]:
+            trial.run_per_block(k, [d for d in DEGREES if _fits(k, d, n)])
+    rows = trial.best()
     # The best of many scores under one noise is best partly by chance: new noise decides.
     for row in rows[:FINALISTS]:
-        row["held_out"] = trial.run(row["block_size"], row["degrees"], held_out)["score"]
+        row["held_out"] = trial.scores(row["block_size"], row["degrees"], held_out).score
     return (
         sorted(rows[:FINALISTS], key=lambda row: (row["held_out"], *_rank(row))) + rows[FINALISTS:]
     )
@@ -299,7 +290,8 @@ class _Trial:
         if len(values) > MOST_ROWS:
             chosen = np.random.default_rng(seed).choice(len(values), MOST_ROWS, replace=False)
             values = values[np.sort(chosen)]
-        self.values, self.there, self.noise = values, ~np.isnan(values), noise
+        self.values, self.there, self.noise, self.seed = values, ~np.isnan(values), noise, seed
+        self.rows: dict[tuple[int, tuple[int, ...]], dict[str, Any]] = {}
         self.n = int(self.there.sum())
         self.complete = self.there.all(axis=1)
         if self.complete.sum() < 3:
@@ -311,27 +303,38 @@ class _Trial:
         # Candidates of one k follow each other, so each k is sorted once.
         self.ordered = lru_cache(1)(lambda k: order(self.values[self.there], self._cut(k)))
 
-    def run(
+    def scores(
         self, k: int, degree: int | Sequence[int], seed: np.random.SeedSequence
-    ) -> dict[str, Any]:
+    ) -> Scores:
         """Mask the table with one setting and return its scores; k counts values of the whole table."""
         ordered = self.ordered(k)
         after = np.full(self.values.shape, np.nan)
         normals = np.random.Generator(np.random.PCG64(seed)).standard_normal(len(ordered.z))
         after[self.there] = ordered.protect(degree, self.noise, normals)  # type: ignore[arg-type]
         n_known = min((len(self.names) + 1) // 2, MOST_KNOWN)
-        scores = score_arrays(
+        return score_arrays(
             self.values[self.complete], after[self.complete], self.names, n_known, LINKED
         )
-        return {
+
+    def run(self, k: int, degree: int | Sequence[int]) -> None:
+        """Add the row of one setting to `rows`, unless it is there."""
+        degrees = [int(d) for d in block_degrees(degree, self.ordered(k).n_blocks)]
+        if (k, tuple(degrees)) in self.rows:
+            return
+        scores = self.scores(k, degree, self.seed)
+        self.rows[k, tuple(degrees)] = {
             "block_size": int(k),
             "remainder": self.n_whole % k,
-            "degrees": [int(d) for d in block_degrees(degree, ordered.n_blocks)],
+            "degrees": degrees,
             "il": scores.il,
             "dr": scores.dr,
             "score": scores.score,
             "held_out": None,
         }
+
+    def best(self) -> list[dict[str, Any]]:
+        """Return the rows of all settings, best first."""
+        return sorted(self.rows.values(), key=_rank)
 
     def _cut(self, k: int) -> int:
         """Return the block size that cuts the sample into as many blocks as k cuts the whole table."""
@@ -341,29 +344,17 @@ class _Trial:
         scaled = max(2, round(k * self.n / self.n_whole))
         return scaled if -(-self.n // scaled) == blocks else -(-self.n // blocks)
 
-    def per_block(
-        self, k: int, uniform: list[dict[str, Any]], seed: np.random.SeedSequence, n: int
-    ) -> list[dict[str, Any]]:
-        """Score settings whose degrees differ between blocks, starting from the best single degree."""
-        start = next(row for row in uniform if row["block_size"] == k)
-        blocks = len(start["degrees"])
-        allowed = [d for d in DEGREES if _fits(k, d, n)]
-        if blocks == 1:
-            return []
+    def run_per_block(self, k: int, allowed: Sequence[int]) -> None:
+        """Add the rows of settings whose degrees differ between blocks, starting from the best single degree."""
+        blocks = self.ordered(k).n_blocks
         if blocks <= MOST_TOGETHER:
-            choices = np.stack(np.meshgrid(*[allowed] * blocks), -1).reshape(-1, blocks).tolist()
-            return [self.run(k, c, seed) for c in sorted(choices) if len(set(c)) > 1]
-        rows: list[dict[str, Any]] = []
-        best = start
+            for choice in product(allowed, repeat=blocks):
+                self.run(k, choice)
+            return
         for block in range(blocks):
+            best = next(row["degrees"] for row in self.best() if row["block_size"] == k)
             for d in allowed:
-                choice = [*best["degrees"]]
-                if choice[block] == d:
-                    continue
-                choice[block] = d
-                rows.append(self.run(k, choice, seed))
-            best = min([best, *rows], key=_rank)
-        return rows
+                self.run(k, [*best[:block], d, *best[block + 1 :]])
 
 
 def _candidates(n: int) -> list[int]:
@@ -379,23 +370,18 @@ def _fits(k: Any, degree: Any, n: int) -> bool:
     return True
 
 
-def _key(row: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
-    return row["block_size"], tuple(row["degrees"])
-
-
-def _rank(row: dict[str, Any]) -> tuple[float, int, tuple[int, ...]]:
-    return row["score"], *_key(row)
+def _rank(row: dict[str, Any]) -> tuple[float, int, list[int]]:
+    return row["score"], row["block_size"], row["degrees"]
 
 
 
 NOISES = ("synthetic", "perturbative")
+# Smallest size of the last block, as a share of the block size, that gets no warning.
 SHORT = 0.05
-"""Smallest size of the last block, as a share of the block size, that gets no warning."""
+# Largest share of unchanged cells that gets no warning.
 UNCHANGED = 0.05
-"""Largest share of unchanged cells that gets no warning."""
 
 
-@renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class PoROP(NumberMasking):
     """Replace numbers by noisy points on polynomials fitted to their sorted values (PoROP-k).
@@ -476,9 +462,8 @@ class PoROP(NumberMasking):
     integers: bool = False
     schema: Schema | None = None
 
-    def _mask(self, table: Table, schema: Schema) -> Masked:
-        masked = super()._mask(table, schema)
-        facts = masked.facts
+    def _fit(self, table: Table, schema: Schema) -> Plan:
+        plan, facts = super()._fit(table, schema), self.facts_
         if facts["share_unchanged"] > UNCHANGED:
             caution(
                 f"{percent(facts['share_unchanged'])} of the cells are released unchanged: the values are "
@@ -489,7 +474,7 @@ class PoROP(NumberMasking):
                 f"the last block holds only {facts['remainder']} of {facts['block_size']} values, to "
                 "which the score is sensitive; choose a block size that leaves none or more"
             )
-        return masked
+        return plan
 
     def _mask_numbers(self, table: Table, schema: Schema, before: FloatArray) -> Changed:
         check_one_of("noise", self.noise, NOISES)
@@ -520,7 +505,6 @@ class PoROP(NumberMasking):
         return rows.back(after), facts
 
 
-@renamed(k="block_size")
 @dataclass(eq=False, repr=False)
 class LiROP(PoROP):
     """Replace numbers by noisy points on fitted straight lines: `PoROP` with degree 1 (LiROP-k).
