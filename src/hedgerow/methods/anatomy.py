@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
+import tomllib
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -197,35 +200,16 @@ class Anatomy(Method):
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes for the recipient on how to read the two tables together."""
-        name = self._sensitive
+        text = resources.files(__package__).joinpath("anatomy.toml").read_text("utf-8")
+        notes, name = tomllib.loads(text), self._sensitive
+        second = f"{self.plan_.recoding.second_file}{Path(file).suffix}"
+        fill = partial(str.format, name=name, l=self.l, file=file, second=second)
         return RecipientNotes(
-            about=f"The column `{name}` holds the number of a group instead of the value; "
-            f"`{self.plan_.recoding.second_file}{Path(file).suffix}` (ST) lists the values of each group "
-            f"and how many records of `{file}` (QIT) have them.",
-            cells=dict.fromkeys(self.plan_.names("quasi"), "unchanged")
-            | {name: "the number of its group"},
-            lines=[
-                "",
-                "## How to use it",
-                "",
-                "    from hedgerow.methods.anatomy_tables import join",
-                f'    counts = join(qit, st, {name!r}, ["a quasi-identifier"])   # the '
-                "expected counts",
-                "",
-                "`join` gives every record of a group each value of that group, weighted by its share.",
-            ],
-            promised=[
-                f"No value has a share above 1/{self.l} in any group. This bounds no guess from all "
-                "groups together."
-            ],
-            not_measured=[
-                "Whether people are in this table: the quasi-identifiers are unchanged, and people can "
-                "be found by them.",
-                "What an intruder infers who can exclude values for a person, or knows others of the "
-                "group.",
-                "A general rule: somebody who learns from the counts of all groups together how the value "
-                f"depends on the other columns can be right more often than 1/{self.l}.",
-            ],
+            fill(notes["about"]),
+            dict.fromkeys(self.plan_.names("quasi"), "unchanged") | {name: notes["cell"]},
+            fill(notes["lines"]).split("\n"),
+            [fill(sentence) for sentence in notes["promised"]],
+            [fill(sentence) for sentence in notes["not_measured"]],
         )
 
 
@@ -263,16 +247,10 @@ def bucketize(codes: IntArray, rank: NDArray[np.uint64], l: int) -> IntArray:
                 heapq.heappush(heap, (remaining + 1, u))
         has.append({u for _, u in fullest})
     # What is left over, at most one record a bucket, joins groups without its value.
-    for remaining, u in sorted(heap, key=lambda item: item[1]):
-        for _ in range(-remaining):
-            row = order[start[u] + used[u]]
-            used[u] += 1
-            first = int(rank[row] % np.uint64(len(has)))
-            at = next(
-                (first + step) % len(has)
-                for step in range(len(has))
-                if u not in has[(first + step) % len(has)]
-            )
-            group[row] = at
-            has[at].add(u)
+    for u in sorted(u for _, u in heap):
+        row = order[start[u] + used[u]]
+        first = int(rank[row] % np.uint64(len(has)))
+        at = next(g for g in (*range(first, len(has)), *range(first)) if u not in has[g])
+        group[row] = at
+        has[at].add(u)
     return group
