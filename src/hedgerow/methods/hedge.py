@@ -28,10 +28,10 @@ from .partition import PartitionMethod, classes_of, full_tree
 from .refusals import Refused, joined_cells
 
 LEVELS = 16
+# Records that a level has on average, at least.
 EACH = 25
-"""Records that a level has on average, at least."""
+# Standard deviations beyond chance: with dozens of columns, few are taken for telling by chance.
 SIGMAS = 4.0
-"""Standard deviations beyond chance: with dozens of columns, few are taken for telling by chance."""
 
 
 
@@ -100,8 +100,8 @@ def _explained(
         yield (inside - mean_square) / max(square - mean_square, 1.0)
 
 
+# Bytes of a cell: of its sums, some two hundred entries, while cells are joined.
 _CELL = 10_000
-"""Bytes of a cell: of its sums, some two hundred entries, while cells are joined."""
 
 
 @dataclass(eq=False, repr=False)

@@ -24,10 +24,10 @@ from ..measures.guarantees import Disclosure, Guarantee, LDiversity
 from ..measures.proper_scores import BrierScore, RankedScore, SquaredScore
 from ..progress import done
 
+# Joins between two reports of progress.
 SLICE = 16
-"""Joins between two reports of progress."""
+# Most categories kept separate while joining; rarer ones are merged, but not in the exact check.
 WIDEST = 1_024
-"""Most categories kept separate while joining; rarer ones are merged, but not in the exact check."""
 
 
 class _Block(NamedTuple):

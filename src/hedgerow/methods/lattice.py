@@ -16,11 +16,11 @@ from ..measures.persons import PeopleByClass
 
 Levels = tuple[int, ...]
 
+# Classes that all stored nodes hold together, some 32 bytes each.
 _SNAPSHOT_GROUPS = 4_000_000
-"""Classes that all stored nodes hold together, some 32 bytes each."""
 _SNAPSHOTS = 1000
+# Nodes that are searched; a table of few rows and many columns has no end of them.
 MOST_NODES = 1 << 24
-"""Nodes that are searched; a table of few rows and many columns has no end of them."""
 LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
 
 
@@ -120,8 +120,8 @@ class Outcome:
         return round(self.loss, 12), sum(self.node), self.node
 
 
+# (sizes, counts) of classes -> which of them may be released.
 Accept = Callable[[IntArray, IntArray], BoolArray]
-"""(sizes, counts) of classes -> which of them may be released."""
 
 
 @dataclass
@@ -268,17 +268,14 @@ class Lattice:
         """Return a lower bound on each node's loss, shape `heights`: the loss without suppression, or 0."""
         if self.loss not in ("loss", "precision", "height"):
             return np.zeros(self.heights)
-        m, parts = len(self.axes), []
-        for i, axis in enumerate(self.axes):
-            counts = np.bincount(self.codes[:, i], weights=self.size, minlength=len(axis.levels[0]))
-            if self.loss == "loss":
-                parts.append(np.array([counts @ share for share in axis.share]) / (self.n * m))
-            elif self.loss == "precision":
-                parts.append(np.arange(len(axis.levels)) / max(len(axis.levels) - 1, 1) / m)
-            else:
-                parts.append(np.arange(len(axis.levels)).astype(float))
-        # These losses are sums over the columns, so one array a column gives all nodes.
-        return reduce(np.add.outer, parts)
+        base, parts = self._snapshots[0], []
+        for i, n in enumerate(self.heights):
+            nodes = np.zeros((n, len(self.axes)), np.int64)
+            nodes[:, i] = np.arange(n)
+            everything = np.ones(len(base), np.bool_)
+            parts.append([self._loss(tuple(node), base, everything, 0) for node in nodes.tolist()])
+        # These losses are sums over the columns, so one list a column gives all nodes.
+        return reduce(np.add.outer, map(np.array, parts))
 
     # --- the search
 

@@ -25,8 +25,8 @@ from .design import Quasi
 from .partition import PartitionMethod, full_tree
 
 OBJECTIVES = ("median", "regression", "information_gain", "loss")
+# Measured bytes of a group of k records if groups are cut at medians.
 _MEDIAN = 350
-"""Measured bytes of a group of k records if groups are cut at medians."""
 
 
 @dataclass(eq=False, repr=False)

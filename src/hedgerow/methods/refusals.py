@@ -14,8 +14,8 @@ from ..trees.split import EXHAUSTIVE
 from ..trees.tree import Tree
 from .design import Quasi
 
+# Splits of a group that are looked at, evenly chosen; leaving some out weakens an intruder.
 _MOST = 32
-"""Splits of a group that are looked at, evenly chosen; leaving some out weakens an intruder."""
 
 
 @dataclass(frozen=True)
