@@ -125,22 +125,6 @@ def _other_names(mine: Sequence[str], fitted: Sequence[str]) -> PlanError:
 
 
 @dataclass(frozen=True)
-class Files:
-    """Extra files that a method adds to the release folder, as texts by file name.
-
-    Parameters
-    ----------
-    public : mapping of str to str
-        For the recipient.
-    private : mapping of str to str
-        For the steward and the auditor alone.
-    """
-
-    public: Mapping[str, str] = field(default_factory=dict)
-    private: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class RecipientNotes:
     """Notes that a method adds to RECIPIENT.md, besides those of its plan.
 
@@ -236,9 +220,9 @@ class Method(Estimator):
         """Return the released columns that `release_checks` reads record by record; none by default."""
         return ()
 
-    def release_files(self, release: Any) -> Files:
-        """Return the extra files of this method for the release folder; none by default."""
-        return Files()
+    def release_files(self, release: Any) -> dict[str, str]:
+        """Return extra files for the recipient as texts by file name; none by default."""
+        return {}
 
     def refused(self, table: Table, schema: Schema) -> list[Refused]:
         """Return the finer groups that were refused because they would break a promise; none by default."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -185,6 +185,8 @@ def rounded(
         centre = steps / round(1 / step) if is_part else steps * step
         if column.unit:  # half a step beyond the first or last day may be no date
             centre = np.clip(centre, column.values[0], column.values[-1])
+    # One label that is text makes the whole column text.
+    is_text = not enough.all() or bool((grouped.present < grouped.sizes).any())
     cells = []
     for middle, a, b, n, size, is_told in zip(
         (centre + 0.0).tolist(),
@@ -198,15 +200,12 @@ def rounded(
         if not is_told:
             cells.append(Cell(TOP, anything=True))
             continue
-        label: float | str = moment(middle, column.unit) if column.unit else middle
+        label: float | str = number(middle) if is_text else middle
+        if column.unit:
+            label = moment(middle, column.unit)
         if n < size:
-            text = label if isinstance(label, str) else number(label)
-            label = f"{text}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
+            label = f"{label}{WEIGHT}{n}{JOIN}{MISSING}{WEIGHT}{size - n}"
         cells.append(Cell(label, values[a], values[b], missing=n < size))
-    if any(isinstance(cell.label, str) for cell in cells):  # the column is text
-        cells = [
-            replace(c, label=number(c.label)) if isinstance(c.label, float) else c for c in cells
-        ]
     return _merged(cells)
 
 
@@ -224,15 +223,16 @@ def _nearest_steps(steps: FloatArray, grouped: GroupedCodes, style: str, step: f
         codes = np.sort(grouped.codes[ends[at] : ends[at + 1]])[:n]
         if style == "median":
             codes = codes[[(n - 1) // 2, n // 2]]
+        total: Fraction | int
         if column.exact:
-            values = [Fraction(column.exact[c]) for c in codes]
+            total = sum(Fraction(column.exact[c]) for c in codes)
         else:
-            values = [_exactly(v) for v in column.values[codes].tolist()]
-        whole[at] = round(Fraction(sum(values)) / len(codes) / unit)
+            total = sum(_exactly(v) for v in column.values[codes].tolist())
+        whole[at] = round(Fraction(total) / len(codes) / unit)
     return whole
 
 
-def _exactly(value: float) -> Fraction | int:
+def _exactly(value: float) -> Any:
     """Return the number that the shortest decimal of a double stands for."""
     return int(value) if value.is_integer() and abs(value) < 2**53 else Fraction(repr(value))
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +28,7 @@ from ..plan.recodings import Mask, MaskedColumn
 from ..plan.records import Plan
 from ..schema import Schema
 from ..validation import FLAG, Kind, check_one_of, check_share, is_number
-from .base import Files, Method, RecipientNotes, check_columns, check_named, values_by_code
+from .base import Method, RecipientNotes, check_columns, check_named, values_by_code
 
 # Changed numbers of shape (rows, columns), and facts about the whole table.
 Changed = tuple[FloatArray, dict[str, Any]]
@@ -98,7 +98,7 @@ class Masking(Method):
     needs_sensitive = False
     # Without a promise of k, a caution says what repeated records undo.
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
-    risk_model = "linkage"
+    risk_model: ClassVar[Literal["classes", "linkage"]] = "linkage"
     # Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up.
     reported_shares: ClassVar[Mapping[str, str]] = {}
     facts_: dict[str, Any]
@@ -113,7 +113,9 @@ class Masking(Method):
         for name in schema.quasi:
             released, there, masks = masked.cells[name]
             cells = int(there.sum())
-            shares = {what: float((m & there).sum() / max(cells, 1)) for what, m in masks.items()}
+            shares: dict[str, Any] = {
+                what: float((mask & there).sum() / max(cells, 1)) for what, mask in masks.items()
+            }
             shares["missing"] = (len(there) - cells) / len(there)
             role, kind = schema.role(name), table.declared_kind(schema, name)
             columns.append(MaskedColumn(name, role, kind, released=str(released.type), **shares))
@@ -147,11 +149,11 @@ class Masking(Method):
             hint="fit_transform that table by itself; for cross_val_score mask the whole table first",
         )
 
-    def release_files(self, release: Any) -> Files:
+    def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file MASKING.md, which explains what was done to the columns."""
         words = ["```", release.recoding_in_words(), "```"]
         lines = ["# What was done to the masked columns", "", *words, "", *self.reading, ""]
-        return Files(public={"MASKING.md": "\n".join(lines)})
+        return {"MASKING.md": "\n".join(lines)}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes on how to read the changed cells, with a pointer to MASKING.md."""

@@ -23,7 +23,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
-from .base import Files, Method, RecipientNotes
+from .base import Method, RecipientNotes
 from .response.caps import (
     cautions,
     check_feasible,
@@ -255,10 +255,10 @@ class RandomizedResponse(Method):
         above = self.unprotected_ if self.relax or self.exempt else None
         return verify(self._randomize, self._risk, original, released, above)
 
-    def release_files(self, release: Any) -> Files:
+    def release_files(self, release: Any) -> dict[str, str]:
         """Return the public file ``public.json``: the plan with its distortion parameters."""
         public = json.dumps(release.plan.public(), ensure_ascii=False, indent=1, allow_nan=False)
-        return Files(public={"public.json": public + "\n"})
+        return {"public.json": public + "\n"}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes on how to read the randomized table, including its distortion parameters."""

@@ -76,8 +76,7 @@ def write_records(
 ) -> list[str]:
     """Write the files that document a release; return the names of those that may be published."""
     file, plan = folder / release.file_name, release.plan
-    files = release.method.release_files(release)
-    extra = {**files.public, **files.private}
+    extra = release.method.release_files(release)
     figures = None if measured is None else measured.to_dict()
     # it holds the hash of the table, which is on the disk by now
     numbers = record(plan, release.summary(), file, release.pseudonyms, figures)
@@ -116,4 +115,4 @@ def write_records(
     for name, text in {**texts, **extra}.items():
         write_private(folder / name, text)
     tables_written = [file.name] if second is None or second.path is None else [file.name, second.path.name]
-    return [*tables_written, RECIPIENT, *files.public]
+    return [*tables_written, RECIPIENT, *extra]

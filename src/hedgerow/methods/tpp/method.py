@@ -18,7 +18,7 @@ from ...plan import ColumnMap, Maps, Plan
 from ...progress import caution
 from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
-from ..base import Files, Method, RecipientNotes, as_array, check_people
+from ..base import Method, RecipientNotes, as_array, check_people
 from .encoding import (
     EncodedPredictor,
     beyond_single,
@@ -295,9 +295,9 @@ class TreePatternPreserving(Method):
             checks.append(Check(name, self.l, least, least > self.l, "strictly above"))
         return checks
 
-    def release_files(self, release: Any) -> Files:
+    def release_files(self, release: Any) -> dict[str, str]:
         """Return the files for the published model and its picture, by file name."""
-        return Files(public={"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)})
+        return {"model.json": dumps(self.model_), "trees.svg": trees_svg(self.model_)}
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return the notes on the published model for the recipient, who reads the release from `file`."""
