@@ -13,6 +13,7 @@ from ..columns.workspace import LEAST
 from ..errors import UnsupportedError
 from ..io.read import read
 from ..release.folder import PLAN, released_file, whole
+from ..release.texts import refusal
 from ..schema import Schema
 
 # engines that hold tables which are measured
@@ -73,8 +74,5 @@ def check_room(original: Table | None) -> None:
         return
     needed = bytes_of(original.n_rows, len(original.names))
     if needed > limit:
-        raise UnsupportedError(
-            f"measuring {original.n_rows:,} records takes some {needed / 1e9:,.1f} GB of memory, and "
-            f"{limit / 1e9:,.1f} GB are allowed",
-            hint="allow more (memory=, --memory), or a part of the table; protect --no-report measures nothing",
-        )
+        sizes = {"needed": needed / 1e9, "allowed": limit / 1e9}
+        raise UnsupportedError(**refusal("too_large", records=original.n_rows, **sizes))

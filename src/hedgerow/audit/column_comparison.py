@@ -14,6 +14,7 @@ from ..errors import SchemaError, did_you_mean
 from ..measures import FloatArray, IntArray
 from ..notation import moment, number, percent, plain
 from ..release import Release
+from ..release.texts import refusal
 from ..validation import AXES, takes
 from .pairing import pair_up, released_column
 from .released_values import ReleasedColumn, unchanged
@@ -229,12 +230,11 @@ def compare(release: Release, name: str) -> Comparison:
     """
     original, subject = release.original, of_release(release)
     if name not in release.released.names:
-        raise SchemaError(
-            f"column {name!r} was left out of the release, so there is nothing to compare"
-            if name in original.names
-            else f"there is no column {name!r}{did_you_mean(name, original.names)}",
-            hint=f"the released columns are {', '.join(release.released.names)}",
-        )
+        key, similar = "left_out", ""
+        if name not in original.names:
+            key, similar = "no_column", did_you_mean(name, original.names)
+        released = ", ".join(release.released.names)
+        raise SchemaError(**refusal(key, name=name, similar=similar, names=released))
     column = _column(release, subject, name)
     shape = histogram(column)
     moved = moved_share(shape)

@@ -32,6 +32,7 @@ from ..methods.mart import MART
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
 from ..progress import Progress, telling, with_context
+from ..release.texts import refusal, text, texts
 from ..schema import SCHEMA, Schema
 from ..validation import (
     AXES,
@@ -108,9 +109,7 @@ def methods_by_name(methods: Any) -> dict[str, Any]:
     for title, each in zip(titles, listed, strict=True):
         name = title if titles.count(title) == 1 else repr(each)
         if name in out:
-            raise ParameterError(
-                f"the method {name} is given twice", hint="give a mapping of names to methods"
-            )
+            raise ParameterError(**refusal("twice", name=name))
         out[name] = each
     return out
 
@@ -127,9 +126,8 @@ def settings_of(
     defaults = {name: each.get_params(deep=False) for name, each in methods.items()}
     parameters = {parameter for names in defaults.values() for parameter in names} | {"k", CAP}
     if unknown := [name for name in axes if name not in parameters]:
-        raise ParameterError(
-            f"none of the methods has the parameter {unknown[0]!r}{did_you_mean(unknown[0], parameters)}"
-        )
+        similar = did_you_mean(unknown[0], parameters)
+        raise ParameterError(**refusal("no_parameter", name=unknown[0], similar=similar))
     settings = []
     for name, method in methods.items():
         mine = {n: values for n, values in axes.items() if n in defaults[name] and values}
@@ -419,8 +417,13 @@ class Frontier:
     def warnings(self) -> tuple[str, ...]:
         """Return a warning for each cap under which learning collapses."""
         return tuple(
-            f"learning collapses under the cap of {p.setting}: learners explain {figure(p.utility)} "
-            f"of people left out, and {figure(p.uncapped)} without it"
+            text(
+                "frontier",
+                "collapsed",
+                setting=p.setting,
+                utility=figure(p.utility),
+                uncapped=figure(p.uncapped),
+            )
             for p in self.points
             if p.collapsed
         )
@@ -544,11 +547,7 @@ class Frontier:
                 if self.points
                 else "no point at all"
             )
-            raise InfeasibleError(
-                f"none of the {len(self.points)} releases meets the targets; reached "
-                f"one by one: {near}",
-                hint="relax a target or try more settings",
-            )
+            raise InfeasibleError(**refusal("no_point", releases=len(self.points), near=near))
         if target_utility is not None:
             return min(met, key=lambda p: (p.disclosure, -p.utility, -(p.k or 0)))
         return min(met, key=lambda p: (-p.utility, p.disclosure, -(p.k or 0)))
@@ -568,10 +567,7 @@ class Frontier:
             The axes, the schema or the bound differ, so the points cannot stand in one picture.
         """
         if not self.is_comparable(more):
-            raise ParameterError(
-                "the two frontiers differ in their schema, axes or bound",
-                hint="search both with the same ones",
-            )
+            raise ParameterError(**refusal("other_axes"))
         same = {n for n in self.methods if n not in more.methods or self._same_method(more, n)}
         new = {str(Setting(each["method"], each["parameters"])) for each in more._every}
 
@@ -621,10 +617,7 @@ class Frontier:
 
     def _repr_html_(self) -> str:
         """Return the settings as a table, for notebooks; `plot` draws them."""
-        sentences = [
-            f"Disclosure: {self.disclosure}. Utility: {self.utility}. A release is dominated where "
-            "another tells less and keeps as much."
-        ]
+        sentences = [text("frontier", "axes", disclosure=self.disclosure, utility=self.utility)]
         table = ("", *self._lines())
         return notebook_html("Frontier", sentences, table, notes=(*self._impossible(), *self.warnings))
 
@@ -689,23 +682,11 @@ def mark_dominated(points: Sequence[Point]) -> tuple[Point, ...]:
     return tuple(out)
 
 
-DISCLOSURES = {
-    "worst": "disclosure of the most exposed group (left is safer)",
-    "mean_over_groups": "disclosure, mean over groups (left is safer)",
-    "mean_over_records": "disclosure, mean over records (left is safer)",
-    "linkage": "records linked with their originals (left is safer)",
-    "inferred": "what named attackers infer about members, worst tenth (left is safer)",
-    "advantage": "member advantage of named attackers (left is safer)",
-}
 # axes that methods which alter values have as well
 ANY_METHOD = ("linkage", "inferred", "advantage")
 # axes by the names that documents showed once
 _ONCE = {"mean_groups": "mean_over_groups", "mean_records": "mean_over_records"}
-UTILITIES = {
-    "certainty": "certainty kept (1 - NCP)",
-    "queries": "1 - median error of counting queries",
-    "learning": "what learners explain of people left out (R squared, or of the Brier score)",
-}
+
 
 @dataclass(eq=False)
 class Prepared:
@@ -839,13 +820,11 @@ def frontier(
     chosen = methods_by_name(methods)
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
-    check_one_of("utility", utility, UTILITIES)
-    check_one_of("disclosure", disclosure, DISCLOSURES)
+    utilities, disclosures = texts()["utility_axis"], texts()["disclosure_axis"]
+    check_one_of("utility", utility, utilities)
+    check_one_of("disclosure", disclosure, disclosures)
     if altered and disclosure not in ANY_METHOD:
-        raise ParameterError(
-            f"{', '.join(altered)} alters values, so groups of equal cells say nothing",
-            hint='choose disclosure="linkage", "inferred" or "advantage", which every method has',
-        )
+        raise ParameterError(**refusal("alters", names=", ".join(altered)))
     if not schema.sensitive and (disclosure != "linkage" or utility == "learning" or max_inference):
         raise ParameterError("a frontier needs at least one sensitive column to disclose")
     ready = people if isinstance(people, Prepared) else Prepared.of(people, schema)
@@ -876,8 +855,8 @@ def frontier(
     return Frontier(
         mark_dominated(points),
         tuple(lost),
-        UTILITIES[utility],
-        DISCLOSURES[disclosure],
+        utilities[utility],
+        disclosures[disclosure],
         ready.table,
         schema,
         chosen,

@@ -27,6 +27,7 @@ from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
+from ..release.texts import refusal, text
 from ..schema import SCHEMA, Schema
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .attacks.group_learners import corrected
@@ -52,11 +53,6 @@ from .table_pair import Asked, Pair, TablePair, evenly, spread
 MOST_ASKED = 5_000
 # fewest people in a cell of the tree that the worst tenth is looked for in
 CELL = 10
-WITHOUT = (
-    "Strangers need people who took no part (control), or a Release, whose method leaves people out; "
-    "there was neither."
-)
-
 
 @dataclass(frozen=True)
 class Inference:
@@ -119,24 +115,21 @@ class Inference:
         lines = []
         for name, column in self.columns.items():
             lines += [f"{name}: {in_words(column)}", *corrected_in_words(name, column)]
-        lines.append(
-            f"Attackers: {', '.join(self.learners)}; {self.asked:,} of {self.rows:,} people asked "
-            f"about, {self.trained:,} of {self.classes:,} released rows trained on."
-        )
+        learners = ", ".join(self.learners)
+        lines.append(text("inference", "attackers", **(vars(self) | {"learners": learners})))
         return "\n".join([*lines, *self.notes])
 
 
 def in_words(column: Mapping[str, Any]) -> str:
     """Return one line on what is inferred about members and strangers in a column."""
-    members, worst = column["members"], column["worst_tenth"]
-    parts = [
-        f"of members {_share_in_words(members)} ({members['learner']}), worst tenth {figure(worst['explained'])}"
-    ]
+    members, worst = column["members"], figure(column["worst_tenth"]["explained"])
+    sentence = text(
+        "inference", "members", members=_share_in_words(members), learner=members["learner"], worst=worst
+    )
     if column["strangers"] is None:
-        return f"{parts[0]}; of strangers, and member advantage: not measured"
-    parts.append(f"of strangers {_share_in_words(column['strangers'])}")
-    parts.append(f"member advantage {_share_in_words(column['advantage'])}")
-    return "; ".join(parts)
+        return text("inference", "no_strangers", members=sentence)
+    strangers, advantage = map(_share_in_words, (column["strangers"], column["advantage"]))
+    return text("inference", "strangers", members=sentence, strangers=strangers, advantage=advantage)
 
 
 def _share_in_words(share: Mapping[str, Any]) -> str:
@@ -290,9 +283,9 @@ def infer(
     if sides.strangers is not None:
         pass
     elif refit is None and not without:
-        notes.append(WITHOUT)
+        notes.append(text("inference", "no_control"))
     elif folds > sides.n_rows:
-        notes.append(f"Strangers were not measured: {sides.n_rows} people are fewer than {folds}.")
+        notes.append(text("inference", "few_people", people=sides.n_rows, folds=folds))
     elif folds:
         assert isinstance(sides, Pair)
         try:
@@ -303,7 +296,7 @@ def infer(
                 )
             losses_outside = trial.losses_left_out(sides, members, parts)
         except HedgerowError as error:
-            notes.append(f"Strangers were not measured; a refit failed: {error.message}")
+            notes.append(text("inference", "refit_failed", why=error.message))
     columns, silent, everybody = {}, [], Asked.joined(people_asked)
     for j, sensitive in enumerate(sides.sensitive):
         training = training_set(sides, j, np.concatenate(near))
@@ -337,7 +330,7 @@ def infer(
                 training, sensitive, people_asked[0].released, cap_of(promises, sensitive.name), random_state
             )
     if silent:
-        notes.append(f"Nobody who took no part has a value of {', '.join(silent)}.")
+        notes.append(text("inference", "no_value", names=", ".join(silent)))
     n_classes = sides.classes.n_groups
     return Inference(
         columns,
@@ -653,14 +646,19 @@ def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
     if worst is None:
         return
     above, chance = worst["above"], worst["shuffled"]
-    limit = "the cap of" if worst["cap"] is not None else "the worst group without them,"
-    yield (
-        f"{name}: with a learner's forecasts of each member ({worst['learner']}) the worst group, of "
-        f"{worst['records']:,} records, gives away {figure(worst['worst'])} ({figure(worst['uncorrected'])} "
-        f"without them; {figure(chance['worst'])} in the worst where they are shuffled inside groups). "
-        f"{above['groups']:,} of {worst['groups']:,} groups ({above['people']:,} of "
-        f"{worst['people']:,} people) lie above {limit} {figure(worst['limit'])}; shuffled, "
-        f"{chance['groups']:.1f} ({chance['people']:,.0f})."
+    yield text(
+        "inference",
+        "corrected",
+        **{part: worst[part] for part in ("learner", "records", "groups", "people")},
+        name=name,
+        worst=figure(worst["worst"]),
+        uncorrected=figure(worst["uncorrected"]),
+        shuffled=figure(chance["worst"]),
+        above=above["groups"],
+        people_above=above["people"],
+        limit=text("inference", "no_cap" if worst["cap"] is None else "cap", limit=figure(worst["limit"])),
+        groups_shuffled=chance["groups"],
+        people_shuffled=chance["people"],
     )
 
 
@@ -678,10 +676,7 @@ class InferenceBound:
 
     def __init__(self, most: float) -> None:
         if isinstance(most, bool) or not isinstance(most, (int, float)) or not 0 < most < 1:
-            raise ParameterError(
-                f"max_inference must lie in (0, 1), not {most!r}",
-                hint="it is the share of the public error that learners may take off",
-            )
+            raise ParameterError(**refusal("bound", most=most))
         self.most = float(most)
         self._measured: tuple[Table, Inference] | None = None
 
@@ -709,6 +704,5 @@ class InferenceBound:
             self.most,
             reached,
             reached <= self.most + SLACK,
-            f"the most that {', '.join(inference.learners)} explain of a sensitive column, of all "
-            "members or the worst tenth; other attackers may explain more",
+            text("inference", "bound", learners=", ".join(inference.learners)),
         )

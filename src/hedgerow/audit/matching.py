@@ -14,6 +14,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..measures import IntArray, group
+from ..release.texts import refusal, text
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 from .whole_rows import shared
@@ -24,11 +25,6 @@ LEVEL = 1e-6
 UNSURE = 0.01
 # pairs of rows with equal unchanged cells that are told apart by what other cells cover
 _MOST_TRIED = 20_000_000
-
-HINT = (
-    "give the Release itself or its folder, the plan (plan=, --plan), or a column with a different "
-    "value in every row of both tables (key=, --key)"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +51,10 @@ class RowPairs:
 
     def note(self) -> str | None:
         """Return a note on the evidence used to pair the rows; None if the release or its user gave the pairs."""
-        named = ", ".join(self.columns)
-        if self.by == "columns":
-            text = f"rows were paired by the values of {named}, which the release left as they were"
-            if self.unsure:
-                text += f"; {self.unsure:,} of them have several originals, and were given one that fits"
-            return text
-        if self.by == "order":
-            return (
-                f"rows were paired by their place, which was tested: by {named} neighbours belong "
-                "where they stand and not where the other stands, further than one random order in "
-                "a million would show"
-            )
-        return None
+        if self.by not in ("columns", "order"):
+            return None
+        key = "paired_unsure" if self.unsure else f"paired_by_{self.by}"
+        return text("note", key, names=", ".join(self.columns), unsure=self.unsure)
 
 
 def find_rows(
@@ -122,12 +109,7 @@ def find_rows(
         return pairs
     if reason is not None:
         raise reason
-    raise Unpaired(
-        f"the tables cannot be aligned: nothing tells which of the {original.n_rows:,} original "
-        f"rows stand behind the {released.n_rows:,} released ones: no unchanged columns identify "
-        "them, and their order shows nothing",
-        hint=HINT,
-    )
+    raise Unpaired(**refusal("not_aligned", rows=original.n_rows, released=released.n_rows))
 
 
 def _pairs(
@@ -148,17 +130,11 @@ def _by_key(before: Table, after: Table, key: str) -> RowPairs:
         counts = column.counts()[: column.n_values]
         twice = int(counts[counts > 1].sum())
         if missing or twice:
-            raise InputError(
-                f"the key column {key!r} of the {where} table is no key: {missing} rows "
-                f"without a value, {twice} rows share one"
-            )
+            raise InputError(**refusal("no_key", key=key, where=where, missing=missing, twice=twice))
     originals = released_numbers.codes_in(numbers, unknown=-1)
     unknown = int((originals < 0).sum())
     if unknown:
-        raise InputError(
-            f"the tables cannot be aligned: {unknown} of {after.n_rows} released rows "
-            f"have a {key!r} that the original table does not have"
-        )
+        raise InputError(**refusal("unknown_keys", unknown=unknown, rows=after.n_rows, key=key))
     row_of = np.empty(numbers.n_values, np.int64)
     row_of[numbers.codes] = np.arange(before.n_rows)
     return _pairs(row_of[originals], "key", [key])

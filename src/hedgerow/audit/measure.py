@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import metadata
+from importlib import metadata, resources
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -23,6 +24,7 @@ from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, Tell, telling
 from ..release import Release
+from ..release.texts import refusal
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
 from ..validation import (
@@ -206,9 +208,14 @@ class Task(Generic[S]):
         return {"people": self.options["people"], **self.drawing}
 
     @property
+    def seed(self) -> dict[str, Any]:
+        """Return the option of steps that draw at random."""
+        return {"random_state": self.options["random_state"]}
+
+    @property
     def drawing(self) -> dict[str, Any]:
         """Return the options for the slow steps that draw people at random."""
-        return {"random_state": self.options["random_state"], "progress": self.report}
+        return {**self.seed, "progress": self.report}
 
 
 @dataclass(frozen=True)
@@ -222,7 +229,7 @@ class Figure:
         given as "attacks" joins those that are there.
     of : callable
         Measures it of a `Task`.
-    needs : tuple of str
+    needs : sequence of str
         What must be there (`Task.there`); else it is left out.
     says : str
         Reported before it.
@@ -233,7 +240,7 @@ class Figure:
 
     gives: str
     of: Callable[[Any], Any]
-    needs: tuple[str, ...] = ()
+    needs: Sequence[str] = ()
     says: str = ""
     parallel: bool = False
 
@@ -308,105 +315,44 @@ def _inference(task: Task[TablePair]) -> dict[str, Any]:
     ).to_dict()
 
 
-def _linkage(task: Task[Pair]) -> dict[str, Any]:
-    return linkage_summary(task.sides, task.what.plan, task.linked, task.options["random_state"])
+# the function of each row of figures.toml
+_WORK: Mapping[str, Callable[[Any], Any]] = {
+    "per_person": _per_person,
+    "before": _before,
+    "after": _after,
+    "loss": lambda t: loss_summary(t.sides.plain, t.options["k"]),
+    "estimates": lambda t: estimates(t.sides, t.options["weights"]),
+    "distributions": lambda t: distribution_summary(t.sides.plain),
+    "queries": lambda t: query_summary(t.sides.plain, **t.seed),
+    "other_columns": lambda t: other_columns(t.what.table, t.what.schema),
+    "special_uniques": _special,
+    "linkage": lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
+    "regression": lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
+    "linked": lambda t: t.linked,
+    "linking": lambda t: linking(t.sides, **t.attack_options),
+    "predicates": lambda t: predicate_singling_out(t.sides, t.non_members, **t.seed),
+    "singling_out": lambda t: singling_out(t.sides, people=t.options["people"], **t.seed),
+    "downcoding": lambda t: downcoding(t.sides, **t.attack_options),
+    "membership": lambda t: membership(t.non_members, **t.attack_options),
+    "influence": lambda t: influence(t.sides),
+    "knows_method": lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
+    "composition": _composition,
+    "inference": _inference,
+    "learning": lambda t: learning(t.sides, **t.drawing),
+    "extremes": _extremes,
+    "histograms": lambda t: histograms(t.sides.plain),
+    "example_records": lambda t: example_records(t.sides),
+    "missing": lambda t: [f"{COMPARED}: {t.why}"],
+}
 
 
-# what is measured, in this order, of tables that have what it needs
-FIGURES = (
-    Figure("per_person", _per_person, ("pairs", "per_person")),
-    Figure(
-        "risk.original", _before, ("an original",), says="classes, disclosure and utility", parallel=True
-    ),
-    Figure("risk.release", _after, parallel=True),
-    Figure(
-        "utility.loss",
-        lambda t: loss_summary(t.sides.plain, t.options["k"]),
-        ("both tables",),
-        parallel=True,
-    ),
-    Figure(
-        "utility.estimates",
-        lambda t: estimates(t.sides, t.options["weights"]),
-        ("pairs", "weights"),
-        parallel=True,
-    ),
-    Figure(
-        "utility.distributions",
-        lambda t: distribution_summary(t.sides.plain),
-        ("both tables",),
-        parallel=True,
-    ),
-    Figure(
-        "utility.queries",
-        lambda t: query_summary(t.sides.plain, random_state=t.options["random_state"]),
-        ("both tables",),
-        parallel=True,
-    ),
-    Figure("risk.other", lambda t: other_columns(t.what.table, t.what.schema)),
-    Figure("risk.special_uniques", _special, ("special uniques",)),
-    Figure(
-        "risk.linkage",
-        _linkage,
-        ("pairs", "altered values"),
-        says="linking altered records with their originals",
-    ),
-    Figure(
-        "attacks",
-        lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
-        ("attacks",),
-    ),
-    Figure("attacks", lambda t: t.linked, ("pairs", "attacks")),
-    Figure(
-        "attacks, risk.nearest",
-        lambda t: linking(t.sides, **t.attack_options),
-        ("no pairs", "attacks"),
-    ),
-    Figure(
-        "attacks",
-        lambda t: predicate_singling_out(
-            t.sides, t.non_members, random_state=t.options["random_state"]
-        ),
-        ("pairs", "attacks"),
-        says="predicate singling out",
-    ),
-    Figure(
-        "attacks",
-        lambda t: singling_out(
-            t.sides, people=t.options["people"], random_state=t.options["random_state"]
-        ),
-        ("no pairs", "attacks"),
-        says="singling out",
-    ),
-    Figure("attacks", lambda t: downcoding(t.sides, **t.attack_options), ("pairs", "attacks")),
-    Figure("attacks", lambda t: membership(t.non_members, **t.attack_options), ("attacks",)),
-    Figure(
-        "risk.influence",
-        lambda t: influence(t.sides),
-        ("pairs", "attacks"),
-        says="which columns give people away",
-    ),
-    Figure(
-        "risk.knows_method",
-        lambda t: knows_method(t.sides, t.what.method, t.what.plan, **t.drawing),
-        ("pairs", "a fitted method"),
-        says="what the method refused",
-    ),
-    Figure(
-        "risk.composition, attacks",
-        _composition,
-        ("pairs", "other releases"),
-        says="what the releases tell together",
-    ),
-    Figure("risk.inference", _inference, ("inference", "sensitive columns")),
-    Figure(
-        "utility.learning", lambda t: learning(t.sides, **t.drawing), ("learning", "sensitive columns")
-    ),
-    Figure("table.extremes", _extremes, ("both tables", "k")),
-    Figure("pictures.histograms", lambda t: histograms(t.sides.plain), ("both tables",)),
-    Figure("shown", lambda t: example_records(t.sides), ("pairs",)),
-    Figure("missing", lambda t: [f"{COMPARED}: {t.why}"], ("one table",)),
-)
+def _figures() -> tuple[Figure, ...]:
+    """Read the rows of ``figures.toml``."""
+    rows = tomllib.loads(resources.files(__package__).joinpath("figures.toml").read_text("utf-8"))
+    return tuple(Figure(of=_WORK[name], **row) for name, row in rows.items())
+
+
+FIGURES = _figures()
 
 
 # every place of an audit that a figure may give, in the order of the JSON
@@ -630,11 +576,8 @@ def audit(
     standard = None if profile is None else Profile.load(profile)
     by_person = bool(others) or per_person
     if by_person and paired is False:
-        raise ParameterError(
-            "figures of single people (per_person, --per-person) need rows that are paired with "
-            "their originals"
-        )
-    chosen_options = {
+        raise ParameterError(**refusal("single_people"))
+    requested: dict[str, Any] = {
         "attacks": attacks,
         "learning": learning,
         "inference": inference,
@@ -642,7 +585,7 @@ def audit(
         "others": others,
     }
     report = telling(progress)
-    needing_rows, counted_pairs = [name for name, value in chosen_options.items() if value], None
+    needing_rows, counted_pairs = [name for name, value in requested.items() if value], None
     notes: tuple[str, ...] = ()
     if (there := remote_engine(None, engine)) is not None:
         refuse_whole(needing_rows, sample)
@@ -684,13 +627,9 @@ def audit(
         names = ", ".join(name for name, value in needing_original.items() if value)
         raise ParameterError(f"{names} need an original to compare with")
     sides, why = _sides(original, what, key, by_person or paired, strangers, allow_outside)
-    wanted = {
-        "attacks": attacks,
-        "inference": attacks if inference is None else inference,
-        "learning": learning,
-        "per_person": per_person,
-    }
-    is_tried = any(wanted[name] for name in ON_SAMPLE)
+    requested["inference"] = attacks if inference is None else inference
+    wanted = frozenset(name for name in (*ON_SAMPLE, "per_person") if requested[name])
+    is_tried = bool(wanted.intersection(ON_SAMPLE))
     if why:  # nothing is compared with other people either
         strangers = population = None
     # strangers are coded like the members only for figures that look at them
@@ -700,9 +639,7 @@ def audit(
         weights = what.schema.weight
         weights = weights if weights in (*what.table.names, *sides.original.names) else None
     if population_size is not None and population_size < sides.plain.n_rows:
-        raise ParameterError(
-            f"population_size is {population_size:,}, fewer than the {sides.plain.n_rows:,} released records"
-        )
+        raise ParameterError(**refusal("small_population", size=population_size, rows=sides.plain.n_rows))
     without_control = "withheld rows" if isinstance(sides, Pair) and not why else "nobody"
     parameters = {
         "key": key,
@@ -728,7 +665,7 @@ def audit(
             what=what,
             original=original,
             why=why,
-            wanted=frozenset(name for name, is_wanted in wanted.items() if is_wanted),
+            wanted=wanted,
             options=parameters,
             learners=learners or LEARNERS,
             strangers=strangers,
@@ -751,14 +688,8 @@ def refuse_whole(figures: Sequence[str], sample: int | None) -> None:
     """Raise UnsupportedError if a figure needs all rows in memory, but the table is read in chunks."""
     whole = [name for name in figures if sample is None or name not in ON_SAMPLE]
     if whole:
-        tried = all(name in ON_SAMPLE for name in whole)
-        raise UnsupportedError(
-            f"{', '.join(whole)}: these need all rows in memory, and this table is read piece by piece",
-            hint="try them on some of the records (sample=100_000, --sample 100000), or leave them "
-            "out (attacks=False, learning=False; --no-attacks --no-learning)"
-            if tried
-            else "measure without them, or give a table that fits into memory",
-        )
+        key = "rows_or_sample" if all(name in ON_SAMPLE for name in whole) else "rows_in_memory"
+        raise UnsupportedError(**refusal(key, names=", ".join(whole)))
 
 
 def _sample(
@@ -769,10 +700,7 @@ def _sample(
     if n is None or (n >= sides.plain.n_rows and not streams):
         return None
     if why or not isinstance(sides, Pair):
-        raise UnsupportedError(
-            "a sample is drawn from rows that are paired with their originals, and these are not paired",
-            hint="leave sample out (--sample), or pair them by a key",
-        )
+        raise UnsupportedError(**refusal("sample"))
     return sample_of(sides, n, random_state)
 
 
@@ -812,10 +740,10 @@ def _audit(task: Task[Any]) -> Audit:
     """Measure the figures of a task and return them as an `Audit`."""
     sides, plain, schema = task.sides, task.sides.plain, task.what.schema
     values = figures_of(task)
-    scatters = _scatters(values["risk.release"])
-    if values["risk.original"] is not None:
-        # the report draws the groups of the release alone
-        _scatters(values["risk.original"])
+    scatters = {}
+    # taken out of both sides, for the report draws the groups of the release alone
+    for side in filter(None, (values["risk.original"], values["risk.release"])):
+        scatters = {name: column.pop("scatter") for name, column in side["sensitive"].items()}
     extremes = values["table.extremes"]
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
@@ -859,11 +787,6 @@ def _section(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         for place, value in values.items()
         if place.startswith(f"{name}.") and (place != "risk.linkage" or value is not None)
     }
-
-
-def _scatters(side: Mapping[str, Any]) -> dict[str, Any]:
-    """Take the scatter plots out of the sensitive columns' figures, and return them by column."""
-    return {name: column.pop("scatter") for name, column in side["sensitive"].items()}
 
 
 def versions() -> dict[str, str]:

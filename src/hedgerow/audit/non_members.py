@@ -13,6 +13,7 @@ from ..columns.table import Table
 from ..errors import InputError
 from ..measures import IntArray
 from ..progress import Tell
+from ..release.texts import refusal
 from ..schema import Schema
 from .pairing import pair_up
 from .subject import of_fitted
@@ -78,11 +79,7 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     by_chance = float(np.mean(counts[labels[:n]] > 1))
     # a twentieth, and four standard deviations of what chance shares
     if shared / m > by_chance + 4 * math.sqrt(by_chance * (1 - by_chance) / m) + 0.05:
-        raise InputError(
-            f"{shared:,} of the {m:,} records of the control are records of the original as well, "
-            f"where {by_chance * m:,.0f} would be by chance: attacks would gain nothing over them",
-            hint="give people who are not in the original, or take those of the control out of it",
-        )
+        raise InputError(**refusal("control", shared=shared, control=m, by_chance=by_chance * m))
 
 
 def with_strangers(sides: TablePair) -> list[Outside]:

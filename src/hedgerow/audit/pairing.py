@@ -17,6 +17,7 @@ from ..kernels.siphash import siphash_words
 from ..measures import Groups, IntArray, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..release.records import RowMap
+from ..release.texts import refusal, text
 from ..schema import Schema
 from .matching import find_rows
 from .released_values import (
@@ -96,10 +97,7 @@ def pair_up(
         raise UnreadCells(unread)
     outside = {each.column.name: each.rows_of(each.outside) for each in cells if each.outside}
     if outside:
-        raise InputError(
-            f"the release holds values that no original value could have given: {named_cells(outside)}",
-            hint="check the column kinds, and give the hierarchy or the plan that was used",
-        )
+        raise InputError(**refusal("impossible", cells=named_cells(outside)))
     row_pairs = find_rows(before, subject, [each.column for each in cells], key)
     rows, released_rows = row_pairs.rows, row_pairs.released_rows
     released = [each.column.paired(rows, released_rows) for each in cells]
@@ -112,10 +110,7 @@ def pair_up(
         if column.name == subject.numbered and subject.second is not None:
             numbered = of_rows(after.column(column.name, kind="categorical"), released_rows)
             released_as, groups = join(column, numbered, subject.second, [c.codes for c in quasi])
-            notes.append(
-                f"learners get every record with all values of {column.name} in its group, by their "
-                "shares; where a figure needs one value a record, each was dealt one of its group's"
-            )
+            notes.append(text("note", "by_group", name=column.name))
         else:
             released_as = _released_sensitive(column, subject, released_rows)
         after_sensitive.append(released_as)
@@ -123,7 +118,7 @@ def pair_up(
     both = zip(sensitive, after_sensitive, strict=True)
     changed = [column.name for column, released_as in both if not same(column, released_as)]
     if changed:
-        notes.append("sensitive columns differ from the original row by row: " + ", ".join(changed))
+        notes.append(text("note", "sensitive_differ", names=", ".join(changed)))
     notes += left_open(sensitive, after_sensitive)
     # only plain numbers can be those of another unit or column; a range has no single number
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
@@ -149,16 +144,11 @@ def pair_up(
 def check_measured(schema: Schema, table: Table, what: str) -> None:
     """Raise SchemaError if a table lacks columns that the audit measures."""
     if not schema.quasi:
-        raise SchemaError(
-            "no quasi-identifiers were named",
-            hint="say which columns an intruder may know (quasi=[...], --quasi)",
-        )
+        raise SchemaError(**refusal("no_quasi"))
     lost = [n for n in (*schema.quasi, *schema.sensitive) if n not in table.names]
     if lost:
-        raise SchemaError(
-            f"the {what} lacks " + ", ".join(map(repr, lost)),
-            hint="its columns are: " + ", ".join(table.names),
-        )
+        names = ", ".join(table.names)
+        raise SchemaError(**refusal("lacks", what=what, lost=", ".join(map(repr, lost)), names=names))
 
 
 def released_column(original: Column, subject: Subject) -> CellReading:
@@ -185,10 +175,7 @@ def _released_sensitive(column: Column, subject: Subject, rows: IntArray) -> Col
         released = after.like(column)
     except SchemaError:
         if not column.is_number:
-            raise InputError(
-                f"the released sensitive column {column.name!r} cannot be read as "
-                f"{column.kind}, the kind of the original"
-            ) from None
+            raise InputError(**refusal("other_kind", name=column.name, kind=column.kind)) from None
         released = displayed(_all_cells(column, subject))  # ranges, each at its middle
     # joined or generalised categories, which the original does not have
     if not column.is_number and not set(released.values) <= set(column.values):
@@ -236,14 +223,10 @@ def _outside(
                 faults.append(f"{original.name!r} ({out} rows)")
     if not faults:
         return []
-    message = "released cells do not cover the original value of their row: " + ", ".join(faults)
+    refused = refusal("not_covered", columns=", ".join(faults))
     if allowed:
-        return [message]
-    raise InputError(
-        message,
-        hint="does the key or the plan belong to these tables? for a plan applied to other people use allow_outside "
-        "(--allow-outside)",
-    )
+        return [refused["message"]]
+    raise InputError(**refused)
 
 
 def same(a: Column, b: Column) -> bool:
@@ -297,10 +280,7 @@ def join(
     counted = np.bincount(groups, counts, len(names) + 1).astype(np.int64)
     wrong = int((counted != np.bincount(labels, minlength=len(names) + 1)).sum())
     if unknown or wrong:
-        raise InputError(
-            f"the two released tables do not fit: {wrong:,} groups have another number of "
-            f"records, {unknown:,} values are not in the original"
-        )
+        raise InputError(**refusal("second_table", wrong=wrong, unknown=unknown))
     # both are sorted by group, the rows within by a hash: dealt at random, yet equal for any row order
     at = np.lexsort((codes, groups))
     values = np.repeat(codes[at], counts[at])
@@ -314,17 +294,6 @@ def _mixed(columns: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
     for codes in columns:
         mixed = siphash_words(mixed ^ codes.astype(np.uint64), np.uint64(0), np.uint64(0))
     return mixed
-
-
-WITHOUT_PAIRS = (
-    "rows were not paired: certainty lost, cells changed, rows left out, and which columns give "
-    "people away need pairs and were not measured"
-)
-WITHOUT_STRANGERS = (
-    "nobody was named who took no part (control): what holds for everybody cannot be told from "
-    "what was taken from the people of the table, and success beyond public totals counts both; "
-    "hold back some people before a table is made, and give them as control"
-)
 
 
 def read_unpaired(
@@ -356,9 +325,9 @@ def read_unpaired(
     schema.check(before.names)
     check_measured(schema, after, "released table")
     check_measured(schema, others or before, "control")
-    notes = [f"{why}; {WITHOUT_PAIRS}" if why else WITHOUT_PAIRS]
+    notes = ["; ".join(filter(None, [why, text("note", "no_pairs")]))]
     if others is None:
-        notes.append(WITHOUT_STRANGERS)
+        notes.append(text("note", "no_strangers"))
     notes += released_identifiers(after, schema) + numbers_as_text(before, schema)
     tables = _tables(before, subject, None, tuple(notes))
     if others is None:
@@ -461,7 +430,7 @@ def _cells(column_read: Column, subject: Subject) -> tuple[ReleasedColumn, tuple
         raise UnreadCells({column_read.name: strange})
     if strange:
         named = named_cells({column_read.name: strange})
-        notes = (f"released cells that no person could have fit nobody: {named}",)
+        notes = (text("note", "fit_nobody", cells=named),)
     # where the original has every value, an empty cell was suppressed
     missing = column_read.counts()[column_read.n_values]
     return (column if missing or not column_read.n_values else suppressed(column)), notes

@@ -10,6 +10,7 @@ from .. import facade
 from ..columns.table import Table
 from ..errors import PromiseError
 from ..profiles import Criterion, Profile
+from ..release.texts import text
 from .safe_harbor import Identifiers, identifiers_found
 
 # what is found of a criterion: "measured" where the profile names no threshold
@@ -24,15 +25,6 @@ _GAINS = {
 }
 # the statistics for which attacks must be tried
 NEED_ATTACKS = frozenset({"attacks", *(f"gain:{name}" for name in _GAINS)})
-_NO_CLASSES = "values were altered or rows belong to nobody known, so there are no groups of equal cells"
-# by name what an intruder knows, and why the risk was not measured
-_INTRUDERS = {
-    "prosecutor": ("knows that the person is in the table", _NO_CLASSES),
-    "journalist": (
-        "does not know who is in the table",
-        "it takes a population table or sampling weights (population=, weights=)",
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -141,7 +133,7 @@ def _measured(
     if kind == "gain" and what in _GAINS:
         return _gain(audit["attacks"], _GAINS[what])
     measure = _STATISTICS.get(criterion.statistic)
-    figure, detail = (None, "Hedgerow knows no such statistic") if measure is None else measure(audit)
+    figure, detail = (None, text("criterion", "unknown")) if measure is None else measure(audit)
     if measure is _smallest_cell and _uncounted(audit) and figure and criterion.is_met(figure):
         return None, detail  # a column that is not counted may have smaller cells
     return figure, detail
@@ -152,16 +144,16 @@ def _columns(holding: Mapping[str, str], unsure: Mapping[str, str]) -> Finding:
     named = "; ".join(f"{name}: {why}" for name, why in holding.items())
     doubt = "; ".join(f"{name}: {why}" for name, why in unsure.items())
     if doubt:
-        doubt = f"to be confirmed by you, for no name or cell decides it: {doubt}"
+        doubt = text("criterion", "doubt", columns=doubt)
     if holding or not unsure:
         detail = "; ".join(filter(None, (named, doubt)))
-        return float(len(holding)), detail or "none by its name or by what its cells look like: confirm it"
+        return float(len(holding)), detail or text("criterion", "none")
     return None, doubt
 
 
 def _k(audit: Mapping[str, Any]) -> Finding:
     if audit["table"]["yardstick"] != "classes":
-        return None, _NO_CLASSES
+        return None, text("criterion", "no_classes")
     classes = audit["risk"]["release"]["classes"]
     people = classes["people"]
     counted = "records" if people is None else "people"
@@ -174,7 +166,7 @@ def _wildcard_k(audit: Mapping[str, Any]) -> Finding:
     classes = audit["risk"]["release"]["classes"]
     if figure is None or classes["people"]:
         return figure, counted
-    return float(classes["wildcard_k"]), "records, suppressed and missing cells match anything"
+    return float(classes["wildcard_k"]), text("criterion", "wildcard")
 
 
 def _wildcard_risk(audit: Mapping[str, Any]) -> Finding:
@@ -184,10 +176,10 @@ def _wildcard_risk(audit: Mapping[str, Any]) -> Finding:
 
 def _smallest_cell(audit: Mapping[str, Any]) -> Finding:
     if audit["table"]["yardstick"] != "classes":
-        return None, _NO_CLASSES
+        return None, text("criterion", "no_classes")
     counted, uncounted = _counted(audit), _uncounted(audit)
     if not counted:
-        return None, uncounted or "no sensitive column is known"
+        return None, uncounted or text("criterion", "no_sensitive")
     least = min(counted, key=lambda name: counted[name])
     return float(counted[least]), "; ".join(filter(None, (f"smallest in {least}: {counted[least]}", uncounted)))
 
@@ -231,19 +223,19 @@ def _of_households(audit: Mapping[str, Any], which: str = "k", by: str = "") -> 
     if figures is None or (by and figures["by"] != by):
         return ""
     if which == "k":
-        return f"; the smallest group is of {figures['k']:,.0f} households"
-    return f"; {figures[which]:.4g} that anybody of a household is found"
+        return text("criterion", "households_k", k=figures["k"])
+    return text("criterion", "households_risk", risk=figures[which])
 
 
 def _risk(by: str, which: str) -> Callable[[Mapping[str, Any]], Finding]:
     """Return a function that reads one intruder's highest or average risk from an audit."""
-    who, missing = _INTRUDERS[by]
+    missing = "no_classes" if by == "prosecutor" else "no_population"
 
     def measure(audit: Mapping[str, Any]) -> Finding:
         risks = audit["risk"]["release"]["reidentification"].get(by)
         if audit["table"]["yardstick"] != "classes" or risks is None:
-            return None, missing
-        return float(risks[which]), f"of an intruder who {who}{_of_households(audit, which, by)}"
+            return None, text("criterion", missing)
+        return float(risks[which]), text("criterion", by, households=_of_households(audit, which, by))
 
     return measure
 
@@ -265,7 +257,7 @@ def _gain(attacks: Any, kinds: tuple[str, ...]) -> Finding:
     }
     measured = {name: gain for name, gain in gains.items() if gain is not None}
     if not measured:
-        return None, "no such attack was tried, or nobody was at hand who took no part"
+        return None, text("criterion", "no_attack")
     surest = max(measured, key=lambda name: measured[name])
     # sums in another row order differ in their last bits
     return round(measured[surest], 10), f"surest of {len(measured)}: {surest}"
@@ -296,8 +288,7 @@ _STATISTICS: Mapping[str, Callable[[Mapping[str, Any]], Finding]] = {
 def unmet(profile: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each criterion that a release does not meet."""
     return [
-        f"{profile['title']}, {row['clause']}: {row['name']} is {row['figure']:.4g}, not "
-        f"{row['threshold']}"
+        text("criterion", "unmet", **(row | {"title": profile["title"]}))
         for row in profile["criteria"]
         if row["state"] == FAILS
     ]

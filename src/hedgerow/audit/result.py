@@ -17,6 +17,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
+from ..release.texts import texts
 from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from .profile_result import unmet
 
@@ -42,18 +43,6 @@ MEASURES = _measures()
 VERSION = 1
 # significant digits of the JSON: sums in another row order differ in their last bits
 DIGITS = 10
-
-MEMBERSHIP = "membership: whether somebody is in the table at all"
-COMPOSITION = "what several releases of the same people give away together"
-OTHERS = "what columns without a role give away"
-METHOD = "what somebody concludes who knows which finer groups the method refused"
-NOT_MEASURED = (
-    MEMBERSHIP,
-    COMPOSITION,
-    OTHERS,
-    METHOD,
-    "intruders who know more than the quasi-identifiers named here",
-)
 
 _CHECKS = many(one_of((Check, Mapping), "a check"), "a list of checks")
 _PLAN = one_of(Plan, "a Plan", "read one with Plan.load")
@@ -148,12 +137,11 @@ class Audit:
         """Return the questions that this audit does not answer."""
         capped = any(promise["kind"] == Disclosure.kind for promise in self.promises)
         answered = {
-            COMPOSITION: self.risk.get("composition"),
-            OTHERS: self.risk.get("other"),
-            METHOD: self.risk.get("knows_method") or not capped,
-            MEMBERSHIP: any(attack["attack"] == "membership" for attack in self.attacks),
+            **self.risk,
+            "knows_method": self.risk.get("knows_method") or not capped,
+            "membership": any(attack["attack"] == "membership" for attack in self.attacks),
         }
-        return [line for line in NOT_MEASURED if not answered.get(line)]
+        return [line for name, line in texts()["not_measured"].items() if not answered.get(name)]
 
     def to_json(self) -> str:
         """Return the audit as JSON text; infinite numbers are written as null."""

@@ -13,6 +13,7 @@ from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..key import Key
 from ..measures import IntArray, group
+from ..release.texts import text
 from .released_values import of_rows
 from .table_pair import Pair, People
 
@@ -45,10 +46,8 @@ class Sample:
     @property
     def rule(self) -> str:
         """Return the rule that chose the records, in words."""
-        chosen = f"of those with the least keyed hash (random_state={self.random_state})"
-        if self.groups is None:
-            return f"records {chosen} of their measured cells, before and after"
-        return f"whole groups of equal released quasi-identifiers, {chosen} of their released cells"
+        key = "sample_records" if self.groups is None else "sample_groups"
+        return text("note", key, random_state=self.random_state)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sample's size and rule as a plain dict."""
@@ -61,11 +60,7 @@ class Sample:
 
     def note(self) -> str:
         """Return a note on the sample, for readers of the audit."""
-        return (
-            f"attacks, learners and inference saw {self.pair.n_rows:,} of {self.of:,} records: "
-            f"{self.rule}; among fewer records people are told apart more easily, so success in the "
-            "whole table is likely to be lower; every other figure is of all records"
-        )
+        return text("note", "sample", records=self.pair.n_rows, of=self.of, rule=self.rule)
 
 
 def sample_of(pair: Pair, n: int, random_state: int) -> Sample:

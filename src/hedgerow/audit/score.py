@@ -16,6 +16,7 @@ from ..measures import IntArray
 from ..measures.masking_scores import MOST_LINKED, Scores, score_arrays
 from ..progress import caution
 from ..release import Release
+from ..release.texts import refusal, text
 from ..schema import Schema
 from ..validation import NAMES, SEED, TEXT, takes, whole
 from .matching import by_columns, order_shown_by
@@ -102,31 +103,22 @@ def score(
     x, y = numeric_matrix(first, names), numeric_matrix(second, names)[np.argsort(rows)]
     complete = ~(np.isnan(x).any(axis=1) | np.isnan(y).any(axis=1))
     if complete.sum() < 2:
-        raise InputError(
-            f"only {int(complete.sum())} rows are complete in both files",
-            hint="leave out columns that are mostly missing",
-        )
+        raise InputError(**refusal("incomplete", rows=int(complete.sum())))
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
-    for text in _limits(same, names, recoded):
-        caution(text)
+    for limit in _limits(same, names, recoded):
+        caution(limit)
     return replace(scores, paired_by=paired_by, unchanged=same)
 
 
 def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
     """Yield cautions on what the score misses: unchanged columns, and ranges instead of numbers."""
     if same:
-        rest = "" if len(same) < len(names) else ". Nothing else was compared"
-        yield (
-            f"{', '.join(same)}: the masked file holds the original numbers, so the score finds no "
-            f"loss in them, and an intruder who knows them finds their record{rest}"
-        )
+        rest = "" if len(same) < len(names) else text("score", "nothing_else")
+        yield text("score", "same", names=", ".join(same), rest=rest)
     if recoded:
-        yield (
-            f"{', '.join(recoded)}: the masked file holds no plain numbers (ranges or text), so the "
-            "score does not compare them; hedgerow audit measures such columns"
-        )
+        yield text("score", "recoded", names=", ".join(recoded))
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
@@ -137,21 +129,14 @@ def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
     match = by_columns(original, masked)
     if match is not None:
         return match.rows[np.argsort(match.released_rows)], "columns"
-    caution(
-        "nothing shows that row i of the masked file belongs to row i of the original, which was "
-        "taken for granted: of files in different orders these figures say nothing, and the risk "
-        "looks far too low"
-    )
+    caution(text("score", "unpaired"))
     return every, "nothing"
 
 
 def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[list[str], list[str]]:
     """Return the columns to compare, and the original's numeric columns that the masked file recoded."""
     if first.n_rows != second.n_rows:
-        raise InputError(
-            f"the files have {first.n_rows} and {second.n_rows} rows",
-            hint="row i of the masked file must belong to row i of the original",
-        )
+        raise InputError(**refusal("other_rows", rows=first.n_rows, others=second.n_rows))
     numbers = [n for n in first.names if n in second.names and first.kind(n) == "numeric"]
     shared = [n for n in numbers if second.kind(n) == "numeric"]
     recoded = [n for n in numbers if n not in shared]
@@ -163,8 +148,6 @@ def _compared(first: Table, second: Table, columns: list[str] | None) -> tuple[l
         return numeric, recoded
     wrong = [name for name in columns if name not in shared]
     if wrong or not columns:
-        raise InputError(
-            f"not a numeric column of both files: {', '.join(map(repr, wrong))}",
-            hint="the columns are: " + ", ".join(shared),
-        )
+        names = ", ".join(map(repr, wrong))
+        raise InputError(**refusal("not_numeric", names=names, shared=", ".join(shared)))
     return list(columns), recoded

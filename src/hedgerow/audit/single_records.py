@@ -20,6 +20,7 @@ from ..io.write import write_table
 from ..measures import BoolArray, Classes, FloatArray, Groups, IntArray, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
+from ..release.texts import refusal
 from ..validation import PATH, takes, whole
 from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques
@@ -96,10 +97,7 @@ def per_person(
         Values were altered, so that groups of equal cells are nobody's.
     """
     if pair.risk_model == "linkage":
-        raise ParameterError(
-            "this release altered values, so there are no groups of equal cells to judge a person by",
-            hint="leave per_person out; the linking attack says how many people are found",
-        )
+        raise ParameterError(**refusal("no_groups"))
     label = pair.classes.labels
     people = pair.people_in(pair.classes)
     columns: dict[str, Any] = {"row": pair.rows}
@@ -382,15 +380,10 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
         The method altered values, so that cells rule nobody out.
     """
     if released and pair.risk_model == "linkage":
-        raise UnsupportedError(
-            "this release altered values, so no released record can be ruled out by its cells",
-            hint="the linking attack of the audit says how many people are found",
-        )
+        raise UnsupportedError(**refusal("no_look_up"))
     columns = {column.name: column for column in pair.released_quasi}
     if unknown := [name for name in wanted if name not in columns]:
-        raise InputError(
-            f"{', '.join(unknown)}: no quasi-identifier", hint=f"these are {', '.join(columns)}"
-        )
+        raise InputError(**refusal("no_quasi_identifier", names=", ".join(unknown), columns=", ".join(columns)))
     codes = {name: _code(columns[name].whole, text) for name, text in wanted.items()}
     whole = pair.unchanged
     originals = {column.name: column for column in whole.quasi}

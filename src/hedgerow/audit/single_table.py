@@ -15,6 +15,7 @@ from ..errors import InputError, SchemaError
 from ..measures import sizes
 from ..notation import plain
 from ..progress import Progress, telling
+from ..release.texts import text
 from ..schema import SURVEY, Schema
 from .attacks.influence import influence
 from .attacks.regression import regression
@@ -57,10 +58,7 @@ def alone(what: Subject) -> Pair:
             column, groups = join(counts, numbered, what.second, [c.codes for c in quasi])
         sensitive.append(column)
     if what.risk_model == "linkage":
-        notes.append(
-            "the method altered values, so groups of equal cells say nothing: give the original, "
-            "and people are linked with their records"
-        )
+        notes.append(text("note", "altered"))
     pair = Pair.of_itself(schema, table, quasi, tuple(sensitive))
     return replace(pair, released_quasi=cells, notes=tuple(notes), groups=groups)
 

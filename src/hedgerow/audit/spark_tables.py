@@ -12,6 +12,7 @@ from ..errors import InputError, UnsupportedError
 from ..plan import Plan
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, altered, released_file
+from ..release.texts import refusal
 from ..schema import Schema
 from .backend import bytes_of
 from .subject import Subject, folder_of, plan_of, roles
@@ -51,18 +52,10 @@ def put_there(
     plan = plan or plan_of(released)
     schema = roles(plan) if schema is None and plan is not None else schema
     if plan is not None and plan.recoding.second_file:
-        raise UnsupportedError(
-            f"the release has a second table, {plan.recoding.second_file!r}, which the engine 'spark' "
-            "does not read",
-            hint='use engine="memory" (--engine memory)',
-        )
+        raise UnsupportedError(**refusal("second_on_cluster", file=plan.recoding.second_file))
     if (folder := folder_of(released)) is not None:
         if (folder / MAPPING).exists() and plan is not None and not _made_again(plan):
-            raise UnsupportedError(
-                f"{MAPPING} tells by their numbers which rows belong together, and rows of a cluster "
-                "have none",
-                hint='use engine="memory" or "duckdb" (--engine)',
-            )
+            raise UnsupportedError(**refusal("mapping_on_cluster", file=MAPPING))
         notes = tuple(filter(None, [altered(folder, AUDIT)]))
         released = released_file(folder)
     if isinstance(original, (str, Path)):
@@ -92,11 +85,7 @@ def copies(
     if isinstance(released, Release):
         schema, plan = schema or released.schema, plan or released.plan
     if plan is not None and plan.parameters.get("keep_order") and not keyed and original is not None:
-        raise UnsupportedError(
-            "the records of this release stand in the order of the input, which pairs them, and rows "
-            "of a cluster have no order",
-            hint='use engine="memory" or "duckdb" (--engine), or name a key column (key=, --key)',
-        )
+        raise UnsupportedError(**refusal("order_on_cluster"))
     original, released = (
         _copied_here(each, memory) for each in (original, released)
     )
@@ -166,7 +155,7 @@ def counted(
         named = dict.fromkeys([*plan.names("quasi"), *plan.names("sensitive"), *names])
         shared = [name for name in named if name in released.original.names]
         if not there.same_rows(before, released.original, shared):
-            raise _other_table()
+            raise InputError(**refusal("other_table"))
     needed = bytes_of(before.n_rows, len(names))
     both = there.paired(
         before,
@@ -178,7 +167,7 @@ def counted(
     )
     if both is None:
         if isinstance(released, Release):
-            raise _other_table()
+            raise InputError(**refusal("other_table"))
         return None
     one, other = both
     verified = isinstance(released, Release) or plan.recoding.risk_model == "linkage"
@@ -188,9 +177,3 @@ def counted(
 def _made_again(plan: Plan) -> bool:
     """Return whether the plan alone suffices to reproduce the release exactly."""
     return plan.recoding.applies and not plan.recoding.draws
-
-
-def _other_table() -> InputError:
-    return InputError(
-        "the release was made from another table", hint="give the table that was protected"
-    )

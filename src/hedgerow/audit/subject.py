@@ -22,6 +22,7 @@ from ..plan import Plan
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
 from ..release.records import RowMap
+from ..release.texts import refusal
 from ..schema import READING, UNSAID, Schema
 from .backend import Holder
 from .whole_rows import rows_alike
@@ -44,11 +45,7 @@ class UnreadCells(InputError):
     """
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
-        super().__init__(
-            f"released cells cannot be read: {named_cells(cells)}",
-            hint="give the hierarchy (--schema) or the plan (--plan) that they come from, or check "
-            "the kinds of the columns",
-        )
+        super().__init__(**refusal("unread", cells=named_cells(cells)))
         self.cells = cells
 
 
@@ -127,12 +124,7 @@ class Subject:
         recoding = self.plan.recoding
         if recoding.applies and not recoding.draws:
             return by_content(self.plan, original, self.table)
-        raise Unpaired(
-            "the records stand in the order of their released content, and what chance or the "
-            "whole table gives cannot be paired by a plan",
-            hint="audit the Release itself, keep its mapping (write(mapping=True), protect --mapping), or "
-            "give a key column",
-        )
+        raise Unpaired(**refusal("no_order"))
 
     @property
     def in_order(self) -> bool:
@@ -196,16 +188,10 @@ def subject(
         if (folder / MAPPING).exists():
             rows = RowMap.load(folder / MAPPING)
     if plan is not None and plan.recoding.second_file and file is None:
-        raise InputError(
-            f"the released table cannot be read without its table {plan.recoding.second_file!r}",
-            hint="give the release folder instead of the table",
-        )
+        raise InputError(**refusal("no_second", file=plan.recoding.second_file))
     if schema is None:
         if plan is None:
-            raise SchemaError(
-                "nothing says which columns are quasi-identifiers",
-                hint="give a schema, or a release that knows its own",
-            )
+            raise SchemaError(**refusal("no_roles"))
         schema = roles(plan)
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
@@ -265,10 +251,7 @@ def check_extent(table: Table, schema: Schema) -> None:
         and any(abs(value) > _LARGEST for value in column.values)
     ]
     if large:
-        raise InputError(
-            f"{', '.join(map(repr, large))}: numbers beyond {_LARGEST:g} cannot be measured",
-            hint="give them in larger units, or declare the column categorical",
-        )
+        raise InputError(**refusal("extent", names=", ".join(map(repr, large)), largest=_LARGEST))
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:

@@ -11,6 +11,7 @@ from ..columns.column import Column
 from ..columns.roles import MOST_CODES
 from ..columns.table import Table
 from ..measures import FloatArray, Persons
+from ..release.texts import text
 from ..schema import Schema
 
 _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
@@ -23,21 +24,18 @@ def table_notes(before: Table, after: Table, schema: Schema) -> list[str]:
     if persons is not None:
         notes += filter(None, [persons.caution()])
     if persons is not None and persons.unit is not None:
-        notes.append(
-            f"people are told apart by {schema.person}: k and the risks of being found count them; "
-            "disclosure and shares are counted over records, so a person with many counts many times"
-        )
+        notes.append(text("note", "people", person=schema.person))
     notes += released_identifiers(after, schema)
     others = [n for n in after.names if schema.role(n) in ("other", "undeclared")]
     if others:
-        notes.append("columns that have no role were released unchanged: " + ", ".join(others))
+        notes.append(text("note", "no_role", names=", ".join(others)))
     return notes
 
 
 def released_identifiers(after: Table, schema: Schema) -> list[str]:
     """Return a note on direct identifiers that are still in the release."""
     named = [n for n in schema.identifiers if n in after.names]
-    return ["direct identifiers are in the release: " + ", ".join(named)] if named else []
+    return [text("note", "identifiers", names=", ".join(named))] if named else []
 
 
 def numbers_as_text(table: Table, schema: Schema) -> list[str]:
@@ -49,13 +47,8 @@ def numbers_as_text(table: Table, schema: Schema) -> list[str]:
         values = table.column(name).values
         return len(values) > MOST_CODES and all(_NUMBER.match(v) for v in values)
 
-    texts = [name for name in schema.sensitive if reads_so(name)]
-    if not texts:
-        return []
-    return [
-        f"text that reads as numbers or dates is taken as categories, right or wrong: "
-        f"{', '.join(texts)}; if these are numbers or dates, declare their kinds"
-    ]
+    names = ", ".join(name for name in schema.sensitive if reads_so(name))
+    return [text("note", "numbers_as_text", names=names)] if names else []
 
 
 def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> list[str]:
@@ -67,11 +60,7 @@ def left_open(sensitive: Sequence[Column], released_as: Sequence[Column]) -> lis
         out = int((released.codes_in(original, unknown=-1) < 0).sum())
         if out:
             faults.append(f"{original.name} ({out:,} rows)")
-    return _note(
-        "released sensitive cells that stand for several values",
-        faults,
-        "attacks and learners learn nothing from these rows",
-    )
+    return _note("left_open", faults)
 
 
 def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
@@ -84,11 +73,7 @@ def out_of_range(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
         # a method may put a few numbers beyond the extremes; another unit puts most there
         if 2 * out > len(there):
             faults.append(f"{original.name} ({out:,} of {len(there):,} rows)")
-    return _note(
-        "most released numbers lie below or above every original one",
-        faults,
-        "are they of another unit? then what is measured of them means nothing",
-    )
+    return _note("out_of_range", faults)
 
 
 def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
@@ -102,12 +87,8 @@ def exchanged(columns: Sequence[tuple[Column, FloatArray]]) -> list[str]:
             for other, _ in columns
             if other is not original and np.count_nonzero(released == other.numbers) > 0.9 * len(released)
         ]
-    return _note(
-        "released numbers are another column's of the original",
-        faults,
-        "were names exchanged? then what is measured of them means nothing",
-    )
+    return _note("exchanged", faults)
 
 
-def _note(what: str, columns: Sequence[str], meaning: str) -> list[str]:
-    return [f"{what}: {', '.join(columns)}; {meaning}"] if columns else []
+def _note(key: str, columns: Sequence[str]) -> list[str]:
+    return [text("note", key, columns=", ".join(columns))] if columns else []
