@@ -25,6 +25,7 @@ from .histogram import (
     keep_counted,
     subtract,
 )
+from .node_rows import NodeRows
 from .nodes import (
     CODES,
     DEPTH,
@@ -44,13 +45,17 @@ from .nodes import (
     close_node,
     is_open,
 )
-from .objective import Terms, is_within_caps
+from .objective import Rules, Terms, is_within_caps
 from .sparse import SparseClasses, SparseSums, list_node
 from .split import BEST, Search, choose
+from .statistics import StatisticsLayout
 
 NONE, OWN = -1, -2
 """Values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its
 parent's histograms, from which the node's are subtracted."""
+WORTH = 64
+PER_CODE = 0.25
+"""Nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns."""
 SLICE = 50_000_000
 """Codes counted between two checks for interrupts (some 60 ms)."""
 
@@ -83,40 +88,50 @@ class ByHistograms(NamedTuple):
     @classmethod
     def of(
         cls,
-        counter: Counter,
-        places: Histograms,
+        rows: NodeRows,
+        layout: StatisticsLayout,
+        rules: Rules,
         terms: Terms,
-        search: Search,
-        sparse: tuple[SparseSums | None, SparseClasses | None],
-        big: int,
-        branch: Branch,
-    ) -> ByHistograms:
-        """Return the policy for growing a branch from its root down."""
-        n, depth = int(branch.nodes[0, END] - branch.nodes[0, START]), len(branch.stack)
+        start: int,
+        end: int,
+        depth: int,
+        stats: Any,
+    ) -> tuple[ByHistograms, Branch]:
+        """Return a branch with one open node over the rows start..end, and the policy that grows it."""
+        places, n = Histograms.of(rows.predictors, layout), end - start
+        search = Search.of(places, layout)
+        branch = Branch.of(start, end, depth, stats, search.subset)
+        widest, n_open = len(search.subset), len(branch.stack)
+        # Subtracting must cost less than counting. A record costs one addition for four plain sums
+        # and one for every class column.
+        lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
+        big = max(WORTH, int(places.n_rows * layout.stride / lanes * PER_CODE))
         n_slots, rest = (2, n) if n >= big else (0, 0)
         # the larger child takes its parent's slot, so every slot more stands for half of the rows
         while rest > big:
             n_slots, rest = n_slots + 1, rest // 2
         branch.stack[0] = 0, -1, OWN if n_slots else NONE
         every, ends = places.rows()
-        rows = np.empty((depth, len(every)), np.int32)
-        listed = np.zeros((depth, len(ends)), np.int64)
-        rows[0], listed[0] = every, ends
+        hist_rows = np.empty((n_open, len(every)), np.int32)
+        listed = np.zeros((n_open, len(ends)), np.int64)
+        hist_rows[0], listed[0] = every, ends
         length = places.n_rows * terms.stride
-        return cls(
-            counter,
+        policy = cls(
+            Counter.of(rows, layout, places),
             places,
             terms,
             search,
-            *sparse,
+            SparseSums.of(widest, layout) if layout.alone else None,
+            SparseClasses.of(rows, n, widest, layout, rules) if layout.n_listed else None,
             big,
-            rows,
+            hist_rows,
             listed,
-            np.zeros((depth, search.cells.shape[1]), np.int64),
+            np.zeros((n_open, search.cells.shape[1]), np.int64),
             aligned(n_slots * length).reshape(n_slots, length),
             np.array([n_slots, *range(n_slots)]),
             aligned(length),
         )
+        return policy, branch
 
 
 @inner

@@ -305,59 +305,40 @@ def _write_middles(j, m, policy):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _try_median(a, b, policy):  # type: ignore[no-untyped-def]
-    """Cut the widest column not yet tried at its median, the first in a tie; return whether to stop.
-
-    A column can be cut only if both sides get enough people.
-    """
-    present, count, extents, cut = policy.present, policy.count, policy.extents, policy.cut
-    p, c = policy.fields.shape[0], 0
-    for j in range(1, p):
+def _widest(policy):  # type: ignore[no-untyped-def]
+    """Return the widest column not yet tried, the first in a tie, and mark it as tried; LEAF if none is left."""
+    extents, c = policy.extents, 0
+    for j in range(1, extents.shape[0]):
         # extents that differ by rounding are equal: the earlier column is cut
         if extents[j] > extents[c] + 1e-12:
             c = j
     if extents[c] <= 0.0:
-        return True
+        return LEAF
     extents[c] = -1.0
-    m = _count_codes(a, b, c, policy)
-    total, nl = 0, 0
-    for k in range(m):
-        total += count[present[k]]
-    # Missing values have the largest code and go with the right side: no cut stands before them.
-    values = m - (policy.ordered[c] and present[m - 1] == policy.n_codes[c])
-    for k in range(values - 1):
-        nl += count[present[k]]
-        if nl >= policy.min_leaf and total - nl >= policy.min_leaf:
-            off = abs(2.0 * nl - total)
-            # Of two cuts that are equally near to the median, the first one stays.
-            if off < policy.best[0]:
-                policy.best[0] = off
-                cut[AT], cut[CODES_OF], cut[BEST_COLUMN] = k, m, c
-    for k in range(m):
-        count[present[k]] = 0
-    if cut[BEST_COLUMN] != c:
-        return False
-    for k in range(m):
-        policy.sequence[2, k] = present[k]
-    return True
+    return c
 
 
 @inner
 def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
-    """Look for a cut of column c with less loss than the best so far; return the number of steps taken."""
+    """Look for a better cut of column c than the best so far; return the number of steps taken.
+
+    The better cut has less loss, or is nearer to the median. Both sides must get enough people.
+    """
     present, count, best, cut = policy.present, policy.count, policy.best, policy.cut
     key, order, sequence, lost = policy.key, policy.order, policy.sequence, policy.lost
-    p, work = policy.fields.shape[0], 0
+    p, work, by_loss = policy.fields.shape[0], 0, policy.objective == LOSS
+    # losses that differ by rounding are equal; distances from the median are whole numbers
+    slack = 1e-9 if by_loss else 0.0
     m = _count_codes(a, b, c, policy)
     if m > 1:
-        pairs = _summarise(a, b, c, m, policy)
+        pairs = _summarise(a, b, c, m, policy) if by_loss else 0
         total = 0
         for k in range(m):
             total += count[present[k]]
-        # missing values follow the right side
+        # Missing values have the largest code and go with the right side: no cut stands before them.
         values = m - (policy.ordered[c] and present[m - 1] == policy.n_codes[c])
         # categories have no order of their own: as they stand, by size, and by each other column
-        for way in range(1 if policy.ordered[c] else 1 + p):
+        for way in range(1 + p if by_loss and not policy.ordered[c] else 1):
             work += 2 * (m * p + pairs)
             if way == 0:
                 for k in range(m):
@@ -373,20 +354,22 @@ def _try_column(a, b, c, policy):  # type: ignore[no-untyped-def]
                 sequence[0, k] = present[order[0, k]]
                 sequence[1, m - 1 - k] = sequence[0, k]
             # one sweep from either end gives the loss of both sides of every cut
-            _sweep(sequence[0], m, policy, lost[0])
-            _sweep(sequence[1], m, policy, lost[1])
-            nl = 0
+            if by_loss:
+                _sweep(sequence[0], m, policy, lost[0])
+                _sweep(sequence[1], m, policy, lost[1])
+            nl, is_better = 0, False
             for k in range(values - 1):
                 nl += count[sequence[0, k]]
                 if nl < policy.min_leaf or total - nl < policy.min_leaf:
                     continue
-                loss = lost[0, k] + lost[1, m - 2 - k]
+                score = lost[0, k] + lost[1, m - 2 - k] if by_loss else abs(2.0 * nl - total)
                 # Infinity less a part of itself is NaN, so the first cut has its own test.
-                if best[0] == np.inf or loss < best[0] - 1e-9 * abs(best[0]):
-                    best[0] = loss
+                if best[0] == np.inf or score < best[0] - slack * abs(best[0]):
+                    best[0], is_better = score, True
                     cut[AT], cut[CODES_OF], cut[BEST_COLUMN] = k, m, c
-                    for i in range(m):
-                        sequence[2, i] = sequence[0, i]
+            if is_better:
+                for k in range(m):
+                    sequence[2, k] = sequence[0, k]
     for k in range(m):
         count[present[k]] = 0
     return work
@@ -420,14 +403,15 @@ def expand_by_extents(branch, policy, keep, max_depth, budget):  # type: ignore[
         policy.best[0], cut[BEST_COLUMN] = np.inf, LEAF
         may_split = b - a > keep and nodes[node, DEPTH] < max_depth
         if may_split and (b - a) * policy.person >= 2 * policy.min_leaf:
-            if policy.objective == MEDIAN:
+            by_median = policy.objective == MEDIAN
+            if by_median:
                 _write_extents(a, b, policy)
-            for c in range(p):
-                state[SPENT] += (b - a) * p + 64
-                if policy.objective == LOSS:
-                    state[SPENT] += _try_column(a, b, c, policy)
-                elif _try_median(a, b, policy):
+            for j in range(p):
+                c = _widest(policy) if by_median else j
+                # By the median, the widest column that can be cut is cut.
+                if c == LEAF or (by_median and cut[BEST_COLUMN] != LEAF):
                     break
+                state[SPENT] += (b - a) * p + 64 + _try_column(a, b, c, policy)
         column, middle = cut[BEST_COLUMN], b
         if column >= 0:
             for k in range(cut[CODES_OF]):

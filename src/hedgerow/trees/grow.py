@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy.typing as npt
 from ..progress import done
 from .expand import SLICE, ByHistograms, expand
 from .extents import ByExtents, expand_by_extents
-from .histogram import Counter, Histograms
 from .node_rows import NodeRows
 from .nodes import (
     COLUMN,
@@ -33,8 +33,6 @@ from .nodes import (
 )
 from .objective import Rules, Terms
 from .responses import Responses
-from .sparse import SparseClasses, SparseSums
-from .split import Search
 from .statistics import StatisticsLayout, root_statistics
 
 Ints = npt.NDArray[np.int64]
@@ -43,9 +41,6 @@ SHARED = 100_000
 """The branches of a tree over at least this many rows are grown by several threads."""
 HEARTBEAT = 0.5
 """Seconds between two looks at threads that grow."""
-WORTH = 64
-PER_CODE = 0.25
-"""Nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns."""
 
 
 class DistributedRows(Protocol):
@@ -69,55 +64,29 @@ class DistributedRows(Protocol):
 
 @dataclass(frozen=True)
 class _Grower:
-    """A grower of the branches of one tree with responses, shared by its threads."""
+    """A grower of the branches of one tree over n rows, shared by its threads; `rows` may be some of them."""
 
     rows: NodeRows
     layout: StatisticsLayout
     rules: Rules
-    terms: Terms
-    places: Histograms
-    max_depth: int
-    stop: threading.Event
+    n: int
+    max_depth: int | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
 
-    @classmethod
-    def of(
-        cls, rows: NodeRows, layout: StatisticsLayout, rules: Rules, n: int, max_depth: int | None
-    ) -> _Grower:
-        """Return the grower of a tree over n rows; `rows` are all of these rows or a part of them."""
-        return cls(
-            rows,
-            layout,
-            rules,
-            Terms.of(rules, layout, n),
-            Histograms.of(rows.predictors, layout),
-            # No tree over n rows is deeper than n, and a number keeps one compiled type.
-            n if max_depth is None else max_depth,
-            threading.Event(),
-        )
-
-    @property
-    def big(self) -> int:
-        """Return the fewest rows of a node that keeps histograms: subtracting must cost less than counting."""
-        layout = self.layout
-        # A record costs one addition for four plain sums and one for every class column.
-        lanes = -(-int(layout.starts[0]) // 4) * 4 + 4 * layout.q
-        return max(WORTH, int(self.places.n_rows * layout.stride / lanes * PER_CODE))
+    @cached_property
+    def terms(self) -> Terms:
+        """Return what the compiled loops take of the rules and the layout."""
+        return Terms.of(self.rules, self.layout, self.n)
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
-        search, sums, classes = Search.of(self.places, self.layout), None, None
-        widest = len(search.subset)
-        if self.layout.alone:
-            sums = SparseSums.of(widest, self.layout)
-        if self.layout.listed is not None:
-            classes = SparseClasses.of(self.rows, end - start, widest, self.layout, self.rules)
-        counter = Counter.of(self.rows, self.layout, self.places)
-        branch = Branch.of(start, end, depth, stats, search.subset)
-        policy = ByHistograms.of(
-            counter, self.places, self.terms, search, (sums, classes), self.big, branch
+        policy, branch = ByHistograms.of(
+            self.rows, self.layout, self.rules, self.terms, start, end, depth, stats
         )
-        return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
+        # No tree over n rows is deeper than n, and a number keeps one compiled type.
+        max_depth = self.n if self.max_depth is None else self.max_depth
+        return _expanded(branch, policy, self.rows.n, keep, max_depth, self.stop)
 
 
 def _expanded(
@@ -196,7 +165,7 @@ def grow_below(
     stats : int64 array of shape (layout.size,)
         Its statistics.
     """
-    return _Grower.of(rows, layout, rules, n, max_depth).branch(0, rows.n, depth, stats, 0)
+    return _Grower(rows, layout, rules, n, max_depth).branch(0, rows.n, depth, stats, 0)
 
 
 def grow(
@@ -228,7 +197,7 @@ def grow(
     # Shares of people are not values of a column, so only the rows know their sum.
     if layout.persons:
         root[layout.persons] = rows.persons()
-    grower = _Grower.of(rows, layout, rules, n, max_depth)
+    grower = _Grower(rows, layout, rules, n, max_depth)
     n_multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:

@@ -17,7 +17,7 @@ twice that: by Mallows's Cp, their means best predict people who are not in the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -110,35 +110,21 @@ class Likeness:
         )
         weight = np.where(foreign, LG, 1.0) * share / spread
         joining = np.where(foreign, LJ, 1.0) * share / spread
-        r, q = len(numbers), len(classes) + len(flags)
-        sums = 1 + persons
-        sizes = [len(c.counts) for c in (*classes, *flags)]
-        starts = sums + r + np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
-        layout = StatisticsLayout(
-            r=r,
-            q=q,
-            persons=1 if persons else 0,
-            divisor=0,
-            sums=sums,
-            # No cap acts while cells grow, so squares are not needed.
-            squares=-1,
-            starts=starts.astype(np.int64),
-            missing_at=np.zeros(r, np.int64),
-            weight=weight,
-            public=np.zeros(int(starts[-1])),
-            shift=0,
-            floors=np.zeros(r, np.int64),
-            loss=np.zeros(int(starts[-1])),
-            alone=True,
-            orders=sum(x.source < len(sensitive) for x in classes),
-        )
+        r = len(numbers)
         responses = Responses(
             (), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64)
         )
+        # No cap acts while cells grow, so squares are not needed.
+        layout = replace(
+            StatisticsLayout.of(responses, squares=False, separate=("persons",) if persons else ()),
+            weight=weight,
+            alone=True,
+            orders=sum(x.source < len(sensitive) for x in classes),
+        )
 
         def by_entry(of_columns: Floats) -> Floats:
-            each = [np.zeros(sums), of_columns[:r], np.repeat(of_columns[r:], sizes)]
-            return np.concatenate(each)
+            of_classes = np.repeat(of_columns[r:], np.diff(layout.starts))
+            return np.concatenate([np.zeros(layout.sums), of_columns[:r], of_classes])
 
         explaining = np.where(foreign, 0.0, share / spread)
         return cls(responses, layout, by_entry(joining), by_entry(explaining))
@@ -157,7 +143,9 @@ class Likeness:
         caps = np.ones(self.layout.r + q)
         return grow(rows, self.responses, self.layout, Rules(k, caps, np.ones(q), np.zeros(q), SSE))
 
-    def telling_cells(self, rows: NodeRows | DistributedRows, k: int, people: int) -> tuple[Grown, int]:
+    def telling_cells(
+        self, rows: NodeRows | DistributedRows, k: int, people: int
+    ) -> tuple[Grown, int]:
         """Return the tree of k, 2k, 4k or 8k people per cell that explains most beyond chance, and this size.
 
         The tree has the largest E - 2 e (L - 1): E is the share of the sensitive columns that its L

@@ -37,7 +37,7 @@ from .sparse import (
     admits_listed,
     bring,
     gain_of_listed,
-    left_is_larger,
+    should_swap_listed,
     list_classes,
     list_holders,
     list_sums,
@@ -236,7 +236,7 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
     flip = not codes.ordered and _should_swap_sides(chosen, total, t.divisor, t.r, t.sums, t.starts)
     if classes is not None:
         flip = flip or (
-            not codes.ordered and left_is_larger(codes, goes_left, chosen[t.divisor], t, classes)
+            not codes.ordered and should_swap_listed(codes, goes_left, chosen[t.divisor], t, classes)
         )
     if flip:
         for i in range(size):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..errors import UnsupportedError
-from ..kernels.compiled import checked
+from ..kernels.compiled import checked, inner
 from ..kernels.exact_sums import UNIT_BITS
 from ..kernels.heap import sift
 from .nodes import LEAF, Grown
@@ -159,31 +159,13 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     # the determinant of a diagonal block matrix is the product of those of its blocks
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
-    branch_error, branch_digression = _branch_sums(tree.column, tree.right, error, digression)
-    internal = tree.column != LEAF
-    q = np.where(internal, ratio(error, digression, branch_error, branch_digression), np.nan)
     return NodeMeasures(
         error,
         digression,
-        branch_error,
-        branch_digression,
-        q,
+        *_branch_sums(tree.column, tree.right, error, digression),
         _p_values(tree, responses, layout, scatter),
         explained(tree, responses, layout, scatter),
     )
-
-
-def ratio(
-    error: Floats, digression: Floats, branch_error: Floats, branch_digression: Floats
-) -> Floats:
-    """Return the error-digression ratio (Li & Sarkar 2014, equation 8).
-
-    It is infinite if the digression does not grow.
-    """
-    top, bottom = error - branch_error, branch_digression - digression
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Rounding may take the difference of equal errors below 0.
-        return np.where(bottom > 0, np.maximum(top, 0) / bottom, np.inf)
 
 
 def explained(
@@ -261,21 +243,30 @@ def _p_values(
     return np.asarray(chdtrc(max(freedom, 1), np.maximum(statistic, 0)), np.float64)
 
 
+@inner
+def _ratio(error, digression, branch_error, branch_digression):  # type: ignore[no-untyped-def]
+    """Return the error-digression ratio (Li & Sarkar 2014, equation 8), or infinity."""
+    growth = branch_digression - digression
+    # Rounding may take the difference of equal errors below 0.
+    return max(error - branch_error, 0.0) / growth if growth > 0 else np.inf
+
+
 @checked
 def _branch_sums(column, right, error, digression):  # type: ignore[no-untyped-def]
-    """Return the errors and the digressions summed over the leaves below each node."""
-    a, b = error.copy(), digression.copy()
+    """Return the errors and the digressions summed over the leaves below each node, and its ratio q."""
+    a, b, q = error.copy(), digression.copy(), np.full(column.shape[0], np.nan)
     # Backwards, because children have larger numbers than their parent.
     for i in range(column.shape[0] - 1, -1, -1):
         if column[i] >= 0:
             a[i] = a[i + 1] + a[right[i]]
             b[i] = b[i + 1] + b[right[i]]
-    return a, b
+            q[i] = _ratio(error[i], digression[i], a[i], b[i])
+    return a, b, q
 
 
 @checked
 def _prune(  # type: ignore[no-untyped-def]
-    column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression
+    column, right, parent, depth, n, k, violates, error, digression, branch_error, branch_digression, q
 ):
     """Prune the violating node of smallest q until none violates; return those nodes and their q, in order.
 
@@ -283,19 +274,14 @@ def _prune(  # type: ignore[no-untyped-def]
     fewer than k records makes its parent violate as well.
     """
     nodes = column.shape[0]
-    urgency = np.full(nodes, -np.inf)  # -q: the heap has the largest on top, then the deepest
+    urgency = -q  # the heap has the largest on top, then the deepest
     leaf = column < 0
     heap = np.empty(nodes, np.int64)
     place = np.full(nodes, -1, np.int64)
     size = 0
     order = np.empty(nodes, np.int64)
-    q = np.empty(nodes)
+    pruned_q = np.empty(nodes)
     n_pruned = 0
-    for t in range(nodes):
-        if not leaf[t]:
-            bottom = branch_digression[t] - digression[t]
-            if bottom > 0:
-                urgency[t] = -max(error[t] - branch_error[t], 0.0) / bottom
     for t in range(nodes):
         if not leaf[t]:
             a, b = t + 1, right[t]
@@ -307,7 +293,7 @@ def _prune(  # type: ignore[no-untyped-def]
     while size > 0:
         t = heap[0]
         order[n_pruned] = t
-        q[n_pruned] = -urgency[t]
+        pruned_q[n_pruned] = -urgency[t]
         n_pruned += 1
         stack[0] = t
         top = 1
@@ -333,9 +319,7 @@ def _prune(  # type: ignore[no-untyped-def]
         while s >= 0:
             branch_error[s] = branch_error[s + 1] + branch_error[right[s]]
             branch_digression[s] = branch_digression[s + 1] + branch_digression[right[s]]
-            bottom = branch_digression[s] - digression[s]
-            lost = max(error[s] - branch_error[s], 0.0)
-            urgency[s] = -lost / bottom if bottom > 0 else -np.inf
+            urgency[s] = -_ratio(error[s], digression[s], branch_error[s], branch_digression[s])
             # Only the parent has a new leaf as its child, and violates if that is too small.
             if place[s] < 0 and s == parent[t] and n[t] < k:
                 heap[size] = s
@@ -344,7 +328,7 @@ def _prune(  # type: ignore[no-untyped-def]
             if place[s] >= 0:
                 sift(heap, place, place[s], size, urgency, depth)
             s = parent[s]
-    return order[:n_pruned], q[:n_pruned]
+    return order[:n_pruned], pruned_q[:n_pruned]
 
 
 def prune_order(
@@ -373,6 +357,7 @@ def prune_order(
         measures.digression,
         measures.branch_error.copy(),
         measures.branch_digression.copy(),
+        measures.q,
     )
     return order, q
 
