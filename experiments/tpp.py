@@ -21,7 +21,7 @@ from hedgerow.measures import Counts, group
 from hedgerow.measures.class_measures import frequency_l
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
-from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import MOST_SUBSETS, PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.targets import RpartTree
 from hedgerow.methods.tpp.tree_settings import RpartSettings
@@ -231,12 +231,24 @@ def adult() -> Any:
 
 
 def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
-    return [
-        Predictor.from_numbers(n, frame[n])
-        if n in NUMERIC
-        else Predictor.from_categories(n, frame[n].fillna("(missing)").tolist())
-        for n in names
-    ]
+    encoded = []
+    for name in names:
+        kind: type = float if name in NUMERIC else str
+        x = np.asarray(
+            frame[name] if kind is float else frame[name].fillna("(missing)"), dtype=kind
+        )
+        values, codes = np.unique(x, return_inverse=True)
+        labels = () if kind is float else tuple(map(str, values))
+        encoded.append(
+            Predictor(
+                name,
+                codes.astype(np.int32),
+                values if kind is float else np.empty(0),
+                labels=labels,
+                wide=len(labels) > MOST_SUBSETS,
+            )
+        )
+    return encoded
 
 
 class _GivenTree:

@@ -8,7 +8,8 @@ from tpp_paper import printed_step_3
 from tpp_tables import PREDICTORS, adult_columns, adult_frame
 
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
-from hedgerow.methods.tpp.sanitize import ColumnPlan, Sanitizer
+from hedgerow.methods.tpp.representatives import ColumnPlan
+from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.targets import own_target
 from hedgerow.methods.tpp.tree_settings import ForestSettings, RpartSettings, TreeSettings
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tpp_paper import Shortcut, printed_step_3
+from tpp_tables import categories, numbers
 
 from hedgerow.methods.tpp.builder import Builder
-from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn
 from hedgerow.methods.tpp.sanitize import Sanitizer, groups_of, release_column
 from hedgerow.methods.tpp.targets import OwnTree
 from hedgerow.methods.tpp.tree_settings import TreeSettings
@@ -27,7 +28,7 @@ def printed(columns, response, settings):
     made = [
         printed_step_3(c, f, old)
         if f in {n.feature for n in old.nodes}
-        else Predictor.from_numbers(c.name, np.zeros(len(c.codes)))
+        else numbers(c.name, np.zeros(len(c.codes)))
         for f, c in enumerate(columns)
     ]
     return old, Builder(made, response, settings).grow()
@@ -36,22 +37,22 @@ def printed(columns, response, settings):
 def test_ce1_equal_values_satisfy_the_theorem_and_lose_the_split():
     x = np.arange(1.0, 7.0)
     y = PredictedColumn.from_classes(list("000111"))
-    columns = [Predictor.from_numbers("x", x)]
+    columns = [numbers("x", x)]
     settings = TreeSettings("entropy", n_splits=1)
     tree = Builder(columns, y, settings).grow()
     root = tree.nodes[0]
     flat = np.full(6, 3.5)
     assert (np.diff(flat) >= 0).all()  # 3(a): order kept
     assert flat[root.lo] + flat[root.hi] == x[root.lo] + x[root.hi]  # 3(b): sum kept
-    tree = Builder([Predictor.from_numbers("x", flat)], y, settings).grow()
+    tree = Builder([numbers("x", flat)], y, settings).grow()
     assert tree.n_splits == 0
     assert corrected(columns, y, settings) == 0
 
 
 def test_ce3_two_nodes_want_different_distances():
     columns = [
-        Predictor.from_numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
-        Predictor.from_numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
+        numbers("x0", [4, 7, 7, 6, 1, 6, 2]),
+        numbers("x1", [7, 0, 5, 5, 3, 3, 1]),
     ]
     y = PredictedColumn.from_classes(list("0011001"))
     failing = []
@@ -69,7 +70,7 @@ def test_ce3_two_nodes_want_different_distances():
 
 
 def test_ce4_the_last_bit_of_a_threshold():
-    columns = [Predictor.from_numbers("x", [0.1, 0.2, 0.0, 0.9])]
+    columns = [numbers("x", [0.1, 0.2, 0.0, 0.9])]
     y = PredictedColumn.from_classes(list("1011"))
     settings = TreeSettings("entropy", n_splits=1)
     old, new = printed(columns, y, settings)
@@ -79,7 +80,7 @@ def test_ce4_the_last_bit_of_a_threshold():
 
 def merged(columns, tree):
     """The sanitized category columns of a tree."""
-    from hedgerow.methods.tpp.sanitize import ColumnPlan
+    from hedgerow.methods.tpp.representatives import ColumnPlan
 
     return [
         release_column(
@@ -97,7 +98,7 @@ def merged(columns, tree):
     ],
 )
 def test_ce5_ce6_the_ordering_shortcut_breaks_the_guarantee(c0, c1, y, min_leaf):
-    columns = [Predictor.from_categories("c0", list(c0)), Predictor.from_categories("c1", list(c1))]
+    columns = [categories("c0", list(c0)), categories("c1", list(c1))]
     response = PredictedColumn.from_classes(list(y))
     broken = 0
     for criterion in ("entropy", "gini"):

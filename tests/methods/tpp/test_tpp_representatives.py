@@ -39,8 +39,9 @@ def test_sums_are_exact_hulls_are_kept_and_thresholds_keep_their_bits(single):
         if not boundaries:
             continue
         blocks = plan_blocks(x, counts, boundaries, bits=24 if single else 53)
-        starts, ends = list(blocks.first), [*blocks.first[1:], len(x)]
-        group = blocks.of_rank(len(x))
+        group = blocks.group
+        starts = np.flatnonzero(np.diff(group, prepend=-1)).tolist()
+        ends = [*starts[1:], len(x)]
         assert np.array_equal(group, np.searchsorted(starts, np.arange(len(x)), side="right") - 1)
         for r, s, e in zip(blocks.values, starts, ends, strict=True):
             assert x[s] <= r <= x[e - 1]
@@ -82,7 +83,7 @@ def test_adjacent_doubles_keep_their_places():
     middle = (x[1] + x[2]) / 2
     threshold = middle if x[1] < middle <= x[2] else x[2]
     blocks = plan_blocks(x, np.ones(4, int), [Boundary(1, 2, float(threshold))])
-    starts = list(blocks.first)
+    starts = np.flatnonzero(np.diff(blocks.group, prepend=-1)).tolist()
     r1 = blocks.values[bisect_right(starts, 1) - 1]
     r2 = blocks.values[bisect_right(starts, 2) - 1]
     assert r1 < threshold <= r2

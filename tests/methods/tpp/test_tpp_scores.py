@@ -8,6 +8,7 @@ from math import log2
 
 import numpy as np
 import pytest
+from tpp_tables import numbers
 
 from hedgerow.methods.tpp.builder import Builder, bootstrap, features_at, midpoint
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
@@ -175,7 +176,7 @@ def test_sorting_and_counting_agree():
     x = rng.normal(size=n)
     y = PredictedColumn.from_classes([str(v) for v in (x + rng.normal(size=n) > 0).astype(int)])
     settings = TreeSettings("entropy", n_splits=60)
-    few = grow([Predictor.from_numbers("x", x)], y, settings)
+    few = grow([numbers("x", x)], y, settings)
     wide = Predictor("x", (np.unique(x, return_inverse=True)[1] * 1).astype(np.int32), np.unique(x))
     assert grow([wide], y, settings).nodes == few.nodes
     deep = [node for node in few.nodes if node.feature >= 0 and 4 * node.n + 64 < n]
@@ -188,23 +189,23 @@ def test_min_gain_stops_growth_in_its_own_units():
     rng = np.random.default_rng(1)
     x, noise = rng.integers(0, 20, 300), rng.integers(0, 2, 300)
     y = PredictedColumn.from_classes([str(v) for v in ((x > 9) ^ (noise & (x % 2))).astype(int)])
-    free = grow([Predictor.from_numbers("x", x)], y, TreeSettings("gini", n_splits=10))
+    free = grow([numbers("x", x)], y, TreeSettings("gini", n_splits=10))
     root = plain_gain([*free.nodes[1].value], [*free.nodes[0].value], "gini") / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
         tree = grow(
-            [Predictor.from_numbers("x", x)],
+            [numbers("x", x)],
             y,
             TreeSettings("gini", n_splits=1, min_gain=root * share),
         )
         assert tree.n_splits == splits
     values = PredictedColumn.from_numbers(x * 1.5 + noise)
-    tree = grow([Predictor.from_numbers("x", x)], values, TreeSettings("variance", n_splits=1))
+    tree = grow([numbers("x", x)], values, TreeSettings("variance", n_splits=1))
     left, right = tree.nodes[1], tree.nodes[2]
     mean = (left.n * left.value[0] + right.n * right.value[0]) / 300
     drop = (left.n * (left.value[0] - mean) ** 2 + right.n * (right.value[0] - mean) ** 2) / 300
     for share, splits in ((0.99, 1), (1.01, 0)):
         again = grow(
-            [Predictor.from_numbers("x", x)],
+            [numbers("x", x)],
             values,
             TreeSettings("variance", n_splits=1, min_gain=drop * share),
         )

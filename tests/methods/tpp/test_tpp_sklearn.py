@@ -8,11 +8,11 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeClassifier
-from tpp_tables import PREDICTORS, adult_frame
+from tpp_tables import PREDICTORS, adult_frame, numbers
 
 from hedgerow.errors import ParameterError, SchemaError, UnsupportedError
 from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings, verify_model
-from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import PredictedColumn
 from hedgerow.methods.tpp.sanitize import Sanitizer
 from hedgerow.methods.tpp.targets import SklearnTree
 
@@ -54,7 +54,7 @@ def test_random_columns_are_rebuilt_at_every_size():
         rng = np.random.default_rng(seed)
         n = int(rng.integers(30, 200))
         x = rng.normal(size=n) * 10.0 ** rng.integers(-1, 5) if seed % 2 else rng.integers(0, 40, n)
-        column = Predictor.from_numbers("x", x.astype(np.float32))
+        column = numbers("x", x.astype(np.float32))
         if len(column.values) < 2 or np.diff(column.values).min() <= 2e-7:
             continue
         maker = DecisionTreeRegressor if seed % 3 else DecisionTreeClassifier

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from tpp_tables import numbers
 
 from hedgerow.methods.tpp.builder import Builder, BuiltTree
 from hedgerow.methods.tpp.encoding import Predictor
@@ -43,7 +44,7 @@ def printed_step_3(column: Predictor, feature: int, tree: BuiltTree) -> Predicto
         one, two = interval(v1, True), interval(v2, False)
         d = min(v1 - one.mean(), two.mean() - v2)
         released |= dict.fromkeys(one.tolist(), v1 - d) | dict.fromkeys(two.tolist(), v2 + d)
-    return Predictor.from_numbers(column.name, [released[v] for v in column.values[column.codes]])
+    return numbers(column.name, [released[v] for v in column.values[column.codes]])
 
 
 class Shortcut(Builder):

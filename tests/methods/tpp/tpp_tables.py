@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
+from hedgerow.methods.tpp.encoding import MOST_SUBSETS, PredictedColumn, Predictor
 
 NUMERIC = ("age", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 PREDICTORS = (
@@ -27,6 +27,20 @@ PREDICTORS = (
 )
 
 
+def numbers(name, x):
+    """Encode numbers as a predictor of ranks; -0.0 and 0.0 are one value."""
+    values, codes = np.unique(np.asarray(x, dtype=np.float64) + 0.0, return_inverse=True)
+    return Predictor(name, codes.astype(np.int32), values)
+
+
+def categories(name, x):
+    """Encode categories as a predictor of ranks in sorted order."""
+    values, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
+    labels = tuple(map(str, values))
+    wide = len(labels) > MOST_SUBSETS
+    return Predictor(name, codes.astype(np.int32), labels=labels, wide=wide)
+
+
 def random_columns(rng, n):
     """Integers, decimals, categories and floats of any size, with many equal values."""
     columns = []
@@ -38,13 +52,11 @@ def random_columns(rng, n):
             x = np.round(rng.random(n) * rng.choice([1, 10, 1000]), int(rng.integers(1, 4)))
         elif kind == 2:
             pool = list("abcdefghijklmnopqrst")[: rng.integers(2, 20)]
-            columns.append(
-                Predictor.from_categories(f"x{j}", [str(v) for v in rng.choice(pool, n)])
-            )
+            columns.append(categories(f"x{j}", [str(v) for v in rng.choice(pool, n)]))
             continue
         else:
             x = rng.normal(size=n) * 10.0 ** rng.integers(-5, 6)
-        columns.append(Predictor.from_numbers(f"x{j}", x))
+        columns.append(numbers(f"x{j}", x))
     return columns
 
 
@@ -70,8 +82,8 @@ def adult_frame():
 def adult_columns(frame, names=PREDICTORS):
     """Adult's predictors, missing values as a category."""
     return [
-        Predictor.from_numbers(n, frame[n])
+        numbers(n, frame[n])
         if n in NUMERIC
-        else Predictor.from_categories(n, frame[n].fillna("(missing)").tolist())
+        else categories(n, frame[n].fillna("(missing)").tolist())
         for n in names
     ]

@@ -82,7 +82,10 @@ class Risk:
             return self.success(t)
         contingency = self.contingency
         # Guo, Ying & Wu (2010), Result 1: Pr(QI reconstructed) c'(alpha, u) Pr(S reconstructed | QI)
-        eta = self.eta(t)[:, None]
+        eta = np.ones((len(contingency.occupied), 1))
+        if self.n_quasi:
+            cells = self.quasi_channel(t).reconstruction(contingency.pi)
+            eta = cells[contingency.occupied, None]
         out = []
         for view in contingency.views:
             risk = eta * contingency.target_shares(view)
@@ -91,13 +94,6 @@ class Risk:
                 risk = risk * self._zeta(view, channel)
             out.append(np.where(view.share > 0, risk, 0.0))
         return out
-
-    def eta(self, t: Floats) -> Floats:
-        """Return, for each occupied cell, the probability that its quasi-identifiers are reconstructed."""
-        contingency = self.contingency
-        if not self.n_quasi:
-            return np.ones(len(contingency.occupied))
-        return self.quasi_channel(t).reconstruction(contingency.pi)[contingency.occupied]
 
     def _zeta(self, view: SensitiveView, channel: Channel) -> Floats:
         contingency = self.contingency
@@ -271,14 +267,11 @@ class Optimum:
     t, p : arrays, one entry per randomized attribute
     worst : float
         Largest risk over cap on the full table, at most 1.
-    rounds : int
-        Number of working sets solved; 0 if nothing had to be randomized.
     """
 
     t: Floats
     p: Floats
     worst: float
-    rounds: int
 
 
 def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
@@ -299,17 +292,16 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
     unchanged = np.ones(len(d))
     worst = risk.worst(unchanged)
     if worst <= 1:
-        return Optimum(unchanged, unchanged.copy(), worst, 0)
+        return Optimum(unchanged, unchanged.copy(), worst)
     if not len(free):
         return None
     common = _ray(risk, np.full(len(d), _LARGEST), free)
     if common is None:
         return None
     t = common if start is None else np.clip(start, SMALLEST, _LARGEST)
-    cells, rounds = risk.largest(risk.ratios(t), WORKING_SET), 0
-    while rounds < _MOST_ROUNDS:
+    cells = risk.largest(risk.ratios(t), WORKING_SET)
+    for _ in range(_MOST_ROUNDS):
         t = _solve(risk, cells, t, free)
-        rounds += 1
         ratios = risk.ratios(t)
         if max(float(r.max()) for r in ratios) <= 1 + 1e-7:
             break
@@ -318,7 +310,7 @@ def optimize(risk: Risk, start: Floats | None = None) -> Optimum | None:
             break
         cells = more
     feasible = _ray(risk, t, free)
-    return _rounded(risk, common if feasible is None else feasible, rounds)
+    return _rounded(risk, common if feasible is None else feasible)
 
 
 def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Floats:
@@ -388,7 +380,7 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
     return point(low)
 
 
-def _rounded(risk: Risk, t: Floats, rounds: int) -> Optimum:
+def _rounded(risk: Risk, t: Floats) -> Optimum:
     # p is published with six digits: round it down, look at the full table again.
     d = np.asarray(risk.dims, dtype=np.int64)
     # A column that hardly needs it is better left alone: readers need not correct for it.
@@ -404,4 +396,4 @@ def _rounded(risk: Risk, t: Floats, rounds: int) -> Optimum:
         p = np.where(d > 1, np.maximum(p - 2 / scale, to_p(SMALLEST / 2, d)), 1.0)
         t = to_t(p, d)
         worst = risk.worst(t)
-    return Optimum(t, p, worst, rounds)
+    return Optimum(t, p, worst)

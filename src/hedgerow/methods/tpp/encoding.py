@@ -66,25 +66,6 @@ class Predictor:
         """Return the number of distinct values."""
         return len(self.labels) or len(self.values)
 
-    @classmethod
-    def from_numbers(cls, name: str, x: Any) -> Predictor:
-        """Encode numbers as ranks; raise ParameterError if any is missing or infinite."""
-        x = np.asarray(x, dtype=np.float64) + 0.0  # -0.0 and 0.0 are one value
-        if not np.isfinite(x).all():
-            raise ParameterError(
-                f"column {name!r} has {int((~np.isfinite(x)).sum())} missing or infinite numbers",
-                hint="impute them, drop those records, or declare the column categorical",
-            )
-        values, codes = np.unique(x, return_inverse=True)
-        return cls(name, codes.astype(np.int32), values)
-
-    @classmethod
-    def from_categories(cls, name: str, x: Sequence[str]) -> Predictor:
-        """Encode categories as ranks in sorted order."""
-        values, codes = np.unique(np.asarray(x, dtype=str), return_inverse=True)
-        labels = tuple(map(str, values))
-        return cls(name, codes.astype(np.int32), labels=labels, wide=len(labels) > MOST_SUBSETS)
-
 
 @dataclass(frozen=True)
 class PredictedColumn:

@@ -44,17 +44,20 @@ class Boundary:
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """The plan of one attribute: block j holds the ranks first[j] <= rank < first[j + 1], released as values[j]."""
+class ColumnPlan:
+    """The release of one predictor: the group of each rank, and the released value of each numeric group.
 
-    first: tuple[int, ...]
-    values: tuple[float, ...]
+    The groups of numbers are blocks of neighbouring ranks. A column that no tree tests has the
+    single group 0.
+    """
 
-    def of_rank(self, n_values: int) -> NDArray[np.int32]:
-        """Return the block of each rank, shape (n_values,)."""
-        starts = np.zeros(n_values, np.int32)
-        starts[list(self.first[1:])] = 1
-        return np.cumsum(starts, dtype=np.int32)
+    group: NDArray[np.int32]
+    values: tuple[float, ...] = ()
+
+    @property
+    def n_groups(self) -> int:
+        """Return the number of released values."""
+        return int(self.group.max()) + 1
 
 
 def plan_blocks(
@@ -62,7 +65,7 @@ def plan_blocks(
     counts: NDArray[np.int64],
     boundaries: Collection[Boundary],
     bits: int = 53,
-) -> Blocks:
+) -> ColumnPlan:
     """Plan the released values of a numeric attribute.
 
     Parameters
@@ -78,7 +81,7 @@ def plan_blocks(
 
     Returns
     -------
-    Blocks
+    ColumnPlan
         Blocks in order with their exact values.
     """
     return _Planner(values, counts, boundaries, bits).plan()
@@ -133,7 +136,7 @@ class _Planner:
         numerator, denominator = float(self.values[rank]).as_integer_ratio()
         return numerator * ((1 << self.shift) // denominator)
 
-    def plan(self) -> Blocks:
+    def plan(self) -> ColumnPlan:
         """Return one block per cell if that keeps every sum; otherwise merge smaller blocks while every sum is kept."""
         starts: list[int] = []
         spans: list[tuple[int, int]] = []
@@ -148,7 +151,7 @@ class _Planner:
         whole_cells = [begin for begin, _ in spans]
         attempt = self._solve(whole_cells)
         if attempt is not None:
-            return Blocks(tuple(whole_cells), self._floats(attempt))
+            return self._planned(whole_cells, attempt)
         for begin, end in spans:
             inside = [s for s in starts if begin < s < end]
             # The whole cell first, then block by block.
@@ -157,10 +160,12 @@ class _Planner:
                 attempt = self._solve(fewer) if len(fewer) < len(starts) else None
                 if attempt is not None:
                     starts, best = fewer, attempt
-        return Blocks(tuple(starts), self._floats(best))
+        return self._planned(starts, best)
 
-    def _floats(self, solved: list[int]) -> tuple[float, ...]:
-        return tuple(_ratio(r, self.shift) for r in solved)
+    def _planned(self, starts: list[int], solved: list[int]) -> ColumnPlan:
+        sizes = np.diff([*starts, self.n])
+        group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
+        return ColumnPlan(group, tuple(_ratio(r, self.shift) for r in solved))
 
     def _solve(self, starts: list[int], fallback: bool = False) -> list[int] | None:
         """Return the exact value of each block in units of 2**-shift, or None if no values keep every sum."""

@@ -17,26 +17,10 @@ from ...plan import ColumnMap
 from .builder import BuiltTree, Node
 from .encoding import EncodedPredictor, PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
-from .representatives import Boundary, plan_blocks, unused_value
+from .representatives import Boundary, ColumnPlan, plan_blocks, unused_value
 
 ALL = "ALL"
 """The one value of a category column that no tree tests."""
-
-
-@dataclass(frozen=True)
-class ColumnPlan:
-    """The release of one predictor: the group of each rank, and the released value of each numeric group.
-
-    A column that no tree tests has the single group 0.
-    """
-
-    group: NDArray[np.int32]
-    values: tuple[float, ...] = ()
-
-    @property
-    def n_groups(self) -> int:
-        """Return the number of released values."""
-        return int(self.group.max()) + 1
 
 
 @dataclass(frozen=True)
@@ -116,8 +100,7 @@ class Sanitizer:
         else:
             counts = np.bincount(column.codes, minlength=column.n_values)
             if nodes:
-                blocks = plan_blocks(column.values, counts, boundaries, self.bits)
-                plan = ColumnPlan(blocks.of_rank(column.n_values), blocks.values)
+                plan = plan_blocks(column.values, counts, boundaries, self.bits)
             else:
                 mean = unused_value(column.values, counts, self.bits)
                 value = float(round(mean)) if column.unit else mean  # a date is a whole number

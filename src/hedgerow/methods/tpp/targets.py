@@ -86,15 +86,18 @@ class SingleTree(PreservedModel):
     """A tree whose steps are its splits, in the order in which they were made."""
 
     ensemble = False
+    number: ClassVar[str] = "order"
+    """The field of a split node that is its step, from 0 on."""
 
     @property
     def n_steps(self) -> int:
-        """Return the number of splits."""
-        return self.trees[0].n_splits
+        """Return the number of steps of the tree."""
+        steps = [getattr(node, self.number) for node in self.trees[0].nodes if node.feature >= 0]
+        return max(steps, default=-1) + 1
 
     def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the tree with only its first `step` splits."""
-        return (self.trees[0].keep(lambda node: node.order < step),)
+        """Return the tree with only the splits of its first `step` steps."""
+        return (self.trees[0].keep(lambda node: getattr(node, self.number) < step),)
 
     def size_in_words(self, step: int) -> str:
         """Return the number of leaves after `step` splits, in words."""
@@ -165,7 +168,7 @@ class OwnBoosting(PreservedModel):
         return tuple(trees)
 
 
-class RpartTree(PreservedModel):
+class RpartTree(SingleTree):
     """A tree by the split rules of R's rpart, so that an R user rebuilds the same tree.
 
     Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
@@ -177,22 +180,12 @@ class RpartTree(PreservedModel):
     are equal to the last bits it may choose the other one.
     """
 
-    builder, size, ensemble = "rpart", "maxdepth", False
-
-    @property
-    def n_steps(self) -> int:
-        """Return the depth of the tree."""
-        return max(node.depth for node in self.trees[0].nodes)
-
-    requested = n_steps  # a tree that ends before maxdepth is complete
+    builder, size, number = "rpart", "maxdepth", "depth"
+    requested = SingleTree.n_steps  # a tree that ends before maxdepth is complete
 
     def size_in_words(self, step: int) -> str:
         """Return the depth, in words."""
         return f"{step} level{'s' * (step != 1)} of splits"
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the tree with only its first `step` levels of splits."""
-        return (self.trees[0].keep(lambda node: node.depth < step),)
 
     def rebuild(
         self, columns: Sequence[Predictor], response: PredictedColumn, step: int
@@ -335,6 +328,7 @@ class SklearnTree(SingleTree):
     """
 
     bits = 24
+    requested = SingleTree.n_steps
 
     def __init__(self, estimator: Any) -> None:
         check_estimator(estimator)
@@ -344,11 +338,6 @@ class SklearnTree(SingleTree):
     def classes(self) -> bool:
         """Return whether the estimator predicts classes."""
         return hasattr(self.estimator, "classes_")
-
-    @property
-    def requested(self) -> int:
-        """Return the number of splits of the fitted estimator."""
-        return self.n_steps
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise SchemaError if the predictors are not the columns that the estimator was fitted on."""
