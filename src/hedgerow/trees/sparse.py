@@ -29,9 +29,9 @@ from .category_orders import (
     sort_places,
     write_order,
 )
-from .node_rows import MASK, SHIFT, WORD_AT, NodeRows, Views
+from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
 from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
-from .statistics import ENTROPY, ClassBlocks, StatisticsLayout
+from .statistics import ENTROPY, StatisticsLayout
 
 
 class SparseSums(NamedTuple):
@@ -156,12 +156,16 @@ SLACK = 1e-11
 class SparseClasses(NamedTuple):
     """Buffers for categories of many classes: one column's pairs in a node, and the sums of a walk."""
 
-    views: Views
+    words: Any
     codes: Any
+    shorts: Any
     fields: Any
-    """The records, `Format.codes`, and the positions of the listed classes."""
-    blocks: ClassBlocks
-    """An offset among them is a place."""
+    """The records: words, `Format.codes`, 16-bit fields, positions of the listed classes."""
+    starts: Any
+    weight: Any
+    public: Any
+    loss: Any
+    """See `ClassBlocks`; an offset among them is a place."""
     missing: Any
     """Per column the place of the missing class, or -1."""
     shares: Any
@@ -212,17 +216,21 @@ class SparseClasses(NamedTuple):
     def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
         """Return buffers for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
-        starts, weight, public, _ = layout.listed
+        starts, weight, public, loss = layout.listed
         w, r, size = len(weight), layout.r, int(starts[-1])
         last = starts[1:] - 1
         missing = np.where(public[last] < 0, last, -1)
         # A node has at most one class per record in each column.
         most = min(size, n * w)
         return cls(
-            rows.views,
+            rows.words,
             rows.format.codes,
+            rows.views.shorts,
             rows.format.classes[:w],
-            layout.listed,
+            starts,
+            weight,
+            public,
+            loss,
             missing,
             np.add.reduceat(np.maximum(public, 0) ** 2, starts[:-1]),
             rules.cap[r : r + w],
@@ -289,12 +297,12 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
     for h in range(state[CLASSES]):
         total[present[h]] = 0
     m, n_present = b - a, 0
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.weight.shape[0]):
         at = classes.fields[j]
-        _sorted_by_class(classes.views.shorts, at, a, m, records[j], records[-1], classes.digits)
+        _sorted_by_class(classes.shorts, at, a, m, records[j], records[-1], classes.digits)
         last = -1
         for i in range(m):
-            place = classes.blocks.starts[j] + classes.views.shorts[records[j, i], at]
+            place = classes.starts[j] + classes.shorts[records[j, i], at]
             if place != last:
                 present[n_present] = last = place
                 classes.at[place], classes.column[n_present] = n_present, j
@@ -307,10 +315,10 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
         count = total[place]
         classes.whole[j] += count * count
         if place != classes.missing[j]:
-            classes.scores[j, 2] += count * classes.blocks.public[place]
-            classes.scores[j, 3] += count * classes.blocks.loss[place]
+            classes.scores[j, 2] += count * classes.public[place]
+            classes.scores[j, 3] += count * classes.loss[place]
     state[CLASSES] = n_present
-    state[WORK] += m * classes.blocks.weight.shape[0]
+    state[WORK] += m * classes.weight.shape[0]
 
 
 @inner
@@ -323,15 +331,15 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
         records = codes.hist[row * stride]
         classes.begins[row - base] = classes.ends[row - base] = at
         # Room for all pairs that the code's records could make: no pass counts them first.
-        at += records * classes.blocks.weight.shape[0]
+        at += records * classes.weight.shape[0]
         m += records
     word, shift, mask = field[WORD_AT], np.uint64(field[SHIFT]), np.uint64(field[MASK])
     pairs = 0
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.weight.shape[0]):
         for i in range(m):
             record = classes.records[j, i]
-            code = (classes.views.words[record, word] >> shift) & mask
-            place = classes.blocks.starts[j] + classes.views.shorts[record, classes.fields[j]]
+            code = (classes.words[record, word] >> shift) & mask
+            place = classes.starts[j] + classes.shorts[record, classes.fields[j]]
             end_of = classes.ends[code]
             # Records come in the order of their class, so equal pairs of a code follow each other.
             if end_of > classes.begins[code] and classes.place[end_of - 1] == place:
@@ -341,7 +349,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
                 classes.ends[code] = end_of + 1
                 pairs += 1
     classes.state[PAIRS] = pairs
-    classes.state[WORK] += m * classes.blocks.weight.shape[0]
+    classes.state[WORK] += m * classes.weight.shape[0]
 
 
 @inner
@@ -350,7 +358,7 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
     left, j = classes.left, 0
     for e in range(classes.begins[code], classes.ends[code]):
         place, value = classes.place[e], sign * np.int64(classes.value[e])
-        while place >= classes.blocks.starts[j + 1]:
+        while place >= classes.starts[j + 1]:
             j += 1
         before, whole = left[place], classes.total[place]
         after = before + value
@@ -359,8 +367,8 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
         classes.square[j] += value * (before + after)
         classes.cross[j] += value * whole
         if classes.cap[j] < 1.0 and place != classes.missing[j]:
-            classes.scores[j, 0] += value * classes.blocks.public[place]
-            classes.scores[j, 1] += value * classes.blocks.loss[place]
+            classes.scores[j, 0] += value * classes.public[place]
+            classes.scores[j, 1] += value * classes.loss[place]
         if t.gain == ENTROPY:
             classes.mixed[j] += xlogx(after, t.xlogx) + xlogx(whole - after, t.xlogx)
             classes.mixed[j] -= xlogx(before, t.xlogx) + xlogx(whole - before, t.xlogx)
@@ -375,7 +383,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
         for e in range(classes.begins[code], classes.ends[code]):
             classes.left[classes.place[e]] = 0
     # Set to 0 and not subtracted: sums of doubles would not come back to 0.
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.weight.shape[0]):
         classes.square[j] = classes.cross[j] = 0
         classes.scores[j, 0] = classes.scores[j, 1] = classes.mixed[j] = 0.0
 
@@ -387,19 +395,18 @@ def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
     classes.state[WORK] += 1
     if t.gain == ENTROPY:
         sides = xlogx(n, t.xlogx) - xlogx(nl, t.xlogx) - xlogx(n - nl, t.xlogx)
-        for j in range(classes.blocks.weight.shape[0]):
-            value += classes.blocks.weight[j] * (sides + classes.mixed[j])
+        for j in range(classes.weight.shape[0]):
+            value += classes.weight[j] * (sides + classes.mixed[j])
         return above_rounding(value, n, t.xlogx)
-    for j in range(classes.blocks.weight.shape[0]):
-        square, cross, whole = classes.square[j], classes.cross[j], classes.whole[j]
-        value += classes.blocks.weight[j] * scatter_apart(n, nl, square, cross, whole)
+    for j in range(classes.weight.shape[0]):
+        value += classes.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
     return value / (float(n) * float(nl) * float(n - nl))
 
 
 @inner
 def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
     """Return whether both sides of a split keep the limits on the listed classes."""
-    for j in range(classes.blocks.weight.shape[0]):
+    for j in range(classes.weight.shape[0]):
         if classes.cap[j] < 1.0 and not (
             _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
@@ -410,7 +417,7 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
                 size, m = (n - nl if is_right else nl), 0
                 for h in range(classes.state[CLASSES]):
                     place = classes.present[h]
-                    if classes.blocks.starts[j] <= place < classes.blocks.starts[j + 1]:
+                    if classes.starts[j] <= place < classes.starts[j + 1]:
                         count = classes.left[place]
                         classes.side[m] = classes.total[place] - count if is_right else count
                         m += 1
@@ -442,11 +449,11 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
     # sums that were changed step by step are off by rounding: only near the cap it matters
     if abs(gain - limit) > SLACK * (classes.whole[j] + n_known * n_known):
         return gain <= limit
-    begin, end = classes.blocks.starts[j], classes.blocks.starts[j + 1] - (missing >= 0)
+    begin, end = classes.starts[j], classes.starts[j + 1] - (missing >= 0)
     for place in range(begin, end):
         count = classes.left[place]
         classes.side[place] = classes.total[place] - count if is_right else count
-    exact, gain, lost = share_gain(classes.side, begin, end, classes.blocks.public, classes.blocks.loss)
+    exact, gain, lost = share_gain(classes.side, begin, end, classes.public, classes.loss)
     return gain <= classes.cap[j] * exact * lost
 
 
@@ -462,7 +469,7 @@ def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-unt
     left, right, difference = float(nl), float(codes.total[t.divisor] - nl), 0.0
     for h in range(classes.state[CLASSES]):
         place = classes.present[h]
-        if place >= classes.blocks.starts[1] or difference != 0.0:
+        if place >= classes.starts[1] or difference != 0.0:
             break
         there = float(classes.total[place] - classes.left[place])
         difference = there * left - float(classes.left[place]) * right
@@ -546,7 +553,7 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
         # together behind those that have it, the largest share first.
         sign = -1.0 if classes.state[BRIEF] else 1.0
         for i in range(few):
-            key[i] = classes.share[begin_of + i] * np.sqrt(classes.blocks.weight[j]) * sign
+            key[i] = classes.share[begin_of + i] * np.sqrt(classes.weight[j]) * sign
         sort_places(key, few, order)
         for i in range(few):
             order[1, i] = classes.holder[begin_of + order[0, i]]
@@ -577,7 +584,7 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
 @inner
 def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
     """Write each code's score on the main axis, as `category_orders` does, from the pairs alone."""
-    key, means, present, weight = search.key, search.means, classes.present, classes.blocks.weight
+    key, means, present, weight = search.key, search.means, classes.present, classes.weight
     m, total = codes.last - codes.first, codes.total
     axis, moved = classes.axis[0], classes.axis[1]
     n_present = classes.state[CLASSES]
