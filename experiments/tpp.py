@@ -233,17 +233,15 @@ def adult() -> Any:
 def _columns(frame: Any, names: Sequence[str]) -> list[Predictor]:
     encoded = []
     for name in names:
-        kind: type = float if name in NUMERIC else str
-        x = np.asarray(
-            frame[name] if kind is float else frame[name].fillna("(missing)"), dtype=kind
-        )
-        values, codes = np.unique(x, return_inverse=True)
-        labels = () if kind is float else tuple(map(str, values))
+        is_number = name in NUMERIC
+        x: Any = frame[name] if is_number else frame[name].fillna("(missing)").astype(str)
+        values, codes = np.unique(np.asarray(x, float if is_number else str), return_inverse=True)
+        labels = () if is_number else tuple(map(str, values))
         encoded.append(
             Predictor(
                 name,
                 codes.astype(np.int32),
-                values if kind is float else np.empty(0),
+                values if is_number else np.empty(0),
                 labels=labels,
                 wide=len(labels) > MOST_SUBSETS,
             )

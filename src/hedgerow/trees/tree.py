@@ -159,10 +159,13 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
     # the determinant of a diagonal block matrix is the product of those of its blocks
     digression = np.linalg.det(scatter[0] - scatter) if r else np.ones(tree.n_nodes)
     digression = digression * np.prod(gini[0] - gini, axis=1)
+    branch_error, branch_digression, q = _branch_sums(tree.column, tree.right, error, digression)
     return NodeMeasures(
         error,
         digression,
-        *_branch_sums(tree.column, tree.right, error, digression),
+        branch_error,
+        branch_digression,
+        q,
         _p_values(tree, responses, layout, scatter),
         explained(tree, responses, layout, scatter),
     )
