@@ -8,10 +8,12 @@ their provider only when asked to. They are subject to their providers' terms.
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import re
 import tomllib
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from importlib import resources
@@ -21,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as csv
 from numpy.typing import NDArray
 
 from .errors import InputError, ParameterError
@@ -353,28 +356,19 @@ def _fetch(url: str) -> bytes:
 
 def _parse(name: str, data: bytes) -> pa.Table:
     """Parse a provider's raw UCI file into the table that the Parquet file of that name holds."""
-    text = data.decode("latin-1")
     columns = _DATA["headers"][name.split("_")[0]].split()
-    separator = None if name.startswith("german") else ","
-    rows = [
-        [cell.strip() for cell in line.split(separator)]
-        for line in text.splitlines()
-        if line.strip() and not line.startswith("|")
-    ]
-    if not rows or any(len(row) != len(columns) for row in rows):
-        raise InputError(f"the provider's file for {name} is not as expected")
-    parsed = {c.rstrip("*"): _column(c, values) for c, values in
-            zip(columns, zip(*rows, strict=True), strict=True)}  # fmt: skip
-    return pa.table(parsed)
-
-
-def _column(name: str, values: Sequence[str]) -> Any:
-    if name.endswith("*"):
-        return pa.array([int(v) for v in values], pa.int32())
-    if name == "instance_weight":
-        return pa.array([float(v) for v in values], pa.float64())
-    # The test labels of Adult end with a full stop that the train labels do not have.
-    end = "K." if name == "income" else "\n"
-    replacements: Mapping[str, str | None] = {"?": None}
-    texts = [replacements.get(v, v[:-1] if v.endswith(end) else v) for v in values]
-    return pa.array(texts, pa.string())
+    kinds = {c.rstrip("*"): pa.int32() if c.endswith("*") else pa.string() for c in columns}
+    if "instance_weight" in kinds:
+        kinds["instance_weight"] = pa.float64()
+    separator = rb" +" if name.startswith("german") else rb" *, *"
+    # the test labels of Adult end with a full stop that the train labels do not have
+    data = re.sub(separator, b",", data).replace(b"K.\n", b"K\n")
+    lines = (line.strip() for line in data.splitlines() if not line.startswith(b"|"))
+    try:
+        return csv.read_csv(
+            io.BytesIO(b"\n".join(lines)),
+            csv.ReadOptions(column_names=list(kinds), encoding="latin-1"),
+            convert_options=csv.ConvertOptions(column_types=kinds, null_values=["?"], strings_can_be_null=True),
+        )
+    except pa.ArrowInvalid:
+        raise InputError(f"the provider's file for {name} is not as expected") from None

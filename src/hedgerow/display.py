@@ -9,6 +9,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib import resources
 from typing import Any
 
 from .notation import MISSING, number
@@ -17,15 +18,6 @@ from .notation import MISSING, number
 Rows = tuple[str, Sequence[str], Iterable[Sequence[Any]]]
 # Cells and parameters beyond so many characters are cut.
 LONG = 80
-_STYLE = """<style>
-.hedgerow {overflow-x: auto}
-.hedgerow div {margin: .2em 0}
-.hedgerow table {border-collapse: collapse; margin: .4em 0}
-.hedgerow caption {text-align: left; caption-side: top; color: inherit; padding: .2em 0}
-.hedgerow th, .hedgerow td {text-align: left; padding: .2em .9em .2em 0;
-  border-bottom: 1px solid rgba(128, 128, 128, .45)}
-.hedgerow ul {margin: .2em 0; padding-left: 1.3em}
-</style>"""
 
 
 def cell(value: Any) -> str:
@@ -75,7 +67,8 @@ def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, note
     parts += [_table(*table) for table in tables]
     listed = "".join(f"<li>{escape(note)}</li>" for note in notes)
     parts += [f"<ul>{listed}</ul>"] if listed else []
-    return f'{_STYLE}<div class="hedgerow">{"".join(parts)}</div>'
+    style = resources.files(__package__).joinpath("notebook.css").read_text("utf-8")
+    return f'<style>\n{style}</style><div class="hedgerow">{"".join(parts)}</div>'
 
 
 def _table(caption: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

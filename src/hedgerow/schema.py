@@ -168,7 +168,8 @@ READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
 TABLES = ("kinds", "categories", "grid", "events")
 
-_ROLE_FIELDS = {
+# The role that each of these fields gives to the columns it names.
+ROLE_FIELDS = {
     "quasi": "quasi",
     "sensitive": "sensitive",
     "identifiers": "identifier",
@@ -285,7 +286,7 @@ class Schema:
         faults = []
         roles: dict[str, str] = {}
         clean: dict[str, Any] = {}
-        for attribute, role in _ROLE_FIELDS.items():
+        for attribute, role in ROLE_FIELDS.items():
             clean[attribute] = _names(getattr(self, attribute))
             for name in clean[attribute]:
                 if name in roles:
@@ -385,7 +386,7 @@ class Schema:
     def _repr_html_(self) -> str:
         """Return the columns and their roles as HTML for notebooks."""
         rows = []
-        for attribute, role in _ROLE_FIELDS.items():
+        for attribute, role in ROLE_FIELDS.items():
             for name in getattr(self, attribute):
                 declared = [self.kinds.get(name, "")]
                 declared += ["declared order"] if name in self.categories else []
@@ -507,7 +508,7 @@ class Schema:
 
     def to_toml(self) -> str:
         """Return the schema as TOML, with one key per field and hierarchies as paths."""
-        keys = (*_ROLE_FIELDS, "unit", *SURVEY, "together", "rest", *READING)
+        keys = (*ROLE_FIELDS, "unit", *SURVEY, "together", "rest", *READING)
         values = {key: getattr(self, key) for key in keys}
         values["unit"] = None if self.unit is UNSAID else self.unit or EVERY_ROW
         values["rest"] = None if self.rest == "drop" else self.rest
@@ -524,7 +525,7 @@ class Schema:
     def from_mapping(cls, data: Mapping[str, Any], folder: Path | None = None) -> Schema:
         """Build a schema from the keys of a TOML file; hierarchies may be paths of CSV files."""
         single = ("hierarchies", "unit", *SURVEY, "together", "rest", *READING)
-        keys = {*_ROLE_FIELDS, *TABLES, *single}
+        keys = {*ROLE_FIELDS, *TABLES, *single}
         unknown = [key for key in data if key not in keys]
         if unknown:
             raise SchemaError(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tomllib
+from importlib import resources
 from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
@@ -17,6 +17,8 @@ from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
 PASSED = (*rows("audit"), *ENGINE)
 """Options that `hedgerow.audit` takes under the same names."""
 OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
+SCALES = ("distance", "distance_ranks", "probabilistic", "probabilistic_ranks")
+"""Scores that are a list, one for each number of known columns."""
 
 
 @command(
@@ -133,14 +135,6 @@ def _tables(
     return original, released
 
 
-PAIRED = {
-    "release": "what the release knows",
-    "order": "their order, which was tested",
-    "columns": "columns that were left as they were",
-    "nothing": "their order, which nothing shows to be right",
-}
-
-
 @command(
     *rows("score"),
     *READING,
@@ -162,33 +156,21 @@ def score(original: str, masked: str, options: Options) -> None:
     if is_json:
         as_json(scores.to_dict())
         return
-    loss = scores.loss
+    words = tomllib.loads(resources.files(__package__).joinpath("score.toml").read_text("utf-8"))
     n = len(scores.columns)
     compared = "1 numeric column" if n == 1 else f"{n} numeric columns"
     columns = "1 column" if scores.known == 1 else f"1 to {scores.known} columns"
     say(f"{scores.rows:,} complete records, {compared} compared.")
     if scores.linked < scores.rows:
         say(f"{scores.linked:,} of the records were drawn and linked.")
-    say(f"Records were paired by {PAIRED[scores.paired_by]}.")
+    say(f"Records were paired by {words['paired'][scores.paired_by]}.")
     say()
 
-    def scales(deviations: Sequence[float], ranks: Sequence[float]) -> Iterator[Any]:
-        yield "    deviations", fmean(deviations), "by each file's own, as in the papers"
-        yield "    ranks", fmean(ranks), "of the original, which no single value moves"
-
-    rows = [
-        ("score", scores.score, "half information loss, half disclosure risk"),
-        ("information loss", scores.il, "mean of the five parts below"),
-        ("  cells", loss.cells, "mean |x - x'| / |x|, unbounded"),
-        ("  means", loss.means, "relative change"),
-        ("  covariances", loss.covariances, "relative change"),
-        ("  variances", loss.variances, "relative change"),
-        ("  correlations", loss.correlations, "absolute change"),
-        ("disclosure risk", scores.dr, "1/4 distance + 1/4 probabilistic + 1/2 interval"),
-        ("  distance", scores.dld, f"records linked, {columns} known: the larger of"),
-        *scales(scores.distance, scores.distance_ranks),
-        ("  probabilistic", scores.pld, f"records linked, {columns} known: the larger of"),
-        *scales(scores.probabilistic, scores.probabilistic_ranks),
-        ("  interval", scores.id, "originals within 1 to 10% of the ranks around"),
+    figures = scores.to_dict()
+    figures |= figures["loss"]
+    figures |= {name: fmean(values) for name, values in figures.items() if name in SCALES}
+    lines = [
+        (name, f"{figures[key]:.2f}", what.format(columns=columns))
+        for key, (name, what) in words["rows"].items()
     ]
-    table([(name, f"{value:.2f}", what) for name, value, what in rows], ("measure", "%", "of what"))
+    table(lines, ("measure", "%", "of what"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +42,10 @@ def environment() -> Any:
     return environment
 
 
-@cache
-def asset(name: str) -> tuple[bytes, str]:
-    """Return one of the package's style sheets or scripts, with its media type."""
-    package, kind = {
-        "report.css": ("hedgerow.report", "text/css"),
-        "studio.css": ("hedgerow.studio", "text/css"),
-        "studio.js": ("hedgerow.studio", "text/javascript"),
-    }[name]
-    inside = "style.css" if name == "report.css" else f"assets/{name}"
-    return resources.files(package).joinpath(inside).read_bytes(), kind
+_HERE = Path(__file__).parent
+ASSETS = {"report.css": _HERE.parent / "report" / "style.css"}
+ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
+"""The style sheets and scripts of the pages."""
 
 
 _OF_STATE = (

@@ -7,16 +7,13 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -55,7 +52,7 @@ class Guard:
         Where the studio listens on 127.0.0.1.
     """
 
-    def __init__(self, app: App, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.cookie = f"hedgerow-studio-{port}"
@@ -72,22 +69,19 @@ class Guard:
         if scope["type"] != "http":  # there are no web sockets
             await send({"type": "websocket.close"})
             return
-        if not is_welcome(scope.get("client"), self._port):
-            await _answer(send, 403, _ANOTHER)
-            return
-        headers = {k.decode("latin1").lower(): v.decode("latin1") for k, v in scope["headers"]}
-        fault = self._fault(scope["method"], headers)
+        sent = _with_headers(send)
+        request = Request(scope)
+        fault = _ANOTHER
+        if is_welcome(scope.get("client"), self._port):
+            fault = self._fault(request.method, request.headers)
         if fault is not None:
-            await _answer(send, 403, fault)
-            return
-        if self._has_pass(headers.get("cookie", "")):
-            await self._app(scope, receive, _with_headers(send))
-        elif scope["path"] == "/" and scope["method"] == "GET":
-            await self._exchange(scope, send)
+            await PlainTextResponse(fault, 403)(scope, receive, sent)
+        elif _is_same(request.cookies.get(self.cookie, ""), self._pass):
+            await self._app(scope, receive, sent)
         else:
-            await _answer(send, 403, _NO_PASS)
+            await self._exchange(request)(scope, receive, sent)
 
-    def _fault(self, method: str, headers: dict[str, str]) -> str | None:
+    def _fault(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "")
         if host not in self._hosts:
             return "The studio answers under 127.0.0.1 and localhost alone."
@@ -97,24 +91,22 @@ class Guard:
             return None if site in ("none", "same-origin") else _OTHER
         return None if origin == f"http://{host}" and site in ("none", "same-origin") else _OTHER
 
-    def _has_pass(self, text: str) -> bool:
-        try:
-            cookie = SimpleCookie(text).get(self.cookie)
-        except CookieError:
-            return False
-        value = cookie.value if cookie is not None else ""
-        # in constant time: how long an answer takes tells nothing of the secret
-        return hmac.compare_digest(value.encode(), self._pass.encode())
-
-    async def _exchange(self, scope: Scope, send: Send) -> None:
-        token = parse_qs(scope["query_string"].decode("latin1")).get("token", [""])[0]
-        if self._used or not hmac.compare_digest(token.encode(), self.token.encode()):
-            await _answer(send, 403, _USED if self._used and token else _NO_PASS)
-            return
+    def _exchange(self, request: Request) -> Response:
+        """Return the answer to a visit without the cookie: the cookie in exchange for the token, or a refusal."""
+        if request.url.path != "/" or request.method != "GET":
+            return PlainTextResponse(_NO_PASS, 403)
+        token = request.query_params.get("token", "")
+        if self._used or not _is_same(token, self.token):
+            return PlainTextResponse(_USED if self._used and token else _NO_PASS, 403)
         self._used = True
         # HttpOnly: no script reads it; Strict: no other site's page sends it
         cookie = f"{self.cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, "", {"location": "/table", "set-cookie": cookie})
+        return Response(status_code=303, headers={"location": "/table", "set-cookie": cookie})
+
+
+def _is_same(text: str, secret: str) -> bool:
+    """Compare in constant time: how long an answer takes tells nothing of the secret."""
+    return hmac.compare_digest(text.encode(), secret.encode())
 
 
 class Listening(socket.socket):
@@ -201,20 +193,11 @@ _USED = (
 
 
 def _with_headers(send: Send) -> Send:
-    async def sent(message: MutableMapping[str, Any]) -> None:
+    async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = list(message.get("headers", []))
-            names = {name.lower() for name, _ in headers}
-            ours = ((name.encode(), value.encode()) for name, value in HEADERS.items())
-            message["headers"] = headers + [pair for pair in ours if pair[0] not in names]
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sent
-
-
-async def _answer(send: Send, status: int, text: str, more: dict[str, str] | None = None) -> None:
-    """Send a plain text answer from the guard itself."""
-    named = {"content-type": "text/plain; charset=utf-8", **HEADERS, **(more or {})}
-    headers = [(name.encode(), value.encode()) for name, value in named.items()]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode()})

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 import uvicorn
 from fastapi import FastAPI, Request
-from fastapi.responses import FileResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from ..errors import HedgerowError, OutputError, UnsupportedError
 from ..files import SUFFIXES, sweep, temporary_folder
@@ -61,20 +61,17 @@ def application(state: StudioState, port: int, leave: Callable[[], None] = lambd
     @app.post("/quit")
     async def finish() -> Response:
         leave()
-        return _html(pages.refusal("The studio has ended", "You can close this window."))
+        return HTMLResponse(pages.refusal("The studio has ended", "You can close this window."))
 
     app.add_exception_handler(Exception, _unexpected)
+    app.add_exception_handler(_Refused, _refused)
     return Guard(app, port)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
     """Answer with the type of an error only, since its message may quote a person's value."""
     text = f"unexpected {type(error).__name__}; this is a fault in Hedgerow, and nothing was written"
-    return _html(pages.refusal("That did not work", text), 500)
-
-
-def _html(text: str, status: int = 200) -> Response:
-    return Response(text, status, media_type="text/html")
+    return HTMLResponse(pages.refusal("That did not work", text), 500)
 
 
 def _to(step: str) -> Response:
@@ -89,10 +86,12 @@ async def _settle(state: StudioState, moment: float = AT_ONCE) -> None:
 
 
 class _Refused(Exception):
-    """A refusal to accept an uploaded file."""
+    """A refusal to accept an uploaded file, with a text for the page and the status of the answer."""
 
-    def __init__(self, fault: str, status: int) -> None:
-        self.answer = JSONResponse({"fault": fault}, status)
+
+async def _refused(request: Request, error: Exception) -> Response:
+    fault, status = error.args
+    return JSONResponse({"fault": fault}, status)
 
 
 async def _uploaded(request: Request, folder: Path, most: int, endings: Iterable[str]) -> Path:
@@ -140,11 +139,9 @@ def _reading(app: FastAPI, state: StudioState) -> None:
 
     @app.get("/assets/{name}")
     async def asset(name: str) -> Response:
-        try:
-            text, kind = pages.asset(name)
-        except KeyError:
+        if name not in pages.ASSETS:
             return Response(status_code=404)
-        return Response(text, media_type=kind)
+        return FileResponse(pages.ASSETS[name])
 
     @app.get("/favicon.ico")
     async def icon() -> Response:
@@ -162,7 +159,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
     @app.get("/{step}")
     async def show(step: str) -> Response:
         if step not in STEPS:
-            return _html(pages.refusal("No such page", "The studio has five steps."), 404)
+            return HTMLResponse(pages.refusal("No such page", "The studio has five steps."), 404)
         state.need(step)
         # an estimate can stand in for the figure, so the page need not wait for it
         guessed = step == "protect" and "methods" in state.results and state.guess() is not None
@@ -172,7 +169,7 @@ def _reading(app: FastAPI, state: StudioState) -> None:
         text = pages.page(state, step)
         # a notice is said once
         state.notice = None
-        return _html(text)
+        return HTMLResponse(text)
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -300,11 +297,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
 
     @app.post("/upload")
     async def upload(request: Request) -> Response:
-        try:
-            target = await _uploaded(request, state.folder, MOST, SUFFIXES)
-        except _Refused as error:
-            return error.answer
-        state.open(str(target))
+        state.open(str(await _uploaded(request, state.folder, MOST, SUFFIXES)))
         return JSONResponse({"to": "/table"})
 
     @app.post("/hierarchy")
@@ -314,7 +307,7 @@ def _files(app: FastAPI, state: StudioState) -> None:
         names = list(state.choices.roles)
         at = request.headers.get("x-column", "")
         if not at.isdecimal() or int(at) >= len(names):
-            return JSONResponse({"fault": "There is no such column."}, 400)
+            raise _Refused("There is no such column.", 400)
         folder = forms.fresh(state.folder)
         try:
             path = await _uploaded(request, folder, forms.MOST_OF_HIERARCHY, (".csv", ".txt"))
@@ -322,9 +315,9 @@ def _files(app: FastAPI, state: StudioState) -> None:
         except (_Refused, HedgerowError) as error:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, _Refused):
-                return error.answer
+                raise
             text = in_sentences(error.message.replace(f"{folder}/", ""), error.hint)
-            return JSONResponse({"fault": text}, 400)
+            raise _Refused(text, 400) from None
         if _is_stale(state, turn, tab):  # it may be of another table by now
             shutil.rmtree(folder, ignore_errors=True)
         else:
@@ -344,14 +337,14 @@ def _files(app: FastAPI, state: StudioState) -> None:
         path = written(name)
         if path is None:
             text = "Nothing can be downloaded before every promise was checked on the written file."
-            return _html(pages.refusal("Not yet", text), 409)
+            return HTMLResponse(pages.refusal("Not yet", text), 409)
         return FileResponse(path, filename=name)
 
     @app.get("/report/open")
     async def report() -> Response:
         path = written("report.html")
         if path is None:
-            return _html(pages.refusal("Not yet", "There is no report before the release is written."), 409)
+            return HTMLResponse(pages.refusal("Not yet", "There is no report before the release is written."), 409)
         # the report's own policy allows its one script by its hash; it cannot reach the studio
         policy = (
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "

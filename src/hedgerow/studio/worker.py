@@ -25,10 +25,10 @@ from ..io.write import write_table
 from ..notation import plain
 from ..profiles import Profile
 from ..report import pictures
-from ..report.figures import risk_rows, three_numbers
+from ..report.figures import risk_rows
 from ..report.page import answers
 from ..report.verdict import not_bounded, verdict
-from ..schema import UNSAID, Schema
+from ..schema import ROLE_FIELDS, UNSAID, Schema
 from ..workflow import methods
 from ..workflow.session import Session
 from .state import Choices
@@ -36,9 +36,6 @@ from .worker_client import describe
 
 PREVIEW = 8
 """Records that the first step shows."""
-
-FIELDS = {"quasi": "quasi", "sensitive": "sensitive", "identifier": "identifiers", "other": "other"}
-"""The fields of a schema, by the roles of a page."""
 
 Ask = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], None]
@@ -117,11 +114,10 @@ class Worker:
     def _schema(self, ask: Ask) -> Schema:
         """Return the proposed schema with the steward's roles and other choices."""
         roles: Mapping[str, str] = ask["roles"]
-        names = {role: [n for n, r in roles.items() if r == role] for role in FIELDS}
         proposed = self._opened(ask).inspect().schema
         unit = {"": UNSAID, "none": None}.get(ask["unit"], ask["unit"])
         return proposed.replace(
-            **{field: names[role] for role, field in FIELDS.items()},
+            **{field: [n for n, r in roles.items() if r == role] for field, role in ROLE_FIELDS.items()},
             kinds={**proposed.kinds, **ask["kinds"]},
             grid={name: tuple(points) for name, points in ask["grid"].items()},
             hierarchies={n: Hierarchy.from_csv(path) for n, path in ask["hierarchies"].items()},
@@ -226,7 +222,6 @@ def _described(name: str) -> dict[str, Any]:
         "title": method.title,
         "why": (type(method).__doc__ or "").strip().partition("\n")[0],
         "defaults": plain({o.name: params[o.name] for o in methods.OPTIONS if o.name in params}, other=str),
-        "yardstick": method.risk_model,
         "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
     }
@@ -262,23 +257,18 @@ def comparison(session: Session) -> dict[str, Any]:
             plots[name] = pictures.before_after(name, shape)
     examples = measured.shown
     return {
-        "rows": release.released.n_rows,
         "verdict": verdict(audit, release.plan, release.checks, loud),
         "cards": [vars(card) for card in cards],
         "promised": promised,
-        "three": list(three_numbers(risk, grouped)),
         "risk_rows": [row[:3] for row in risk_rows(before, after)] if grouped else [],
         "pictures": [{"name": n, "svg": p.svg, "alt": p.alt} for n, p in plots.items()],
-        "queries": audit["utility"]["queries"],
-        "distributions": audit["utility"]["distributions"],
-        "learning": audit["utility"]["learning"],
+        "utility": audit["utility"],
         "shown": None
         if examples is None
         else {n: getattr(examples, n) for n in ("names", "before", "after")},
         "known": list(session.choice.schema.quasi) if grouped else [],
         "attacked": bool(audit["attacks"]),
         "standard": audit["profile"],
-        "notes": audit["table"]["notes"],
         "warned": [text for text in release.cautions if text not in loud],
     }
 

@@ -13,6 +13,7 @@ from ..backends.select import opened
 from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal
 from ..columns.table import Table
 from ..display import fitted, notebook_html, wrapped
+from ..notation import words
 from ..schema import Schema
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
@@ -75,17 +76,8 @@ class Inspection:
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                c.name,
-                c.role,
-                c.kind,
-                f"{c.n_distinct:,}",
-                f"{c.n_missing:,}",
-                c.reason,
-            )
-            for c in self.columns
-        ]
+        names = (*_HEAD[:-1], "reason")
+        return [tuple(words(column[name]) for name in names) for column in self.to_dict()["columns"]]
 
     def __str__(self) -> str:
         lines = [
@@ -163,12 +155,12 @@ def _warnings(
     table: Table, columns: Sequence[ColumnProfile], schema: Schema
 ) -> Iterator[str]:
     rows = table.n_rows
-    for words, chosen in (
+    for what, chosen in (
         ("without any value", [c for c in columns if not c.n_distinct]),
         ("with a single value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
     ):
         if chosen:
-            yield f"columns {words} can be left out: {', '.join(c.name for c in chosen)}"
+            yield f"columns {what} can be left out: {', '.join(c.name for c in chosen)}"
     yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
         yield (

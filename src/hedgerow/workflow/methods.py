@@ -1,38 +1,22 @@
 """The methods by the names that command line and studio give them, and all their options.
 
-A new method is one row of `METHODS`; a parameter that no other method has is one
-row of `OPTIONS`. The class of a method says which options it takes.
+A new method is one row of ``methods.toml``; a parameter that no other method has is one
+row of ``options.toml``. The class of a method says which options it takes.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from importlib import import_module
+from importlib import resources
+from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
 from .options import fits, quoted, rows, split
 
-# name on the command line: (module, class)
-METHODS = {
-    "mart": ("hedgerow.methods.mart", "MART"),
-    "hedge": ("hedgerow.methods.hedge", "Hedge"),
-    "mondrian": ("hedgerow.methods.mondrian", "Mondrian"),
-    "rr": ("hedgerow.methods.randomized_response", "RandomizedResponse"),
-    "anatomy": ("hedgerow.methods.anatomy", "Anatomy"),
-    "datafly": ("hedgerow.methods.full_domain", "Datafly"),
-    "incognito": ("hedgerow.methods.full_domain", "Incognito"),
-    "porop": ("hedgerow.methods.porop", "PoROP"),
-    "lirop": ("hedgerow.methods.porop", "LiROP"),
-    "microaggregation": ("hedgerow.methods.microaggregation", "Microaggregation"),
-    "noise": ("hedgerow.methods.masking", "NoiseAddition"),
-    "rank-swapping": ("hedgerow.methods.masking", "RankSwapping"),
-    "pram": ("hedgerow.methods.masking", "PRAM"),
-    "top-bottom": ("hedgerow.methods.masking", "TopBottomCoding"),
-    "local-suppression": ("hedgerow.methods.suppression", "LocalSuppression"),
-    "tpp": ("hedgerow.methods.tpp", "TreePatternPreserving"),
-}
-
+METHODS: dict[str, str] = tomllib.loads(resources.files(__package__).joinpath("methods.toml").read_text("utf-8"))
+"""The class of each method, as ``module:class``, by its name on the command line."""
 MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
 """The masking methods of the PoROP paper, which have a help page of their own."""
 MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
@@ -62,8 +46,7 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
             f"unknown method {name!r}{did_you_mean(name, METHODS)}",
             hint=f"the methods are {', '.join(METHODS)}",
         )
-    module, cls = METHODS[name]
-    method = getattr(import_module(module), cls)()
+    method = resolve_name(METHODS[name])()
     foreign = [option for option in options if option not in method.get_params()]
     if foreign:
         flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
@@ -105,7 +88,7 @@ def _unparsed(params: Mapping[str, Any]) -> dict[str, Any]:
 def name_of(method: Any) -> str:
     """Return the command-line name of a method; raise UnsupportedError if it has none."""
     cls = type(method).__name__
-    name = next((name for name, (_, each) in METHODS.items() if each == cls), None)
+    name = next((name for name, each in METHODS.items() if each.endswith(f":{cls}")), None)
     if name is None:
         raise UnsupportedError(f"the command line does not know the method {cls}")
     return name

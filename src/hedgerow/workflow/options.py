@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import SchemaError
 from ..hierarchy import Hierarchy
 from ..plan import Plan
-from ..schema import EVERY_ROW, SURVEY, Schema
+from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, Schema
 from ..schema import READING as READING_FIELDS
 from ..schema import TABLES as COLUMN_TABLES
 
@@ -131,7 +131,6 @@ def quoted(name: str) -> str:
 READING = rows("reading")
 """Options for reading text files."""
 SCHEMA = (*rows("schema"), *READING)
-ROLES = ("quasi", "sensitive", "identifiers", "other")
 TABLES = (*COLUMN_TABLES, "hierarchies")
 """Keys of a TOML file that hold one entry per column."""
 ENGINE, RESTART = rows("engine"), rows("restart")
@@ -147,7 +146,7 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         The folder that paths in the TOML file are relative to.
     """
     base = Schema.from_toml(Path(options["schema"])) if options.get("schema") else Schema()
-    names = (*ROLES, *SURVEY, "together", "rest", *READING_FIELDS)
+    names = (*ROLE_FIELDS, *SURVEY, "together", "rest", *READING_FIELDS)
     fields: dict[str, Any] = {name: options[name] for name in names if name in options}
     # none says that every row is one, and is not the same as saying nothing
     if "unit" in options:

@@ -12,9 +12,8 @@ from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
-from ..schema import EVERY_ROW, SURVEY, UNSAID, Points, Schema
+from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, name_of, options_of
-from .options import ROLES
 from .request import CHOICE, OPTIONS, REPORT, WRITING, Request, as_argument
 
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
@@ -55,7 +54,7 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     if schema_file is not None:
         values: dict[str, Any] = {"schema": as_argument(schema_file)}
     else:
-        values = {role: ",".join(getattr(schema, role)) for role in ROLES if getattr(schema, role)}
+        values = {role: ",".join(getattr(schema, role)) for role in ROLE_FIELDS if getattr(schema, role)}
         values |= {"rest": schema.rest} if schema.rest != Schema.rest else {}
         values |= {"unit": schema.person or "none"} if schema.unit is not UNSAID else {}
         values |= {"together": True} if schema.together else {}
@@ -83,10 +82,10 @@ def _notes(request: Request) -> list[str]:
 def is_sayable(schema: Schema) -> bool:
     """Return whether command-line flags can express the whole schema: plain names, and nothing but roles."""
     # made again from what flags can say, and compared
-    flags = {name: getattr(schema, name) for name in (*ROLES, *SURVEY, "together", "rest", "unit")}
+    flags = {name: getattr(schema, name) for name in (*ROLE_FIELDS, *SURVEY, "together", "rest", "unit")}
     if schema != Schema(**flags) or schema.person in ("none", EVERY_ROW):
         return False
-    names = [name for role in ROLES for name in getattr(schema, role)]
+    names = [name for role in ROLE_FIELDS for name in getattr(schema, role)]
     names += [getattr(schema, part) for part in SURVEY if getattr(schema, part)]
     return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
 
