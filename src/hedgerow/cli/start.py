@@ -15,6 +15,7 @@ from ..schema import Schema
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
+from ..workflow.texts import TEXTS
 from .command import FORMATS, Options, command
 from .console import as_json, note, say, table, working
 from .outputs import named, new_file
@@ -79,16 +80,15 @@ def _sentences(session: heavy.Session) -> list[str]:
     """Return three sentences on what was promised, what was reached and what was not promised."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]
+    say = TEXTS["demo"]
+    quasi, sensitive = ", ".join(QUASI[:-1]), " or ".join(SENSITIVE)
+    worst, mean = (figure(disclosure[name], 2) for name in ("worst", "mean_over_records"))
     return [
-        f"Promised: at least {K} people share every combination of {', '.join(QUASI[:-1])} and "
-        f"{QUASI[-1]} that the release shows, and no such group gives away more than "
-        f"{MOST:g} of anybody's {' or '.join(SENSITIVE)} (0 nothing, 1 everything).",
-        f"Reached, counted on the written file: {numbers['rows']:,} people in "
-        f"{groups['groups']:,} groups of {groups['smallest']:,} or more, where the group that "
-        f"gives away most gives away {figure(disclosure['worst'], 2)}, and the mean over people is "
-        f"{figure(disclosure['mean_over_records'], 2)}.",
-        "Not promised: what a program learns from all groups together, or what somebody finds "
-        f"out who knows more than these {len(QUASI)} columns; an audit tries that.",
+        say["promised"].format(k=K, quasi=quasi, last=QUASI[-1], most=MOST, sensitive=sensitive),
+        say["reached"].format(
+            rows=numbers["rows"], groups=groups["groups"], smallest=groups["smallest"], worst=worst, mean=mean
+        ),
+        say["not_promised"].format(columns=len(QUASI)),
     ]
 
 

@@ -18,7 +18,8 @@ from ..profiles import Profile
 from ..schema import KINDS
 from ..workflow.methods import METHODS, OPTIONS
 from ..workflow.options import Option, split
-from .state import WORDS, Choices
+from .state import Choices
+from .words import WORDS
 
 MOST = 1_000_000
 """Bytes of a form, and of a standard's file."""

@@ -18,7 +18,8 @@ from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
 from . import forms
-from .state import PEOPLE, STEPS, WORDS, StudioState
+from .state import PEOPLE, STEPS, StudioState
+from .words import WORDS
 from .worker_client import in_sentences
 
 MAIN = ("k", "max_disclosure", "l")

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .words import WORDS
+
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'",
@@ -27,6 +29,7 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 """The headers of every answer, unless it sets them itself."""
+_REFUSED = WORDS["refused"]
 READS = ("GET", "HEAD")
 _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 
@@ -71,7 +74,7 @@ class Guard:
             return
         sent = _with_headers(send)
         request = Request(scope)
-        fault = _ANOTHER
+        fault: str | None = _REFUSED["another_user"]
         if is_welcome(scope.get("client"), self._port):
             fault = self._fault(request.method, request.headers)
         if fault is not None:
@@ -84,20 +87,21 @@ class Guard:
     def _fault(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return "The studio answers under 127.0.0.1 and localhost alone."
+            return _REFUSED["host"]
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        other = _REFUSED["another_site"]
         # a plain visit has no Origin; whatever changes something has one
         if origin is None and method in READS:
-            return None if site in ("none", "same-origin") else _OTHER
-        return None if origin == f"http://{host}" and site in ("none", "same-origin") else _OTHER
+            return None if site in ("none", "same-origin") else other
+        return None if origin == f"http://{host}" and site in ("none", "same-origin") else other
 
     def _exchange(self, request: Request) -> Response:
         """Return the answer to a visit without the cookie: the cookie in exchange for the token, or a refusal."""
-        if request.url.path != "/" or request.method != "GET":
-            return PlainTextResponse(_NO_PASS, 403)
+        if request.scope["path"] != "/" or request.method != "GET":
+            return PlainTextResponse(_REFUSED["no_pass"], 403)
         token = request.query_params.get("token", "")
         if self._used or not _is_same(token, self.token):
-            return PlainTextResponse(_USED if self._used and token else _NO_PASS, 403)
+            return PlainTextResponse(_REFUSED["used" if self._used and token else "no_pass"], 403)
         self._used = True
         # HttpOnly: no script reads it; Strict: no other site's page sends it
         cookie = f"{self.cookie}={self._pass}; Path=/; HttpOnly; SameSite=Strict"
@@ -178,18 +182,6 @@ def _last(address: str) -> str:
 
 def _myself() -> int | None:
     return os.getuid() if hasattr(os, "getuid") else None
-
-
-_ANOTHER = "The studio answers the user who started it, and nobody else on this machine."
-_OTHER = "Another site asked the studio for something. Nothing was done."
-_NO_PASS = (
-    "Open the studio by the address that was printed when it started: it holds a token, and this one "
-    "does not."
-)
-_USED = (
-    "This address was used already: it opens the studio once. Go on in the window that it opened, or "
-    "stop the studio (Ctrl-C) and start it again for a new address."
-)
 
 
 def _with_headers(send: Send) -> Send:

@@ -26,6 +26,7 @@ from ..workflow.options import split
 from . import forms, pages
 from .security import Guard, Listening, is_welcome
 from .state import STEPS, Choices, StudioState
+from .words import WORDS
 from .worker_client import in_sentences
 
 MOST = 500_000_000
@@ -36,10 +37,6 @@ AT_ONCE = 0.7
 """Seconds that an answer waits for work: what takes less is not seen to run."""
 GLANCE = 0.1
 """The same where an estimate can be shown until the figure follows."""
-STALE = (
-    "The choices were changed in another window meanwhile, so this was not done. Here is how they "
-    "stand now."
-)
 
 
 def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> Guard:
@@ -186,7 +183,7 @@ def _is_stale(state: StudioState, turn: str | None, tab: str = "") -> bool:
     """Return whether a page's choices have been changed elsewhere in the meantime; if so, set a notice."""
     changed = turn != str(state.turn) and (not tab or tab != state.tab)
     if changed:
-        state.notice = STALE
+        state.notice = WORDS["refused"]["stale"]
     return changed
 
 
@@ -336,15 +333,14 @@ def _files(app: FastAPI, state: StudioState) -> None:
     async def download(name: str) -> Response:
         path = written(name)
         if path is None:
-            text = "Nothing can be downloaded before every promise was checked on the written file."
-            return HTMLResponse(pages.refusal("Not yet", text), 409)
+            return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["not_checked"]), 409)
         return FileResponse(path, filename=name)
 
     @app.get("/report/open")
     async def report() -> Response:
         path = written("report.html")
         if path is None:
-            return HTMLResponse(pages.refusal("Not yet", "There is no report before the release is written."), 409)
+            return HTMLResponse(pages.refusal("Not yet", WORDS["refused"]["no_report"]), 409)
         # the report's own policy allows its one script by its hash; it cannot reach the studio
         policy = (
             "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "

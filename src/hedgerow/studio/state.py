@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import threading
-import tomllib
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from ..workflow.advice import Estimate, estimated
+from .words import WORDS
 from .worker_client import Job, WorkerClient
 
 UNDO = 20
 PEOPLE = 10_000
 """Example people of the demonstration."""
-WORDS = tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
 STEPS = tuple(WORDS["steps"])
 _NO_CAP = "none"
 """In place of a cap, where a method has none."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Cancelled, HedgerowError, no_memory
+from .words import WORDS
 
 GRACE = 3.0
 """Seconds after which a worker that does not stop by itself is killed."""
@@ -153,31 +154,28 @@ def _ended(code: int, stopped: bool) -> dict[str, Any]:
     if stopped:
         return describe(Cancelled(""))
     if code in (-9, 137):  # the system ends whoever takes the memory of all others
-        return OUT_OF_MEMORY
-    return {
-        "kind": "Unexpected",
-        "message": f"The work ended unexpectedly (code {code}). Nothing was written.",
-        "hint": "Try again; if it happens again, use the command line, which tells more.",
-    }
+        return _failure("OutOfMemory")
+    return _failure("Ended", code=code) | {"kind": "Unexpected"}
+
+
+def _failure(kind: str, **values: Any) -> dict[str, Any]:
+    words = WORDS["failures"][kind]
+    return {"kind": kind, "message": words["message"].format(**values), "hint": words.get("hint")}
 
 
 def describe(error: BaseException) -> dict[str, Any]:
     """Return an error as data for a page; a foreign error only by type, since its text may quote a value."""
     if isinstance(error, Cancelled):
-        return {"kind": "Cancelled", "message": "Stopped. Nothing was changed or written.", "hint": None}
+        return _failure("Cancelled")
     if isinstance(error, HedgerowError):
         kind = type(error).__name__
         return {"kind": kind, "message": error.message, "hint": error.hint}
     if no_memory(error):
-        return OUT_OF_MEMORY
+        return _failure("OutOfMemory")
     # where it failed says enough to report it, and holds no data
     at = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(at.filename)}, line {at.lineno}"
-    return {
-        "kind": "Unexpected",
-        "message": f"unexpected {type(error).__name__} in {where}",
-        "hint": "this is a fault in Hedgerow; nothing was written",
-    }
+    return _failure("Unexpected", name=type(error).__name__, where=where)
 
 
 def in_sentences(message: str, hint: str | None = None) -> str:
@@ -196,11 +194,3 @@ def in_sentences(message: str, hint: str | None = None) -> str:
         plain = first.isalpha() and len(first) > 1
         sentences.append(f"{text[:1].upper() if plain else text[:1]}{text[1:].rstrip('.')}.")
     return " ".join(sentences)
-
-
-OUT_OF_MEMORY = {
-    "kind": "OutOfMemory",
-    "message": "There was not enough memory for this table. Nothing was written.",
-    "hint": "Close other programs, leave columns out, or use the command line with --engine duckdb, "
-    "which reads a table a few rows at a time.",
-}

@@ -9,6 +9,9 @@ from math import log
 from typing import Any
 
 from ..notation import figure, percent
+from .texts import TEXTS
+
+_SAY = TEXTS["advice"]
 
 CARRIES = 0.25
 """A column is named if it carries at least this share of what a tree infers."""
@@ -105,17 +108,10 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     if shares["tree"] < CARRIES:
         return
     sensitive = listed(today["sensitive"])
-    why = (
-        f"{name} carries {percent(shares['tree'], 0)} of what a regression tree infers about {sensitive} from "
-        "the table as it is. "
-    )
-    if shares["without"] < GAINS:
-        why += (
-            "Without it the tree infers nearly as much from columns that tell the same, so coarsen "
-            "these as well."
-        )
-    else:
-        why += f"Without it the tree explains {figure(shares['without'], 2)} less (of 1)."
+    carries = _SAY["carries"].format(name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
+    without = figure(shares["without"], 2)
+    key = "same" if shares["without"] < GAINS else "less"
+    why = _SAY[key].format(carries=carries, without=without)
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 
@@ -124,10 +120,8 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     columns, today = shares["columns"], percent(shares["explained"], 0)
 
     def effect(share: float, explained: float) -> str:
-        return (
-            f"groups would reveal {_part(share)} less about {listed(shares['sensitive'])} "
-            f"({percent(max(explained, 0.0), 0)} instead of {today})."
-        )
+        left, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
+        return _SAY["effect"].format(part=_part(share), sensitive=sensitive, explained=left, today=today)
 
     top = columns[0]
     name = top["column"]
@@ -137,12 +131,9 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
     if coarse:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
         name, (first, last, step) = best["column"], best["grid"]
-        yield Advice(
-            f"Coarsen {name} to steps of {step:g}",
-            f"Cut at public points from {first:g} to {last:g} alone, "
-            + effect(best["coarse_share"], best["coarse_explained"]),
-            grid=(name, best["grid"]),
-        )
+        gain = effect(best["coarse_share"], best["coarse_explained"])
+        why = _SAY["coarsen"].format(first=first, last=last, effect=gain)
+        yield Advice(f"Coarsen {name} to steps of {step:g}", why, grid=(name, best["grid"]))
 
 
 def _part(share: float) -> str:
@@ -155,11 +146,8 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
     d, u = chosen["disclosure"], chosen["utility"]
     others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
     if chosen.get("collapsed"):
-        yield Advice(
-            "Loosen the cap",
-            f"Under it learners explain {figure(u, 2)} of people left out, and "
-            f"{figure(chosen['uncapped'], 2)} without it.",
-        )
+        uncapped = figure(chosen["uncapped"], 2)
+        yield Advice("Loosen the cap", _SAY["collapsed"].format(utility=figure(u, 2), uncapped=uncapped))
     # a clear gain for next to no loss; what is better by a trace is no advice
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]
@@ -168,13 +156,11 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
         gain = best["utility"] - u
         how = f"keeps {figure(abs(gain), 2)} {'more' if gain > 0 else 'less'}"
         how = "keeps as much" if abs(gain) < 0.005 else how
-        why = f"The worst figure falls from {figure(d, 2)} to {figure(best['disclosure'], 2)}, and the release {how}."
+        why = _SAY["falls"].format(before=figure(d, 2), after=figure(best["disclosure"], 2), how=how)
     elif more:
         best = max(more, key=lambda p: (p["utility"], -p["disclosure"]))
-        why = (
-            f"The release keeps {figure(best['utility'], 2)} instead of {figure(u, 2)}, and tells no more "
-            f"({figure(best['disclosure'], 2)})."
-        )
+        after, disclosure = figure(best["utility"], 2), figure(best["disclosure"], 2)
+        why = _SAY["more"].format(after=after, before=figure(u, 2), disclosure=disclosure)
     else:
         return
     yield Advice(f"Take {setting(best['parameters'])}", why, take=best["parameters"])

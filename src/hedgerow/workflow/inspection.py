@@ -17,7 +17,9 @@ from ..notation import words
 from ..schema import Schema
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
+from .texts import TEXTS
 
+_SAY = TEXTS["inspection"]
 _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 
@@ -95,10 +97,7 @@ class Inspection:
         ]
         if codes:
             key = json.dumps(codes[0], ensure_ascii=False)
-            yield (
-                f"Attacks treat these as codes, because they are few whole numbers: {', '.join(codes)}. If "
-                f'one counts something, say so in the schema: kinds = {{ {key} = "numeric" }}.'
-            )
+            yield _SAY["codes"].format(names=", ".join(codes), key=key)
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
@@ -144,41 +143,34 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     yield from table.layout.dialect.doubts()
     if marked := [column for column in columns if column.markers]:
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
-        yield (
-            f"{', '.join(c.name for c in marked)}: {', '.join(map(repr, words))} is read as text like "
-            "any other; if it means no value, say so: --missing "
-            + shlex.quote(",".join(map(quoted, words)))
+        yield _SAY["markers"].format(
+            names=", ".join(column.name for column in marked),
+            words=", ".join(map(repr, words)),
+            flag=shlex.quote(",".join(map(quoted, words))),
         )
 
 
 def _warnings(
     table: Table, columns: Sequence[ColumnProfile], schema: Schema
 ) -> Iterator[str]:
-    rows = table.n_rows
     for what, chosen in (
-        ("without any value", [c for c in columns if not c.n_distinct]),
-        ("with a single value", [c for c in columns if c.n_distinct == 1 and rows > 1]),
+        ("empty", [c for c in columns if not c.n_distinct]),
+        ("constant", [c for c in columns if c.n_distinct == 1 and table.n_rows > 1]),
     ):
         if chosen:
-            yield f"columns {what} can be left out: {', '.join(c.name for c in chosen)}"
+            yield _SAY[what].format(names=", ".join(c.name for c in chosen))
     yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
-        yield (
-            f"{schema.person} repeats, so people have several records: the proposal lets k count "
-            f"people (--unit {schema.person}); --unit none says that every row is one"
-        )
+        yield _SAY["person"].format(name=schema.person)
     if schema.household is not None:
-        yield (
-            f"{schema.household} repeats and is called a household: the proposal lets k count "
-            f"households too (--household {schema.household}), and leaves it out"
-        )
+        yield _SAY["household"].format(name=schema.household)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}
     if "sensitive" not in roles:
-        yield "no column looks sensitive; say which must not be inferred"
+        yield _SAY["no_sensitive"]
     if "quasi" not in roles:
-        yield "no column looks like one that others may know; say which an intruder may know"
+        yield _SAY["no_quasi"]
 
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
@@ -202,7 +194,4 @@ def _strata(table: Table, schema: Schema) -> Iterator[str]:
 
 
 def _prose(name: str, longest: int) -> str:
-    return (
-        f"{name} holds text of up to {longest:,} characters, which can name people and makes long "
-        "cells; leave it out, or replace it by a few categories"
-    )
+    return _SAY["prose"].format(name=name, longest=longest)

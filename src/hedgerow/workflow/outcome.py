@@ -9,6 +9,9 @@ from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
 from ..report.verdict import not_bounded, verdict
+from .texts import TEXTS
+
+_SAY = TEXTS["outcome"]
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
@@ -30,23 +33,22 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if recoding.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
-        lines = [*head, f"{records}; {checks} on the written file.", release.recoding_in_words()]
+        altered = _SAY["altered"].format(records=records, checks=checks)
+        lines = [*head, altered, release.recoding_in_words()]
         return lines + _linked(measured) + _inferred(release, measured)
-    lines = [
-        *head,
-        f"{records} in {groups['groups']:,} groups of at least {groups['smallest']:,}"
-        + _who(numbers)
-        + f"; {checks} on the written file.",
-    ]
+    counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
+    lines = [*head, _SAY["groups"].format(**counts, records=records, checks=checks)]
     if disclosure is not None:
         columns = len(release.schema.sensitive)
         # one figure for several columns says that it is their mean
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
-            "Disclosure, what a group gives away of the sensitive columns (0 nothing, 1 all): "
-            f"{figure(disclosure['mean_over_groups'])} on average over groups, "
-            f"{figure(disclosure['mean_over_records'])} over records{meant}, "
-            f"{figure(disclosure['worst'])} in the worst group."
+            _SAY["disclosure"].format(
+                groups=figure(disclosure["mean_over_groups"]),
+                records=figure(disclosure["mean_over_records"]),
+                meant=meant,
+                worst=figure(disclosure["worst"]),
+            )
         )
     return lines + _inferred(release, measured)
 
@@ -63,13 +65,12 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
         return []
     inference = measured.risk.get("inference") if measured else None
     if inference is None:
-        return ["Not measured: what learners infer about members and strangers (--attacks)."]
-    head = "Learners on the release infer (share explained, 0 nothing, 1 all)"
-    return [
-        line
-        for name, column in inference["columns"].items()
-        for line in (f"{head}: {name}: {in_words(column)}.", *corrected_in_words(name, column))
-    ] + inference["notes"]
+        return [_SAY["not_inferred"]]
+    lines = []
+    for name, column in inference["columns"].items():
+        lines += [_SAY["inferred"].format(name=name, found=in_words(column))]
+        lines += corrected_in_words(name, column)
+    return lines + inference["notes"]
 
 
 def _linked(measured: Audit | None) -> list[str]:
@@ -77,8 +78,5 @@ def _linked(measured: Audit | None) -> list[str]:
     if linkage is None:
         return []
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
-    return [
-        f"Linked with their record by somebody who knows all quasi-identifiers: "
-        f"{percent(best['success'])} of the people ({percent(best['original'])} before, "
-        f"{percent(best['public_best'])} by chance)."
-    ]
+    release, original, chance = (percent(best[n]) for n in ("success", "original", "public_best"))
+    return [_SAY["linked"].format(release=release, original=original, chance=chance)]
