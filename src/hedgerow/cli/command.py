@@ -17,6 +17,7 @@ from ..files import read_text
 from ..schema import Schema
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
+from ..workflow.texts import TEXTS
 from .console import set_loudness
 from .outputs import received
 
@@ -115,17 +116,8 @@ _ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
 """The arguments of every command, by the function's name: what stands for each and what it is."""
 
 
-_PAGES = {
-    "help_masking": "Show the masking methods of the PoROP paper and their options.",
-    "help_all": "Show the options of all methods.",
-}
-"""Further help pages of commands that take a method, and the flags that show them."""
-
-_MASKING = (
-    "The masking methods of the PoROP paper change the values themselves and promise nothing about "
-    f"groups: --method {', '.join(MASKING[:-1])} or {MASKING[-1]}. All other options are those of "
-    "--help. hedgerow score judges what a masked file lost and what it still gives away."
-)
+_PAGES = rows("pages")
+"""The flags that show further help pages of commands that take a method."""
 
 
 def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> None:
@@ -135,12 +127,11 @@ def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> 
         raise typer.Exit
 
 
-def _page(name: str) -> inspect.Parameter:
+def _page(flag: Option) -> inspect.Parameter:
     """Return the flag that shows one of the additional help pages."""
-    flag = "--" + name.replace("_", "-")
-    option = typer.Option(flag, help=_PAGES[name], is_eager=True, callback=_show_page)
+    option = typer.Option(flag.long, help=flag.help, is_eager=True, callback=_show_page)
     by_name = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, by_name, default=False, annotation=Annotated[bool, option])
+    return inspect.Parameter(flag.name, by_name, default=False, annotation=Annotated[bool, option])
 
 
 class Panelled(TyperCommand):
@@ -168,7 +159,8 @@ class Panelled(TyperCommand):
             return
         formatter.write_paragraph()
         with formatter.indentation():
-            formatter.write_text(_MASKING)
+            first, last = ", ".join(MASKING[:-1]), MASKING[-1]
+            formatter.write_text(TEXTS["help"]["masking"].format(first=first, last=last))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the help for arguments first, and for options without a heading last."""

@@ -85,8 +85,9 @@ class RandomizedResponse(Method):
         How many sensitive values the attacker can exclude for the target (the worst
         ones), or which.
     relax : {None, "halfway"}
-        What to do if the cap is below the floor: raise, or go halfway to the floor
-        and report the share of records left above the cap.
+        What to do if the cap is below the floor: raise an error, or raise every cap to
+        at least the middle between its floor and the risk without randomization, and
+        report the share of records left above the cap that was asked for.
     exempt : sequence of str
         Sensitive values about which nothing is promised.
     row_id : str, optional
