@@ -660,7 +660,7 @@ def test_a_file_that_changes_while_it_is_read(file: Path, home: Path) -> None:
 
     table.values_of = then_changed  # type: ignore[method-assign]
     with pytest.raises(InputError, match="changed while it was read"):
-        table.code(["note", "pay"])
+        table.encode(["note", "pay"])
 
 
 def test_the_disk_is_full(file: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

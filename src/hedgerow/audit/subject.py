@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ..backends import Change, transform
 from ..backends import engine as computing
-from ..backends import transform
 from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
@@ -218,9 +218,8 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
 def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """Find the rows as `by_content` does, but by keyed hashes, for an original that is read in chunks."""
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    output = computing(original.engine).release(
-        original, transform(plan, original).columns, drop=plan.left_out
-    )
+    change = Change(transform(plan, original).columns, plan.left_out)
+    output = computing(original.engine).release(original, change)
     recoded, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
     # a new key: nobody can prepare rows whose hashes collide

@@ -12,7 +12,7 @@ operation           cost                              what comes back to the cal
 ==================  ================================  ==================================
 ``open``            the files' descriptions; one      names, types, number of rows
                     copy, if not Parquet
-``encode``          one pass over c columns           n codes of 1 to 4 bytes each, in
+``Table.encode``    one pass over c columns           n codes of 1 to 4 bytes each, in
                                                       arrays that may lie in a file
 ``execute``         one pass over codes               the recoded columns
 ``release``         every row read and written once,  the released table, and n row
@@ -46,7 +46,7 @@ counts the combinations of these columns and returns the counts (`Table.with_loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -73,6 +73,29 @@ T = TypeVar("T")
 PartWork = Callable[[Table, Mapping[str, pa.Array] | None], T]
 # released columns as values, or as codes if there are too many rows
 Released = Mapping[str, pa.Array | ReleasedCodes]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a release changes in its table.
+
+    Parameters
+    ----------
+    columns : mapping of str to pyarrow array, or ReleasedCodes
+        The released columns.
+    drop : collection of str
+        Columns to leave out.
+    keep_order : bool
+        Keep the order of the rows; by default they are sorted by their content.
+    parts : bool
+        Whether the release will be written as a folder of Parquet files: some engines write the
+        release while they sort it.
+    """
+
+    columns: Released
+    drop: Collection[str] = ()
+    keep_order: bool = False
+    parts: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,8 +177,6 @@ class Capabilities:
 
     Parameters
     ----------
-    sources : str
-        What it reads, in words.
     recodings : tuple of str
         The kinds of recoding that it executes.
     streams : bool
@@ -176,7 +197,6 @@ class Capabilities:
         Returns whether the engine stores values of an Arrow type, not nested, without change.
     """
 
-    sources: str
     recodings: tuple[str, ...]
     streams: bool
     nested: bool
@@ -206,28 +226,12 @@ class Engine(Protocol):
         """
         ...
 
-    def encode(self, table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-        """Return columns by name, as integer codes into sorted dictionaries."""
-        ...
-
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:
         """Recode a table's columns as a plan says; `key` determines any random draws."""
         ...
 
-    def release(
-        self,
-        table: Table,
-        columns: Released,
-        *,
-        drop: Iterable[str] = (),
-        keep_order: bool = False,
-        parts: bool = False,
-    ) -> ReleasedTable:
-        """Return the table with some columns replaced and some dropped, its rows sorted by their content.
-
-        Set `parts` if it will be written as a folder of Parquet files: some engines write the
-        release while they sort it.
-        """
+    def release(self, table: Table, change: Change) -> ReleasedTable:
+        """Return the table with some columns replaced and some dropped, its rows sorted by their content."""
         ...
 
     def write(

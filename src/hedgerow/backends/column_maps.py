@@ -23,8 +23,11 @@ Ints = NDArray[np.int64]
 _WINDOW = 1 << 20
 
 
-def recode(maps: Maps, table: Table) -> Transformed:
-    """Return the released columns: values replaced by the column maps, rows of small classes suppressed."""
+def recode(maps: Maps, table: Table, changed: Sequence[str] = ()) -> Transformed:
+    """Return the released columns: values replaced by the column maps, rows of small classes suppressed.
+
+    If the table is a part, `changed` are the columns that change in the whole table.
+    """
     columns, outside = coded_maps(maps, table)
     codes: list[NDArray[Any]] = [column.coded.codes for column in columns]
     # a window at a time, because grouping keys takes eight bytes per row and column
@@ -39,7 +42,7 @@ def recode(maps: Maps, table: Table) -> Transformed:
                 out[rows] = np.where(hidden, len(column.places), column.coded.codes[rows])
     recoded = {}
     for column, out in zip(columns, codes, strict=True):
-        if (released := column.released(maps, table)) is not None:
+        if (released := column.released(maps, table, changed)) is not None:
             kind, entries, place = released
             name = column.map.name
             recoded[name] = ReleasedCodes(name, kind, entries, out, place)
@@ -80,13 +83,15 @@ class CodedMap:
         self.numbers = {label: i for i, label in enumerate(dict.fromkeys(every))}
         self.by_code = np.array([self.numbers[label] for label in labels], np.int64)[self.places]
 
-    def released(self, maps: Maps, table: Table) -> tuple[pa.DataType, pa.Array, Ints] | None:
+    def released(
+        self, maps: Maps, table: Table, changed: Sequence[str] = ()
+    ) -> tuple[pa.DataType, pa.Array, Ints] | None:
         """Return the type, the released values, and the index of each code's released value.
 
         Maps that suppress rows have one more code, for a suppressed row. Return None if the
-        column does not change.
+        column does not change; `changed` are columns that change in another part of the table.
         """
-        if not maps.suppressed and self._is_identity:
+        if not maps.suppressed and self.is_identity and self.map.name not in changed:
             unchanged = _unchanged_numbers(self.map, table)
             return None if unchanged is None else (unchanged.type, unchanged, self.places)
         place = self.by_code
@@ -99,7 +104,7 @@ class CodedMap:
         return TEXT, text.dictionary, text.indices.to_numpy()[place]
 
     @property
-    def _is_identity(self) -> bool:
+    def is_identity(self) -> bool:
         """Return whether the map leaves every value unchanged."""
         column, places = self.map, self.places[:-1]  # missing values have a label of their own
         return (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,7 +19,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..columns.chunked_table import ChunkedTable
-from ..columns.column import Column
 from ..columns.table import Table
 from ..columns.to_parquet import open_chunked, reading_digest
 from ..columns.workspace import Workspace, memory_of, remove_checkpoint
@@ -31,7 +29,7 @@ from ..io.parquet_reader import Scan
 from ..io.write import PART_FILE, ROW_GROUP, layout_like, parquet_writer, write_csv
 from ..schema import Schema
 from . import memory as in_memory
-from .base import Capabilities, Released, ReleasedTable, execute_by
+from .base import Capabilities, Change, ReleasedTable, execute_by
 from .memory import EXECUTORS
 from .release_order import Ordered, ReleasedCodes
 
@@ -74,16 +72,7 @@ def open(
     return open_chunked(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
 
 
-def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return columns as codes into sorted dictionaries, coding them together to save passes over the files."""
-    names = list(names)
-    if isinstance(table, ChunkedTable):
-        table.code(names)
-    return {name: table.column(name) for name in names}
-
-
 capabilities = Capabilities(
-    sources="Parquet and CSV files, folders and patterns of them, DuckDB relations and tables",
     recodings=tuple(EXECUTORS),
     streams=True,
     nested=False,
@@ -91,31 +80,24 @@ capabilities = Capabilities(
 )
 
 
-def release(
-    table: Table,
-    columns: Released,
-    *,
-    drop: Iterable[str] = (),
-    keep_order: bool = False,
-    parts: bool = False,
-) -> ReleasedTable:
+def release(table: Table, change: Change) -> ReleasedTable:
     """Write the release to Parquet files in the workspace, with its rows sorted by their content.
 
-    There is one Parquet file or, with `parts`, one for each 1,048,576 rows. The bytes are those that
+    There is one Parquet file or, for parts, one for each 1,048,576 rows. The bytes are those that
     the in-memory engine writes. Files that a killed run finished are not written again.
     """
     assert isinstance(table, ChunkedTable)
-    dropped = set(drop)
-    names = [name for name in table.names if name not in dropped]
+    columns, keep_order = change.columns, change.keep_order
+    names = [name for name in table.names if name not in change.drop]
     # coded together, because a pass over the files costs more than a column
-    table.code([name for name in names if name not in columns])
+    table.encode([name for name in names if name not in columns])
     listed = [_as_it_is(table, n) if n not in columns else columns[n] for n in names]
     ordered = Ordered(listed, table.workspace, keep_order)
     # there is one row number per row, so halving its bytes matters
     wide = np.uint32 if table.n_rows <= np.iinfo(np.uint32).max else np.int64
     rows = None if keep_order else table.allocate((table.n_rows,), wide)
-    paths = _written(table, ordered, rows, ROW_GROUP if parts else table.n_rows)
-    where = None if parts else paths[0]
+    paths = _written(table, ordered, rows, ROW_GROUP if change.parts else table.n_rows)
+    where = None if change.parts else paths[0]
     released = ChunkedTable(Scan.from_files(paths), table.workspace, FileFormat(), where)
     return ReleasedTable(released.relation() if table.is_relation else released, rows, released)
 

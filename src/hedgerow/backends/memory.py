@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..columns.column import Column
 from ..columns.table import Table
 from ..columns.to_parquet import is_database
 from ..errors import InputError, ParameterError, UnsupportedError
@@ -27,9 +26,9 @@ from ..plan import Plan, PlanColumn
 from . import column_maps, partitions, randomize
 from .base import (
     Capabilities,
+    Change,
     Executors,
     PartWork,
-    Released,
     ReleasedTable,
     T,
     Transformed,
@@ -46,7 +45,6 @@ EXECUTORS: Executors = {
 }
 
 capabilities = Capabilities(
-    sources="files, frames of any library, DuckDB relations; folders and patterns of Parquet files",
     recodings=tuple(EXECUTORS),
     streams=False,
     nested=True,
@@ -91,11 +89,6 @@ def _joined(path: Path) -> Table:
     return Table(whole, ArrowSource(whole, file=True), FileFormat(), path)
 
 
-def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return columns by name, as integer codes into sorted dictionaries."""
-    return {name: table.column(name) for name in names}
-
-
 def execute(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """Recode a table's columns as a plan says."""
     return as_arrays(execute_by(EXECUTORS, plan, table, key))
@@ -114,12 +107,10 @@ def as_arrays(recoded: Transformed) -> Transformed:
     )
 
 
-def release(
-    table: Table, columns: Released, *, parts: bool = False, **options: Any
-) -> ReleasedTable:
-    """Return the release as a frame of the same type as the input; `options` are those of `Table.release`."""
-    arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in columns.items()}
-    return ReleasedTable(*table.release(arrays, **options))
+def release(table: Table, change: Change) -> ReleasedTable:
+    """Return the release as a frame of the same type as the input."""
+    arrays = {n: c.cells() if isinstance(c, ReleasedCodes) else c for n, c in change.columns.items()}
+    return ReleasedTable(*table.release(arrays, drop=change.drop, keep_order=change.keep_order))
 
 
 def write(table: Table, file: Path, *, parts: bool = False, **options: Any) -> None:

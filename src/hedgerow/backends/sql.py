@@ -360,46 +360,24 @@ def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list
     """Return one CASE per step; a step gives a row its leaf number, or -1 - node if it must go on from there."""
     leaves = (node for node, column in enumerate(tree.split) if column < 0)
     leaf_of = {node: leaf for leaf, node in enumerate(leaves)}
-    cases: list[str] = []
-    roots = [0]
-    while roots:
-        ends: list[int] = []
-        branches = [(root, _branch(tree, tests, leaf_of, root, depth, ends)) for root in roots]
-        if cases:
-            listed = " ".join(f"WHEN {-1 - root} THEN {branch}" for root, branch in branches)
-            cases.append(f"CASE {leaf} {listed} ELSE {leaf} END")
-        else:
-            cases.append(branches[0][1])
-        roots = ends
-    return cases
+    ends: list[int] = []
 
-
-def _branch(
-    tree: Partition,
-    tests: Sequence[str],
-    leaf_of: dict[int, int],
-    root: int,
-    depth: int,
-    ends: list[int],
-) -> str:
-    """Return the nested CASE for up to `depth` levels below `root`, adding the nodes it cuts off to `ends`."""
-    pieces: list[str] = []
-    waiting: list[tuple[int, int] | str] = [(root, depth)]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            pieces.append(item)
-            continue
-        node, levels = item
+    def branch(node: int, levels: int) -> str:
+        """Return the nested CASE for the given levels below a node, adding the nodes it cuts off to `ends`."""
         if tree.split[node] < 0:
-            pieces.append(str(leaf_of[node]))
-        elif levels == 0:
+            return str(leaf_of[node])
+        if levels == 0:
             ends.append(node)
-            pieces.append(str(-1 - node))
-        else:
-            pieces.append(f"CASE WHEN {tests[node]} THEN ")
-            waiting += [" END", (tree.right[node], levels - 1), " ELSE ", (node + 1, levels - 1)]
-    return "".join(pieces)
+            return str(-1 - node)
+        left, right = branch(node + 1, levels - 1), branch(tree.right[node], levels - 1)
+        return f"CASE WHEN {tests[node]} THEN {left} ELSE {right} END"
+
+    cases = [branch(0, depth)]
+    while ends:
+        roots, ends = ends, []
+        listed = " ".join(f"WHEN {-1 - root} THEN {branch(root, depth)}" for root in roots)
+        cases.append(f"CASE {leaf} {listed} ELSE {leaf} END")
+    return cases
 
 
 def _numeric_labels(column: Recoded) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -177,10 +177,10 @@ class ChunkedTable(StoredTable):
 
     def coding(self, name: str) -> Coding:
         """Return a column as codes into its distinct values, which are computed once and then cached."""
-        self.code([name])
+        self.encode([name])
         return self._codings[name]
 
-    def code(self, names: Sequence[str]) -> None:
+    def encode(self, names: Iterable[str]) -> None:
         """Encode the given columns in two passes over the files: one for their values, one for the codes.
 
         Raises

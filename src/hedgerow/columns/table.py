@@ -350,6 +350,9 @@ class Table:
     def spill(self) -> None:
         """Let the system drop the pages of mapped files from memory, if there are any."""
 
+    def encode(self, names: Iterable[str]) -> None:
+        """Encode the given columns together, if that saves passes over the rows."""
+
     def reuse_codes(self, other: Table) -> None:
         """Reuse another table's codes for the columns that share their memory with this table."""
         for name in self.names:

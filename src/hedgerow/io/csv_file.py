@@ -26,7 +26,7 @@ from ..progress import caution
 from ..schema import Schema
 from .duckdb_reader import connected, in_batches, named, whole
 from .file_format import UNICODE, Dialect
-from .text_cells import infer_declared
+from .text_cells import infer_types, spelled_texts, spelling_matters
 
 # Of so many lines one may not be UTF-8 before a file is taken for another encoding.
 _FEW = 1000
@@ -76,10 +76,18 @@ def read_csv(path: Path, schema: Schema, *, strict: bool = True) -> tuple[pa.Tab
 def declared_columns(
     texts: Mapping[str, pa.ChunkedArray], dialect: Dialect, schema: Schema
 ) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """Return a text file's columns with their inferred or declared types, and the completed dialect."""
+    """Return a text file's columns with inferred types, and the completed dialect.
+
+    Declared categories stay as they are spelled.
+    """
     categories, kinds = declared_texts(schema)
     dialect = replace(dialect, missing=tuple(schema.missing), declared_decimal=schema.decimal)
-    return infer_declared(texts, dialect, kinds, categories)
+    columns, dialect = infer_types(texts, dialect)
+    for name, column in columns.items():
+        if spelling_matters(name, column.type, kinds, categories):
+            as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
+            columns[name] = column if as_written is None else as_written
+    return columns, dialect
 
 
 def declared_texts(schema: Schema) -> tuple[dict[str, Collection[str]], dict[str, str]]:

@@ -176,31 +176,6 @@ def infer_types(
     return columns, replace(dialect, places=tuple((n, k) for n, k in places.items() if k))
 
 
-def infer_declared(
-    texts: Mapping[str, pa.ChunkedArray],
-    dialect: Dialect,
-    kinds: Mapping[str, str],
-    categories: Mapping[str, Collection[str]],
-) -> tuple[dict[str, pa.ChunkedArray], Dialect]:
-    """Infer types as `infer_types` does, but keep declared categories as they are spelled.
-
-    Parameters
-    ----------
-    texts, dialect
-        As `infer_types` takes them.
-    kinds : mapping of str to str
-        Declared kinds.
-    known : mapping of str to collection of str
-        Categories by column, as they are declared or as a hierarchy has them.
-    """
-    columns, dialect = infer_types(texts, dialect)
-    for name, column in columns.items():
-        if spelling_matters(name, column.type, kinds, categories):
-            as_written = spelled_texts(texts[name], column, dialect, categories.get(name))
-            columns[name] = column if as_written is None else as_written
-    return columns, dialect
-
-
 def spelling_matters(
     name: str, kind: pa.DataType, kinds: Mapping[str, str], categories: Mapping[str, Collection[str]]
 ) -> bool:

@@ -100,13 +100,12 @@ def read_workbook(
             caution(f"{where} hides {' and '.join(hidden)}, which are read like all others")
         names = ["" if cell.value is None else str(cell.value) for cell in header]
         cells: list[list[Any]] = [[] for _ in names]
-        kinds: list[list[str]] = [[] for _ in names]
+        errors: dict[int, list[Any]] = {}
         for _, row in rows:
             if len(row) > len(names):
                 extra = [*range(len(names), len(row))]
                 names += [""] * len(extra)
                 cells += [[None] * len(cells[0]) for _ in extra]
-                kinds += [["n"] * len(kinds[0]) for _ in extra]
             if len(names) * len(cells[0]) > most:
                 raise InputError(
                     f"{where} is nearly empty: of {len(names):,} columns most cells hold nothing",
@@ -115,11 +114,17 @@ def read_workbook(
             for i, values in enumerate(cells):
                 cell = row[i] if i < len(row) else None
                 values.append(None if cell is None else _value(cell))
-                kinds[i].append("n" if cell is None else cell.data_type)
+                if cell is not None and cell.data_type == "e" and values[-1] is not None:
+                    errors.setdefault(i, []).append(values[-1])
+        if errors:
+            i = min(errors)
+            raise InputError(
+                f"{where} has {len(errors[i])} cells with errors such as {errors[i][0]} in {names[i]!r}",
+                hint="repair the formulas, or empty these cells",
+            )
         for i in reversed(range(len(names))):  # space around the table
             if not names[i].strip() and all(_blank(value) for value in cells[i]):
-                del names[i], cells[i], kinds[i]
-        _check_errors(names, cells, kinds, where)
+                del names[i], cells[i]
         if not cells or not cells[0]:
             raise InputError(f"{where} has a header but no rows")
         columns = [_column(_without_words(values, missing)) for values in cells]
@@ -215,18 +220,6 @@ def _check(xml: bytes, top: int, where: str) -> None:
             f"{', '.join(columns[:5])}",
             hint="open the workbook in Excel or LibreOffice and save it: that stores them",
         )
-
-
-def _check_errors(
-    names: Sequence[str], cells: Sequence[list[Any]], kinds: Sequence[list[str]], where: str
-) -> None:
-    for name, values, types in zip(names, cells, kinds, strict=True):
-        faults = [v for v, kind in zip(values, types, strict=True) if kind == "e" and v is not None]
-        if faults:
-            raise InputError(
-                f"{where} has {len(faults)} cells with errors such as {faults[0]} in {name!r}",
-                hint="repair the formulas, or empty these cells",
-            )
 
 
 def _blank(value: Any) -> bool:

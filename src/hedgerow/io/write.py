@@ -92,16 +92,19 @@ def write_table(
         ) from None
 
 
-def write_parts(tables: Iterable[pa.Table], folder: Path) -> None:
+def write_parts(
+    tables: Iterable[pa.Table], folder: Path, types: pa.Schema | None = None
+) -> None:
     """Write the pieces of a table as numbered Parquet files in one folder.
 
-    All pieces must share one dictionary per column, as `parquet_writer` requires.
+    All pieces must share one dictionary per column, as `parquet_writer` requires. `types` are those
+    of the columns, by default those of the pieces.
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     for i, table in enumerate(tables):
         with (
             private_file(folder / PART_FILE.format(i)) as file,
-            parquet_writer(table.schema, file) as write,
+            parquet_writer(types or table.schema, file) as write,
         ):
             write(table)
 

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..backends import ENGINES, ReleasedTable, transform
+from ..backends import ENGINES, Change, ReleasedTable, transform
 from ..backends import engine as computing
 from ..backends.select import opened
 from ..columns.roles import check_weights
@@ -162,9 +162,7 @@ def apply_plan(
     if strangers:
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
-    output = computing(table.engine).release(
-        table, columns, drop=dropped, keep_order=keep_order, parts=parts
-    )
+    output = computing(table.engine).release(table, Change(columns, dropped, keep_order, parts))
     return Applied(output, recoded.outside, table, tuple(dropped), parts)
 
 

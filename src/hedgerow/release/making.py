@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..backends import Change
 from ..backends import engine as computing
 from ..backends.release_order import ReleasedCodes
 from ..backends.select import opened
@@ -87,7 +88,7 @@ def _protected(
         named = [*schema.quasi, *schema.sensitive, *schema.other]
         named += schema.undeclared(table.names) if schema.rest == "release" else []
         table.check_memory(len(named), memory)
-        computing(table.engine).encode(table, named)
+        table.encode(named)
     step("fitting")
     with cautions() as warnings:
         if repeated:
@@ -126,13 +127,8 @@ def _protected(
     # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
-    output = computing(table.engine).release(
-        table,
-        replaced,
-        drop=[n for n in plan.left_out if n not in linked],
-        keep_order=keep_order,
-        parts=parts,
-    )
+    dropped = [n for n in plan.left_out if n not in linked]
+    output = computing(table.engine).release(table, Change(replaced, dropped, keep_order, parts))
     table.release_memory()
     release = Release(
         plan=plan,

@@ -6,13 +6,10 @@ nodes, and counts of groups (`backends/base` lists the costs).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...columns.column import Column
-from ...columns.table import Table
 from ...columns.workspace import memory_of
 from ...errors import UnsupportedError
 from ...schema import Schema
@@ -72,16 +69,7 @@ def open(
     return table
 
 
-def encode(table: Table, names: Iterable[str]) -> Mapping[str, Column]:
-    """Return columns with their dictionaries only; the codes of their rows stay on the cluster."""
-    names = list(names)
-    assert isinstance(table, SparkTable)
-    table.encode(names)
-    return {name: table.column(name) for name in names}
-
-
 capabilities = Capabilities(
-    sources="Spark DataFrames; Parquet and CSV files, folders and patterns of them",
     recodings=tuple(_EXECUTORS),
     streams=True,
     nested=False,

@@ -104,11 +104,12 @@ class Signposts:
         Nodes in pre-order, as `trees.grow.renumbered` returns them.
     label : int64 array over the nodes
         -1 for nodes whose rows are not counted.
-    predictors : Predictors
+    records : Records
+        The layout of the rows that are routed.
     """
 
-    def __init__(self, tree: Mapping[str, Any], label: Ints, predictors: Predictors) -> None:
-        column = tree["column"]
+    def __init__(self, tree: Mapping[str, Any], label: Ints, records: Records) -> None:
+        column, predictors = tree["column"], records.predictors
         is_subset = (column >= 0) & ~predictors.ordered[np.maximum(column, 0)]
         nodes = np.flatnonzero(is_subset)
         sizes = predictors.n_codes[column[nodes]].astype(np.int64) + 1
@@ -119,7 +120,7 @@ class Signposts:
             at = int(tree["subset_at"][node])
             codes = tree["subset_codes"][at : at + int(tree["last_left"][node])]
             goes_left[subset_at[node] + codes.astype(np.int64)] = True
-        self.label = label
+        self.label, self.records = label, records
         self.tree = CodedTree(
             np.maximum(column, -1),
             tree["first_right"],
@@ -139,6 +140,10 @@ class Signposts:
         follow(table, self.tree, out)
         return self.label[out]
 
+    def labels_of(self, part: pa.Table) -> Ints:
+        """Return the label of the node that each of the given packed rows reaches."""
+        return self.labels(self.records.codes([words.to_numpy() for words in part.columns]))
+
 
 # rows of a part whose leaves are summed up together
 ROWS = 1 << 20
@@ -150,7 +155,6 @@ class SparkLeaves:
     Parameters
     ----------
     table : SparkTable
-    records : Records
     signs : Signposts
         They route rows to the number of each leaf, in pre-order.
     sizes : int64 array of shape (n_leaves,)
@@ -161,12 +165,11 @@ class SparkLeaves:
     def __init__(
         self,
         table: SparkTable,
-        records: Records,
         signs: Signposts,
         sizes: Ints,
         columns: Sequence[CountedColumn],
     ) -> None:
-        self._table, self._records, self._signs = table, records, signs
+        self._table, self._signs = table, signs
         self._columns = {column.name: column for column in columns}
         self.sizes = sizes
         self.starts = np.cumsum(sizes) - sizes
@@ -233,17 +236,12 @@ class SparkLeaves:
     def _by_leaf(self) -> Any:
         """Return the packed codes with each row's leaf number, all rows of a leaf in one partition."""
         if self._frame is None:
-            records, signs, frame = self._records, self._signs, self._table.packed[1]
-
-            def leaf_of(part: pa.Table) -> Ints:
-                return signs.labels(records.codes([word.to_numpy() for word in part.columns]))
-
-            parts = parts_for(self._table.n_rows, ROWS)
-            self._frame = self._table.keep(gathered(frame, "leaf", leaf_of, parts))
+            frame, parts = self._table.packed[1], parts_for(self._table.n_rows, ROWS)
+            self._frame = self._table.keep(gathered(frame, "leaf", self._signs.labels_of, parts))
         return self._frame
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
-        packing = self._records.packing
+        packing = self._signs.records.packing
         wanted = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
         def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
@@ -347,11 +345,11 @@ class SparkRows:
         first = np.cumsum(leaf) - leaf  # leaves before every node
         tree["start"] = np.concatenate([[0], np.cumsum(sizes)])[first]
         tree["end"] = tree["start"] + tree["stats"][:, 0]
-        signs = Signposts(tree, np.where(leaf, first, -1), self.records.predictors)
+        signs = Signposts(tree, np.where(leaf, first, -1), self.records)
         high, low = (each[order[leaf]] for each in sums)
         return Grown(
             **tree,
-            rows=SparkLeaves(self.table, self.records, signs, sizes, self.columns),
+            rows=SparkLeaves(self.table, signs, sizes, self.columns),
             products=Products(high, low),
             listed=np.zeros((0, layout.n_listed), np.uint16),
         )
@@ -398,7 +396,7 @@ class _Top:
         """Return signposts that route rows to the nodes in `labels`."""
         tree, order = renumbered(self._array(self.stats))
         label = np.array([labels.get(int(number), -1) for number in order], np.int64)
-        return Signposts(tree, label, self.rows.records.predictors)
+        return Signposts(tree, label, self.rows.records)
 
     def grow(self, frame: Any) -> None:
         """Split every node of more than `SMALL` rows, one level of the tree at a time."""
@@ -476,7 +474,7 @@ class _Top:
         width, n = size + int(layout.cells[-1]), len(nodes)
 
         def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            counted = Counted.of(*_by_label(part, signs, n, records, responses), layout)
+            counted = Counted.of(*_by_label(part, signs, n, responses), layout)
             both = np.concatenate([counted.sums, counted.cells], axis=2)
             yield from _sparse(both.reshape(n * n_codes, width))
 
@@ -529,20 +527,13 @@ class _Top:
         if not numbers:
             return {}, {}
         labels = {number: at for at, number in enumerate(numbers)}
-        signs, records, names = self.signposts(labels), self.rows.records, frame.columns
+        signs, records = self.signposts(labels), self.rows.records
         states = [(stats[i], self.nodes[i][DEPTH]) for i in numbers]
         responses, layout, rules, n = self.responses, self.tree_layout, self.rules, self.rows.n
         max_depth = self.max_depth
 
-        def of_nodes(part: pa.Table) -> Iterator[pa.RecordBatch]:
-            words = [column.to_numpy() for column in part.columns]
-            label = signs.labels(records.codes(words))
-            here = label >= 0
-            arrays = [pa.array(label[here]), *(pa.array(w[here]) for w in words)]
-            yield pa.RecordBatch.from_arrays(arrays, ["node", *names])
-
         def grown(part: pa.Table) -> list[tuple[Any, ...]]:
-            label, *words = (column.to_numpy() for column in part.columns)
+            *words, label = (column.to_numpy() for column in part.columns)
             order = np.argsort(label, kind="stable")
             bounds = np.searchsorted(label[order], np.arange(len(states) + 1))
             branches = []
@@ -563,9 +554,9 @@ class _Top:
                 branches.append((at, tuple(branch), sums))
             return branches
 
-        schema = ", ".join(["node long", *(f"{w} long" for w in names)])
-        parts = -(-self.rows.n // SMALL) * 2
-        by_node = map_parts(frame, of_nodes, schema).repartition(parts, "node")
+        # Spark leaves out the rows of other nodes before it moves any
+        by_node = gathered(frame, "node", signs.labels_of, -(-self.rows.n // SMALL) * 2)
+        by_node = by_node.where("node >= 0")
         grown_parts = chain.from_iterable(results(by_node, grown, whole=True))
         # subtrees are joined in the order of their nodes, whichever executor was first
         branches = sorted(grown_parts, key=itemgetter(0))
@@ -579,10 +570,10 @@ class _Top:
     def _products(self, leaves: Sequence[int], frame: Any, r: int) -> list[tuple[Ints, Ints]]:
         """Return the sums of response products in large leaves, whose rows do not fit into one executor."""
         labels = {number: at for at, number in enumerate(leaves)}
-        signs, records, responses = self.signposts(labels), self.rows.records, self.responses
+        signs, responses = self.signposts(labels), self.responses
 
         def work(part: pa.Table) -> tuple[Ints, Ints]:
-            rows, bounds = _by_label(part, signs, len(labels), records, responses)
+            rows, bounds = _by_label(part, signs, len(labels), responses)
             sums = products(rows, r, bounds[:-1], bounds[1:])
             return sums.high, sums.low
 
@@ -591,15 +582,15 @@ class _Top:
 
 
 def _by_label(
-    part: pa.Table, signs: Signposts, n: int, records: Records, responses: Responses
+    part: pa.Table, signs: Signposts, n: int, responses: Responses
 ) -> tuple[NodeRows, Ints]:
     """Return the rows that have one of n labels, sorted by label, and the index at which each label begins."""
     words = [column.to_numpy() for column in part.columns]
-    codes = records.codes(words)
+    codes = signs.records.codes(words)
     label = signs.labels(codes)
     order = np.argsort(label, kind="stable")
     order = order[np.searchsorted(label[order], 0) :]
-    rows = records.rows([c[order] for c in codes], [w[order] for w in words], responses)
+    rows = signs.records.rows([c[order] for c in codes], [w[order] for w in words], responses)
     return rows, np.searchsorted(label[order], np.arange(n + 1)).astype(np.int64)
 
 
@@ -621,21 +612,10 @@ def _sparse(table: Ints) -> Iterator[pa.RecordBatch]:
 
 def _batch(places: Ints, sums: Ints) -> pa.RecordBatch:
     """Return a batch with each vector of sums as one binary cell, next to its place."""
-    data = np.ascontiguousarray(sums, np.int64)
-    offsets = (np.arange(len(data) + 1) * data.shape[1] * 8).astype(np.int32)
-    cells = pa.Array.from_buffers(
-        pa.binary(), len(data), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    )
+    cells = pa.array([vector.tobytes() for vector in sums], pa.binary())
     return pa.RecordBatch.from_arrays([pa.array(places, pa.int64()), cells], ["place", "sums"])
 
 
 def _vectors(cells: pa.ChunkedArray, width: int) -> Ints:
     """Return the vectors that `_batch` stored as binary cells; shape (n_cells, width)."""
-    parts = []
-    for chunk in cells.chunks:
-        offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset :][: len(chunk) + 1]
-        data = chunk.buffers()[2]
-        if len(chunk):
-            piece = np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]]
-            parts.append(piece.view(np.int64).reshape(-1, width))
-    return np.concatenate(parts) if parts else np.zeros((0, width), np.int64)
+    return np.frombuffer(b"".join(cells.to_pylist()), np.int64).reshape(-1, width)

@@ -16,10 +16,9 @@ from ...columns.table import Table
 from ...kernels.siphash import draw
 from ...key import Key
 from ...plan import Maps, Partition
-from ...plan.recodings import Randomize, Released
-from .. import partitions
+from ...plan.recodings import Randomize, Randomized
+from .. import column_maps, partitions
 from ..base import Transformed
-from ..column_maps import coded_maps, suppressed
 from ..memory import as_arrays
 from ..randomize import (
     NUMBER,
@@ -28,13 +27,13 @@ from ..randomize import (
     category_of_code,
     check_row_id,
     numbered,
+    original_codes,
     refuse_ids,
     release_key,
     released_values,
 )
-from ..release_order import TEXT
-from .cluster import codes_of, gathered, parts_for, reading, results, run
-from .spark_table import CountedColumn, Maker, SparkTable
+from .cluster import gathered, parts_for, reading, results, run
+from .spark_table import Maker, SparkTable
 
 Ints = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -49,13 +48,10 @@ class SparkColumn:
     maker : Maker
     entries : pyarrow.Array
         The values that it may hold.
-    kind : pyarrow.DataType
-        Its type in a file; text is stored as a dictionary.
     """
 
     maker: Maker
     entries: pa.Array
-    kind: pa.DataType
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class ByLeaves(Maker):
         return recoded.without_outside() if self.hidden else recoded.columns
 
 
-def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) -> Transformed:
+def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
     """Return lazy columns recoded by a partition; executors evaluate them when the release is written."""
     for column in recoding.columns:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
@@ -88,8 +84,7 @@ def by_leaves(recoding: Partition, table: SparkTable, key: Key | None = None) ->
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
-            kind = TEXT if pa.types.is_string(entries.type) else entries.type
-            recoded[column.name] = SparkColumn(maker, entries, kind)
+            recoded[column.name] = SparkColumn(maker, entries)
         return recoded
 
     return Transformed(columns(False), lambda: _outside(recoding, table), lambda: columns(True))
@@ -104,92 +99,35 @@ def _outside(recoding: Partition, table: SparkTable) -> int:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """A mapped column, with the code of each distinct value and the released value of each code.
-
-    Parameters
-    ----------
-    name : str
-    entries : pyarrow.Array
-        Its distinct values.
-    code : integer array
-        The code of each.
-    released : pyarrow.Array or None
-        The released values; None where the column stays as it is.
-    place : int64 array
-        The index among them of each code's released value.
-    word, listed
-        The number of each code's released value, and the number of each released value, to look up
-        suppressed keys (`maps.suppressed`).
-    """
-
-    name: str
-    entries: pa.Array
-    code: NDArray[Any]
-    released: pa.Array | None
-    place: Ints
-    word: Ints
-    listed: Mapping[Released, int]
-
-
-@dataclass(frozen=True)
 class ByMaps(Maker):
-    """A `Maker` that recodes rows by column maps, looking up each cell among the table's distinct values."""
+    """A `Maker` that recodes rows by column maps; `changed` are the columns that change in the whole table."""
 
     maps: Maps
-    looked: Sequence[_Looked]
+    changed: Sequence[str]
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of the given rows."""
-        codes = [
-            each.code[codes_of(part.column(each.name), each.entries, each.name)]
-            for each in self.looked
-        ]
-        hidden = None
-        if self.maps.suppressed:
-            words = [each.word[code] for each, code in zip(self.looked, codes, strict=True)]
-            hidden = suppressed(self.maps, [each.listed for each in self.looked], words)
-        recoded = {}
-        for each, code in zip(self.looked, codes, strict=True):
-            if each.released is None:
-                continue
-            at = each.place[code]
-            if hidden is not None:
-                at = np.where(hidden, each.place[-1], at)
-            recoded[each.name] = each.released.take(pa.array(at))
-        return recoded
+        """Return the released columns of the given rows, recoded with the in-memory engine."""
+        return as_arrays(column_maps.recode(self.maps, Table(part), self.changed)).columns
 
 
-def by_maps(maps: Maps, table: SparkTable, key: Key | None = None) -> Transformed:
+def by_maps(maps: Maps, table: SparkTable) -> Transformed:
     """Return lazy columns recoded by column maps; executors evaluate them when the release is written."""
-    columns, outside = coded_maps(maps, table)
-    looked: list[_Looked] = []
-    maker = ByMaps([column.name for column in maps.columns], maps, looked)
+    columns, outside = column_maps.coded_maps(maps, table)
+    changed = [column.map.name for column in columns if not column.is_identity]
+    maker = ByMaps([column.map.name for column in columns], maps, changed)
     recoded = {}
     for column in columns:
-        coded, released = column.coded, column.released(maps, table)
-        assert isinstance(coded, CountedColumn)
-        kind, values, place = released or (None, None, np.zeros(0, np.int64))
-        entries = table.entries(coded.name)
-        looked.append(
-            _Looked(
-                coded.name, entries, coded.lookup, values, place, column.by_code, column.numbers
-            )
-        )
-        if released is not None:
-            recoded[coded.name] = SparkColumn(maker, values, kind)
+        if (released := column.released(maps, table)) is not None:
+            _, entries, _ = released
+            recoded[column.map.name] = SparkColumn(maker, entries)
     return Transformed(recoded, outside)
 
 
 @dataclass(frozen=True)
 class _RandomizedColumn:
-    """A column to randomize: the category of each distinct value, the way to draw, and the released values."""
+    """A column to randomize: its plan, the words to draw by, if it is drawn, and the released values."""
 
-    name: str
-    entries: pa.Array
-    category: NDArray[Any]
-    d: int
-    p: float
+    plan: Randomized
     words: tuple[int, int] | None
     values: pa.Array
 
@@ -221,7 +159,7 @@ class ByDraws(Maker):
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """Return the released columns of the given rows."""
         return {
-            each.name: each.values.take(pa.array(after))
+            each.plan.name: each.values.take(pa.array(after))
             for each, (_, after) in zip(self.randomized, self.codes(part), strict=True)
         }
 
@@ -231,16 +169,16 @@ class ByDraws(Maker):
         ids = numbered(first, second, self.number)
         pairs = []
         for each in self.randomized:
-            before = each.category[codes_of(part.column(each.name), each.entries, each.name)]
+            before = original_codes(Table(part), each.plan)
             after = before
             if each.words is not None:
-                after = draw(before, ids, each.words, each.p, each.d)
+                after = draw(before, ids, each.words, each.plan.p, each.plan.d)
             pairs.append((before, after))
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
         """Count the rows with each category before (by row) and after (by column) the random draw, by column name."""
-        read, width = reading(table.types, self.names), [each.d + 1 for each in self.randomized]
+        read, width = reading(table.types, self.names), [each.plan.d + 1 for each in self.randomized]
 
         def work(part: pa.Table) -> list[Ints]:
             return [
@@ -251,12 +189,12 @@ class ByDraws(Maker):
         frame = self.rows(table).select(*(table.place(n) for n in self.names))
         counts = zip(*results(frame, work, whole=True), strict=True)
         return {
-            each.name: sum(pairs).reshape(m, m)
+            each.plan.name: sum(pairs).reshape(m, m)
             for each, m, pairs in zip(self.randomized, width, counts, strict=True)
         }
 
 
-def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Transformed:
+def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed:
     """Return the columns that a randomizing plan draws, under `key` or else under a fresh key that is discarded."""
     key = key or Key.new()
     hashed, hasher = table.names, _hasher(table, table.names, key)
@@ -270,24 +208,14 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None = None) -> Tran
     randomized, outside = [], 0
     for column in plan.columns:
         coded = table.like(column)
-        assert isinstance(coded, CountedColumn)
-        category = category_of_code(coded, column)
-        unknown = int(coded.counts()[category == column.d].sum())
+        unknown = int(coded.counts()[category_of_code(coded, column) == column.d].sum())
         outside += unknown
-        randomized.append(
-            _RandomizedColumn(
-                column.name,
-                table.entries(column.name),
-                category[coded.lookup],
-                column.d,
-                column.p,
-                mine.words(PURPOSE + column.name) if column.p < 1 or unknown else None,
-                released_values(column, table.types.field(column.name).type),
-            )
-        )
-    names = list(dict.fromkeys([*hashed, *(each.name for each in randomized)]))
+        words = mine.words(PURPOSE + column.name) if column.p < 1 or unknown else None
+        values = released_values(column, table.types.field(column.name).type)
+        randomized.append(_RandomizedColumn(column, words, values))
+    names = list(dict.fromkeys([*hashed, *(column.name for column in plan.columns)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
-    released = {e.name: SparkColumn(maker, e.values, e.values.type) for e in randomized}
+    released = {e.plan.name: SparkColumn(maker, e.values) for e in randomized}
     return Transformed(released, outside)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -29,7 +29,7 @@ from ...measures import Classes, Counts, Persons, group
 from ...plan import Partition, PlanColumn
 from ...schema import Schema
 from .. import duckdb, partitions
-from ..base import PartWork, ReleasedTable, T, sensitive_column
+from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
 from .cluster import (
     gathered,
     map_parts,
@@ -44,6 +44,10 @@ from .recode import ByDraws, SparkColumn
 from .spark_table import CountedColumn, Maker, SparkTable
 
 _BATCH = 1 << 17
+# types whose values Spark holds, besides integers, times and decimals
+_HELD = (
+    pa.bool_(), pa.float32(), pa.float64(), pa.string(), pa.large_string(), pa.binary(), pa.date32()
+)  # fmt: skip
 
 
 def from_files(
@@ -92,19 +96,7 @@ def is_held(kind: pa.DataType) -> bool:
         return kind.unit != "ns"
     if pa.types.is_integer(kind):
         return kind != pa.uint64()
-    return any(
-        test(kind)
-        for test in (
-            pa.types.is_boolean,
-            pa.types.is_float32,
-            pa.types.is_float64,
-            pa.types.is_string,
-            pa.types.is_large_string,
-            pa.types.is_binary,
-            pa.types.is_date32,
-            pa.types.is_decimal128,
-        )
-    )
+    return kind in _HELD or pa.types.is_decimal128(kind)
 
 
 # limit of the number that combines ranks of neighbouring columns: Spark's numbers are signed
@@ -198,14 +190,7 @@ def classes(
     return Classes(np.concatenate(sizes), counted)
 
 
-def release(
-    table: Table,
-    columns: Mapping[str, Any],
-    *,
-    drop: Iterable[str] = (),
-    keep_order: bool = False,
-    parts: bool = False,
-) -> ReleasedTable:
+def release(table: Table, change: Change) -> ReleasedTable:
     """Return the release as a table on the cluster, with its rows sorted by their content.
 
     Its rows have no numbers, so it does not record the input row of each of them.
@@ -214,17 +199,18 @@ def release(
     from pyspark.sql.pandas.types import from_arrow_type
 
     assert isinstance(table, SparkTable)
+    columns: Mapping[str, Any] = change.columns
     if refused := [name for name, column in columns.items() if not isinstance(column, SparkColumn)]:
         raise UnsupportedError(
             f"these columns cannot be replaced on a cluster: {', '.join(map(repr, refused))}",
             hint='use engine="memory" (--engine memory)',
         )
-    remaining = [name for name in table.names if name not in set(drop)]
+    remaining = [name for name in table.names if name not in change.drop]
     names = [f"r{i}" for i in range(len(remaining))]
     maker = next((column.maker for column in columns.values()), Maker(()))
     read = reading(table.types, maker.names)
     stays = {n: table.place(n) for n in remaining if n not in columns}
-    order = None if keep_order else Order(table, columns, remaining)
+    order = None if change.keep_order else Order(table, columns, remaining)
 
     def work(part: pa.Table) -> Iterator[pa.RecordBatch]:
         output = maker.columns(read(part))
@@ -244,7 +230,7 @@ def release(
             type_ = columns[name].entries.type
             same = type_ == table.types.field(name).type
             kind = frame_types[table.place(name)].dataType if same else from_arrow_type(type_, True)
-            in_file = type_ if table.workspace is None else columns[name].kind
+            in_file = type_
         fields.append(t.StructField(place, kind, True))
         types.append((name, in_file))
     if order is not None:
@@ -343,24 +329,18 @@ def write(
             f"{file.name}: a table on a cluster is written as Parquet or CSV",
             hint="choose the ending .parquet or .csv",
         )
-    types = table.file_types
     with private_folder(file, PART) as folder:
         theirs, whole = folder / "parts", folder / "whole.parquet"
         # dates and times as numbers, because Spark's settings decide how it writes dates
         run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
-        entries = {
-            entry.name: table.entries(entry.name).drop_null()
-            for entry in types
-            if pa.types.is_dictionary(entry.type)
-        }
-        tables = (_coded(rows, types, entries) for rows in _row_groups(theirs, table.types))
+        tables = _row_groups(theirs, table.types)
         written = 0
         if parts:
-            write_parts(tables, file)
+            write_parts(tables, file, table.file_types)
             written = sum(pq.read_metadata(path).num_rows for path in file.iterdir())
         else:
             target = whole if suffix == ".csv" else file
-            with private_file(target) as opened, parquet_writer(types, opened) as append:
+            with private_file(target) as opened, parquet_writer(table.file_types, opened) as append:
                 for rows in tables:
                     append(rows)
                     written += rows.num_rows
@@ -383,21 +363,6 @@ def copied_here(table: Table, memory: str | int | None = None) -> ChunkedTable:
     path = workspace.new_path("copy.parquet")
     write(table, path, like=table, escape=False)
     return ChunkedTable(Scan.from_files([path]), workspace, FileFormat(), path)
-
-
-def _coded(table: pa.Table, types: pa.Schema, entries: Mapping[str, pa.Array]) -> pa.Table:
-    """Return rows with the types of their file: text as codes into dictionaries of the whole release."""
-    columns = []
-    for entry, column in zip(types, table.columns, strict=True):
-        if entry.name in entries:
-            cells = column.combine_chunks()
-            codes = pc.index_in(cells, value_set=entries[entry.name])
-            kind = entry.type
-            coded = codes.cast(kind.index_type), entries[entry.name].cast(kind.value_type)
-            columns.append(pa.DictionaryArray.from_arrays(*coded))
-        else:
-            columns.append(column)
-    return pa.Table.from_arrays(columns, schema=types)
 
 
 def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
