@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hedgerow.backends import engine
-from hedgerow.backends.base import Capabilities
+from hedgerow.backends.spark.spark_files import is_held
 from hedgerow.errors import HedgerowError, PromiseError, UnsupportedError
 from hedgerow.io.verify_read import plain_types
 from hedgerow.methods.base import Method
@@ -265,9 +265,9 @@ def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence
         if one != other:
             raise PromiseError(f"the engine {name!r} differs on the table {title!r}: {what}")
 
-    refused = _is_refused(engine(name).capabilities, table.schema, odd.schema)
+    refused = _is_refused(name, table.schema, odd.schema)
     is_readable = not any(pa.types.is_nested(kind) for kind in table.schema.types)
-    is_readable &= all(map(engine(name).capabilities.holds, table.schema.types))
+    is_readable &= _holds(name, table.schema.types)
     if table.num_rows and is_readable:
         _check_columns(name, folder / "people.parquet", equal)
     for method, make in METHODS.items():
@@ -289,12 +289,17 @@ def _check(name: str, title: str, odd: OddTable, folder: Path, methods: Sequence
                 equal(f"{what} of {method} from {source.name}", one, other)
 
 
-def _is_refused(can: Capabilities, types: pa.Schema, schema: Schema) -> bool:
-    """Return whether an engine declares that it cannot work on such a table."""
-    nested = any(pa.types.is_nested(kind) for kind in types.types)
-    held = all(pa.types.is_nested(kind) or can.holds(kind) for kind in types.types)
+def _holds(name: str, types: Sequence[pa.DataType]) -> bool:
+    """Return whether an engine stores values of all these types, not nested, without change."""
+    return name != "spark" or all(map(is_held, types))
+
+
+def _is_refused(name: str, types: pa.Schema, schema: Schema) -> bool:
+    """Return whether an engine cannot work on such a table."""
+    flat = [kind for kind in types.types if not pa.types.is_nested(kind)]
+    nested = len(flat) < len(types.types) and name != "memory"
     units = any(each is not None for each in (schema.person, schema.household, schema.weight))
-    return (nested and not can.nested) or not held or (units and not can.units)
+    return nested or not _holds(name, flat) or (units and not engine(name).capabilities.units)
 
 
 def _check_columns(name: str, path: Path, equal: Callable[[str, Any, Any], None]) -> None:

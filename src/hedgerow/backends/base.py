@@ -122,6 +122,7 @@ class ReleasedTable:
         return read(self.frame) if self.files is None else self.files
 
 
+@dataclass(eq=False, repr=False)
 class Transformed:
     """Released columns, with the number of cells that do not cover their original value.
 
@@ -129,22 +130,16 @@ class Transformed:
     ----------
     columns : dict of str to pyarrow array, or ReleasedCodes
         The released columns, one value per row.
-    outside : int, or callable that counts it
+    _outside : int, or callable that counts it
         Cells whose original value is not covered by the released cell; counted when first needed.
-    hidden : callable, optional
+    _hidden : callable, optional
         Returns the columns with those cells released as `*` (numbers: as missing); by default such
         cells reveal nothing already.
     """
 
-    def __init__(
-        self,
-        columns: Mapping[str, Any],
-        outside: int | Callable[[], int] = 0,
-        hidden: Callable[[], Mapping[str, Any]] | None = None,
-    ) -> None:
-        self.columns = columns
-        self._outside = outside
-        self._hidden = hidden
+    columns: Mapping[str, Any]
+    _outside: int | Callable[[], int] = 0
+    _hidden: Callable[[], Mapping[str, Any]] | None = None
 
     def mapped(self, function: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Transformed:
         """Return a copy with a function applied to its columns."""
@@ -167,10 +162,6 @@ class Transformed:
         return self._outside
 
 
-def _every(kind: pa.DataType) -> bool:
-    return True
-
-
 @dataclass(frozen=True)
 class Capabilities:
     """The features that an engine supports.
@@ -182,8 +173,6 @@ class Capabilities:
     streams : bool
         Whether tables may be larger than memory: they are read a few rows at a time, and what
         needs all of one at once (attacks, pairs by position) is refused.
-    nested : bool
-        Whether columns of lists and structs may stay in a release as they are.
     units : bool
         Whether columns may identify persons and households and give sampling weights.
     pseudonyms : bool
@@ -193,18 +182,14 @@ class Capabilities:
     positions : bool
         Whether rows have numbers: columns have a code for each row, and a release has the input
         row of each of its rows.
-    holds : callable
-        Returns whether the engine stores values of an Arrow type, not nested, without change.
     """
 
     recodings: tuple[str, ...]
     streams: bool
-    nested: bool
     units: bool = True
     pseudonyms: bool = True
     resumes: bool = False
     positions: bool = True
-    holds: Callable[[pa.DataType], bool] = _every
 
 
 class Engine(Protocol):

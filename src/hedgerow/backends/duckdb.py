@@ -75,7 +75,6 @@ def open(
 capabilities = Capabilities(
     recodings=tuple(EXECUTORS),
     streams=True,
-    nested=False,
     resumes=True,
 )
 

@@ -47,7 +47,6 @@ EXECUTORS: Executors = {
 capabilities = Capabilities(
     recodings=tuple(EXECUTORS),
     streams=False,
-    nested=True,
 )
 
 

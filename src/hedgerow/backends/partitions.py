@@ -129,9 +129,15 @@ def recode(recoding: Partition, table: Table) -> Transformed:
         released[recoded.name] = ReleasedCodes(recoded.name, kind, entries, leaf, at)
 
     def outside(j: int) -> Iterator[tuple[slice, npt.NDArray[np.bool_]]]:
-        cells = np.asarray(recoding.leaf_cells[j])
+        column, cells = columns[j], np.asarray(recoding.leaf_cells[j])
+        categories = () if column.is_number else column.values
+        cover = Cover.from_cells(recoding.columns[j].cells, categories, column.exact)
         for rows in slices(table.n_rows, _WINDOW):
-            yield rows, uncovered(recoding.columns[j], cells[leaf[rows]], columns[j], rows)
+            codes, cell = column.codes[rows], cells[leaf[rows]]
+            if column.is_number:
+                yield rows, ~cover.covers_numbers(column.places[codes], cell)
+            else:
+                yield rows, ~cover.covers_codes(codes, cell)
 
     def suppressed(j: int, column: ReleasedCodes) -> ReleasedCodes:
         entries, star = with_star(column.entries)
@@ -171,17 +177,3 @@ def labels_of(recoded: Recoded) -> tuple[pa.Array, npt.NDArray[np.int32]]:
         kind, values = pa.float64(), [None if x is None else float(x) + 0.0 for x in labels]
     place = {label: i for i, label in enumerate(dict.fromkeys(values))}
     return pa.array(list(place), kind), np.array([place[label] for label in values], np.int32)
-
-
-def uncovered(
-    recoded: Recoded,
-    cell: npt.NDArray[np.int32],
-    column: Column,
-    rows: slice = slice(None),
-) -> npt.NDArray[np.bool_]:
-    """Return for each row whether its released cell fails to cover its original value."""
-    codes = column.codes[rows]
-    cover = Cover.from_cells(recoded.cells, () if column.is_number else column.values, column.exact)
-    if column.is_number:
-        return ~cover.covers_numbers(column.places[codes], cell)
-    return ~cover.covers_codes(codes, cell)

@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.arrays import slices, value_type
+from ..columns.arrays import slices, value_class, value_type
 from ..columns.column import Column, smallest
-from ..columns.row_hashes import Words, key_words, row_hashes
-from ..columns.table import Table
+from ..columns.row_hashes import RowHasher, Words, key_words
+from ..columns.table import Table, Window
 from ..errors import PlanError
 from ..kernels.siphash import draw, siphash_words
+from ..kernels.threads import streamed
 from ..key import Key
 from ..plan.fields import plain
 from ..plan.recodings import Randomize, Randomized
@@ -148,11 +149,26 @@ def numbered(first: Words, second: Words, key: tuple[np.uint64, np.uint64]) -> W
     return ids
 
 
+def hasher_of(table: Table, names: Sequence[str], key: Key) -> RowHasher:
+    """Return a hasher of a table's rows over the named columns."""
+    return RowHasher({name: value_class(table.types.field(name).type) for name in names}, key)
+
+
 def hashes(table: Table, names: Sequence[str], key: Key) -> tuple[Words, Words, int]:
-    """Return a 128-bit hash of each row's named columns, as two words, and the sum of all hashes."""
-    types = pa.schema([table.types.field(name) for name in names])
-    windows = ((w.rows, [w.cells[n] for n in names]) for w in table.windows(names, _HASHED))
-    return row_hashes(types, windows, table.n_rows, key, table.allocate)
+    """Return a 128-bit hash of each row's named columns, as two words, and the sum of all hashes modulo 2^128.
+
+    The hashes do not depend on the order of rows and columns.
+    """
+    hasher = hasher_of(table, names, key)
+    first, second = (table.allocate((table.n_rows,), np.uint64) for _ in range(2))
+
+    def add(window: Window) -> int:
+        rows = window.rows
+        # windows are disjoint, so threads write to their own rows
+        first[rows] = second[rows] = 0
+        return hasher.hash_into([window.cells[n] for n in names], first[rows], second[rows])
+
+    return first, second, sum(streamed(add, table.windows(names, _HASHED))) % (1 << 128)
 
 
 def _check_ids(table: Table, name: str, first: Words, second: Words) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.arrays import slices
+from ..columns.arrays import one_piece, regrouped, slices
 from ..columns.column import tally
 from ..columns.order import order_by_ranks, ranks_of
 from ..columns.workspace import Workspace, full
@@ -144,7 +144,12 @@ class Ordered:
         The first `done` rows are skipped.
         """
         # pieces are as large as memory allows; row groups have the size that is best for a file
-        for numbers in _regrouped(self._pieces(done), size):
+        pieces = (
+            pa.table({str(i): numbers for i, numbers in enumerate(piece)})
+            for piece in self._pieces(done)
+        )
+        for piece in regrouped(pieces, size):
+            numbers = [one_piece(column).to_numpy() for column in piece.columns]
             if rows is not None:
                 rows[done : done + len(numbers[0])] = numbers[0]
             done += len(numbers[0])
@@ -268,20 +273,3 @@ class Ordered:
             path.unlink()
             if len(dealt):
                 yield dealt
-
-
-def _regrouped(pieces: Iterator[list[NDArray[Any]]], size: int) -> Iterator[list[NDArray[Any]]]:
-    """Yield the same rows in pieces of `size` rows."""
-    waiting: list[list[NDArray[Any]]] = []
-    n = 0
-    for piece in pieces:
-        start = 0
-        while start < len(piece[0]):
-            part = [numbers[start : start + size - n] for numbers in piece]
-            start, n = start + len(part[0]), n + len(part[0])
-            waiting.append(part)
-            if n == size:
-                yield [np.concatenate(each) for each in zip(*waiting, strict=True)]
-                waiting, n = [], 0
-    if waiting:
-        yield [np.concatenate(each) for each in zip(*waiting, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -39,6 +39,21 @@ def filled(array: pa.Array, value: Any) -> pa.Array:
 def slices(n: int, size: int) -> Iterator[slice]:
     """Yield slices of at most `size` rows that cover n rows."""
     return (slice(a, min(a + size, n)) for a in range(0, n, size))
+
+
+def regrouped(tables: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+    """Yield the same rows in tables of `size` rows."""
+    waiting: list[pa.Table] = []
+    n = 0
+    for table in tables:
+        while n + table.num_rows >= size:
+            yield pa.concat_tables([*waiting, table.slice(0, size - n)])
+            table, waiting, n = table.slice(size - n), [], 0
+        if table.num_rows:
+            waiting.append(table)
+            n += table.num_rows
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def one_piece(array: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

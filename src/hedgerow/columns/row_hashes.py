@@ -13,7 +13,7 @@ Missing cells are equal, and a dictionary is compared by its values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,7 +23,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..kernels.siphash import add_codes, hash_texts, hash_words, sum_rows
-from ..kernels.threads import streamed
 from ..key import Key
 from ..notation import DAY, number
 from .arrays import filled, same_memory, storage, value_class
@@ -145,45 +144,6 @@ class RowHasher:
     def _whole(self, first: Words, second: Words) -> int:
         low, high = sum_rows(first, second, *self._key)
         return (int(high) << 64) | int(low)
-
-
-def row_hashes(
-    types: pa.Schema,
-    windows: Iterable[tuple[Any, Sequence[pa.Array]]],
-    n_rows: int,
-    key: Key,
-    allocate: Callable[[tuple[int, ...], Any], Words] = np.empty,
-) -> tuple[Words, Words, int]:
-    """Return a 128-bit hash of each row as two words, independent of the order of rows and columns.
-
-    Parameters
-    ----------
-    types : pyarrow.Schema
-        Names and types of the columns.
-    windows : iterable of slice and arrays
-        Rows, and their cells in the order of `types`.
-    n_rows : int
-    key : Key
-    allocate : callable
-        Returns an array for the hashes, given its shape and type.
-
-    Returns
-    -------
-    first, second : uint64 array of shape (n,)
-        The low and the high word of each row's hash.
-    whole : int
-        The sum of all hashes modulo 2^128, `RowSums.whole`.
-    """
-    hasher = RowHasher({entry.name: value_class(entry.type) for entry in types}, key)
-    first, second = allocate((n_rows,), np.uint64), allocate((n_rows,), np.uint64)
-
-    def one(window: tuple[Any, Sequence[pa.Array]]) -> int:
-        rows, cells = window
-        # windows are disjoint, so threads write to their own rows
-        first[rows] = second[rows] = 0
-        return hasher.hash_into(cells, first[rows], second[rows])
-
-    return first, second, sum(streamed(one, windows)) % (1 << 128)
 
 
 class _Column:

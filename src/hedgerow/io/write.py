@@ -119,15 +119,18 @@ def in_parts(table: pa.Table) -> Iterator[pa.Table]:
 def _writer(
     suffix: str, layout: FileFormat, dialect: Dialect, escape: bool
 ) -> Callable[[pa.Table, IO[bytes]], None]:
-    if suffix == ".csv":
-        return partial(_write_csv, dialect=dialect, escape=escape)
     if suffix == ".sas7bdat":
         raise OutputError("SAS data sets are read, not written", hint="choose the ending .xpt")
     if suffix in STATISTICAL:
         return partial(write_statistical, suffix=suffix, labels=layout.labels)
-    if suffix == ".xlsx":
-        return partial(write_workbook, sheet=layout.sheet)
-    return _WRITERS[suffix]
+    writers: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
+        ".csv": lambda table, file: write_csv(table.column_names, [table], file, dialect, escape),
+        ".xlsx": partial(write_workbook, sheet=layout.sheet),
+        ".parquet": _write_parquet,
+        ".feather": _write_feather,
+        ".jsonl": _write_json_lines,
+    }
+    return writers[suffix]
 
 
 def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> list[str]:
@@ -283,10 +286,6 @@ def _batches(table: pa.Table) -> Iterator[pa.Table]:
             yield piece.slice(a, b - a)
 
 
-def _write_csv(table: pa.Table, file: IO[bytes], dialect: Dialect, escape: bool) -> None:
-    write_csv(table.column_names, [table], file, dialect, escape)
-
-
 def write_csv(
     names: Sequence[str],
     tables: Iterable[pa.Table],
@@ -381,13 +380,6 @@ def _write_lines(file: IO[bytes], columns: list[pa.Array], delimiter: str, newli
     ends = memoryview(offsets).cast("B").cast("q")
     start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
     file.write(memoryview(data)[start:stop])
-
-
-_WRITERS: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
-    ".parquet": _write_parquet,
-    ".feather": _write_feather,
-    ".jsonl": _write_json_lines,
-}
 
 
 def columns_to_escape(table: Table) -> list[str]:

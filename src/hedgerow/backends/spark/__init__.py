@@ -21,7 +21,7 @@ from .joint_counts import same_rows as same_rows
 from .recode import by_draws, by_leaves, by_maps
 from .spark_files import classes as classes
 from .spark_files import copied_here as copied_here
-from .spark_files import from_files, is_held
+from .spark_files import from_files
 from .spark_files import over_parts as over_parts
 from .spark_files import release as release
 from .spark_files import write as write
@@ -72,11 +72,9 @@ def open(
 capabilities = Capabilities(
     recodings=tuple(_EXECUTORS),
     streams=True,
-    nested=False,
     units=False,
     pseudonyms=False,
     positions=False,
-    holds=is_held,
 )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -149,6 +149,7 @@ class Signposts:
 ROWS = 1 << 20
 
 
+@dataclass(eq=False)
 class SparkLeaves:
     """The leaves of a tree whose rows are on the cluster.
 
@@ -162,20 +163,18 @@ class SparkLeaves:
         The columns that the released cells are made from.
     """
 
-    def __init__(
-        self,
-        table: SparkTable,
-        signs: Signposts,
-        sizes: Ints,
-        columns: Sequence[CountedColumn],
-    ) -> None:
-        self._table, self._signs = table, signs
-        self._columns = {column.name: column for column in columns}
-        self.sizes = sizes
-        self.starts = np.cumsum(sizes) - sizes
-        self._frame: Any = None
-        self._counted: dict[tuple[str, bool, bytes], Counts] = {}
-        self._lock = threading.Lock()
+    table: SparkTable
+    signs: Signposts
+    sizes: Ints
+    columns: Sequence[CountedColumn]
+    _frame: Any = None
+    _counted: dict[tuple[str, bool, bytes], Counts] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def starts(self) -> Ints:
+        """Return the number of rows before each leaf."""
+        return np.cumsum(self.sizes) - self.sizes
 
     def __len__(self) -> int:
         return int(self.sizes.sum())
@@ -200,7 +199,7 @@ class SparkLeaves:
         only the least and the greatest number occur.
         """
         assert isinstance(column, CountedColumn)
-        listed = [c for c in self._columns.values() if c.is_number == column.is_number]
+        listed = [c for c in self.columns if c.is_number == column.is_number]
         at = self._groups(starts, number)
         counts = self._counts(listed, column, whole).placed(groups=at, n_groups=int(at.max()) + 1)
         if whole:
@@ -236,12 +235,12 @@ class SparkLeaves:
     def _by_leaf(self) -> Any:
         """Return the packed codes with each row's leaf number, all rows of a leaf in one partition."""
         if self._frame is None:
-            frame, parts = self._table.packed[1], parts_for(self._table.n_rows, ROWS)
-            self._frame = self._table.keep(gathered(frame, "leaf", self._signs.labels_of, parts))
+            frame, parts = self.table.packed[1], parts_for(self.table.n_rows, ROWS)
+            self._frame = self.table.keep(gathered(frame, "leaf", self.signs.labels_of, parts))
         return self._frame
 
     def _count(self, counted: Sequence[CountedColumn], whole: bool) -> list[Counts]:
-        packing = self._signs.records.packing
+        packing = self.signs.records.packing
         wanted = [(c.name, c.lookup, c.n_values + 1, c.is_number and not whole) for c in counted]
 
         def work(part: pa.Table) -> list[tuple[NDArray[Any], ...]]:
@@ -267,7 +266,7 @@ class SparkLeaves:
             # executors answer in any order; sorted, the same table always gives the same tree
             counts = Counts(leaf[order], code[order], number[order], len(self.sizes), m)
             if not is_ends and not np.array_equal(counts.sizes, self.sizes):
-                raise self._table.changed()
+                raise self.table.changed()
             totals.append(counts)
         return totals
 
@@ -355,28 +354,26 @@ class SparkRows:
         )
 
 
+@dataclass(eq=False)
 class _Top:
     """The upper part of a tree, whose large nodes are counted on the cluster.
 
     `tree_layout` is the grower's layout of statistics; `layout` counts every class.
     """
 
-    def __init__(
-        self,
-        rows: SparkRows,
-        responses: Responses,
-        layout: StatisticsLayout,
-        rules: Rules,
-        max_depth: int | None,
-    ) -> None:
-        self.rows, self.responses, self.rules = rows, responses, rules
-        self.tree_layout, self.layout = layout, layout.all_counted
-        self.terms = Terms.of(rules, self.layout, rows.n)
-        self.max_depth = max_depth
-        self.nodes: list[list[int]] = []
-        self.stats: list[Ints] = []
-        self.codes: list[int] = []
-        self._add(-1, 0, root_statistics(responses, self.layout))
+    rows: SparkRows
+    responses: Responses
+    tree_layout: StatisticsLayout
+    rules: Rules
+    max_depth: int | None
+    nodes: list[list[int]] = field(default_factory=list)
+    stats: list[Ints] = field(default_factory=list)
+    codes: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.layout = self.tree_layout.all_counted
+        self.terms = Terms.of(self.rules, self.layout, self.rows.n)
+        self._add(-1, 0, root_statistics(self.responses, self.layout))
 
     def _add(self, parent: int, depth: int, stats: Ints) -> int:
         node = [0] * N_COLUMNS

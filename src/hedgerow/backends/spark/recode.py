@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...columns.arrays import is_text, value_class
+from ...columns.arrays import is_text
 from ...columns.row_hashes import RowHasher, key_words
 from ...columns.table import Table
 from ...kernels.siphash import draw
@@ -26,6 +27,7 @@ from ..randomize import (
     bound_to,
     category_of_code,
     check_row_id,
+    hasher_of,
     numbered,
     original_codes,
     refuse_ids,
@@ -55,19 +57,18 @@ class SparkColumn:
 
 
 @dataclass(frozen=True)
-class ByLeaves(Maker):
-    """A `Maker` that recodes rows by a partition; if `hidden`, cells that do not cover their original become `*`."""
+class Recoder(Maker):
+    """A `Maker` that recodes rows with a function of the in-memory engine.
 
-    recoding: Partition
+    If `hidden`, cells that do not cover their original become `*`.
+    """
+
+    recode: Callable[[Table], Transformed]
     hidden: bool = False
-
-    def recoded(self, part: pa.Table) -> Transformed:
-        """Recode the given rows with the in-memory engine."""
-        return as_arrays(partitions.recode(self.recoding, Table(part)))
 
     def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
         """Return the released columns of the given rows."""
-        recoded = self.recoded(part)
+        recoded = as_arrays(self.recode(Table(part)))
         return recoded.without_outside() if self.hidden else recoded.columns
 
 
@@ -77,10 +78,10 @@ def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
         if column.kind not in ("categorical", "ordinal") and is_text(table.types.field(column.name).type):
             table.like(column)  # raises errors here, for the whole table, instead of in every part
 
-    names = [column.name for column in recoding.columns]
+    names, recode = [c.name for c in recoding.columns], partial(partitions.recode, recoding)
 
     def columns(hidden: bool) -> dict[str, SparkColumn]:
-        recoded, maker = {}, ByLeaves(names, recoding, hidden)
+        recoded, maker = {}, Recoder(names, recode, hidden)
         for column in recoding.columns:
             entries = partitions.labels_of(column)[0]
             entries = partitions.with_star(entries)[0] if hidden else entries
@@ -93,28 +94,16 @@ def by_leaves(recoding: Partition, table: SparkTable) -> Transformed:
 def _outside(recoding: Partition, table: SparkTable) -> int:
     """Count the released cells that do not cover their original value."""
     names = [column.name for column in recoding.recoded()]
-    read, maker = reading(table.types, names), ByLeaves(names, recoding)
-    frame = table.frame.select(*(table.place(n) for n in names))
-    return sum(results(frame, lambda part: maker.recoded(read(part)).outside))
-
-
-@dataclass(frozen=True)
-class ByMaps(Maker):
-    """A `Maker` that recodes rows by column maps; `changed` are the columns that change in the whole table."""
-
-    maps: Maps
-    changed: Sequence[str]
-
-    def columns(self, part: pa.Table) -> Mapping[str, pa.Array]:
-        """Return the released columns of the given rows, recoded with the in-memory engine."""
-        return as_arrays(column_maps.recode(self.maps, Table(part), self.changed)).columns
+    read, frame = reading(table.types, names), table.frame.select(*(table.place(n) for n in names))
+    return sum(results(frame, lambda part: partitions.recode(recoding, Table(read(part))).outside))
 
 
 def by_maps(maps: Maps, table: SparkTable) -> Transformed:
     """Return lazy columns recoded by column maps; executors evaluate them when the release is written."""
     columns, outside = column_maps.coded_maps(maps, table)
     changed = [column.map.name for column in columns if not column.is_identity]
-    maker = ByMaps([column.map.name for column in columns], maps, changed)
+    recode = partial(column_maps.recode, maps, changed=changed)
+    maker = Recoder([column.map.name for column in columns], recode)
     recoded = {}
     for column in columns:
         if (released := column.released(maps, table)) is not None:
@@ -197,13 +186,13 @@ class ByDraws(Maker):
 def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed:
     """Return the columns that a randomizing plan draws, under `key` or else under a fresh key that is discarded."""
     key = key or Key.new()
-    hashed, hasher = table.names, _hasher(table, table.names, key)
+    hashed, hasher = table.names, hasher_of(table, table.names, key)
     fingerprint = table.n_rows, _sum(table, hasher)
     if plan.row_id is not None:
         check_row_id(table, plan.row_id)
         _check_ids(table, plan.row_id)
         hashed = [plan.row_id]
-        hasher = _hasher(table, hashed, key)
+        hasher = hasher_of(table, hashed, key)
     mine = release_key(key, fingerprint, bound_to(plan))
     randomized, outside = [], 0
     for column in plan.columns:
@@ -217,10 +206,6 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
     released = {e.plan.name: SparkColumn(maker, e.values) for e in randomized}
     return Transformed(released, outside)
-
-
-def _hasher(table: SparkTable, names: Sequence[str], key: Key) -> RowHasher:
-    return RowHasher({n: value_class(table.types.field(n).type) for n in names}, key)
 
 
 def _hashed(part: pa.Table, names: Sequence[str], hasher: RowHasher) -> tuple[Words, Words, int]:

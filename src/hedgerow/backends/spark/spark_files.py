@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ...columns.arrays import decoded, one_piece, value_type
+from ...columns.arrays import decoded, one_piece, regrouped, value_type
 from ...columns.chunked_table import ChunkedTable
 from ...columns.numbers import one_zero
 from ...columns.order import cell_texts, ranks_of
@@ -333,7 +333,7 @@ def write(
         theirs, whole = folder / "parts", folder / "whole.parquet"
         # dates and times as numbers, because Spark's settings decide how it writes dates
         run(lambda: moments_as_numbers(table.frame).write.parquet(str(theirs)))
-        tables = _row_groups(theirs, table.types)
+        tables = regrouped(_rows_of(theirs, table.types), ROW_GROUP)
         written = 0
         if parts:
             write_parts(tables, file, table.file_types)
@@ -372,21 +372,11 @@ def _moments(cells: pa.Array, kind: pa.DataType) -> pa.Array:
     return cells.cast(kind)
 
 
-def _row_groups(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
-    """Yield the rows of a folder of parts, in tables the size of one Parquet row group."""
-    waiting: list[pa.Table] = []
-    n = 0
+def _rows_of(folder: Path, types: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of a folder of parts, with the given types."""
     # parts are numbered in the order of the rows
     for path in sorted(folder.glob("part-*.parquet")):
         with pq.ParquetFile(path, pre_buffer=False) as file:
             for batch in file.iter_batches():
                 columns = [_moments(c, kind) for c, kind in zip(batch.columns, types.types, strict=True)]
-                table = pa.Table.from_arrays(columns, schema=types)
-                while n + table.num_rows >= ROW_GROUP:
-                    yield pa.concat_tables([*waiting, table.slice(0, ROW_GROUP - n)])
-                    table, waiting, n = table.slice(ROW_GROUP - n), [], 0
-                if table.num_rows:
-                    waiting.append(table)
-                    n += table.num_rows
-    if waiting:
-        yield pa.concat_tables(waiting)
+                yield pa.Table.from_arrays(columns, schema=types)
