@@ -26,6 +26,7 @@ import hedgerow as hr
 from hedgerow.backends import duckdb as engine
 from hedgerow.backends import partitions, release_order
 from hedgerow.cli.app import run
+from hedgerow.columns.to_parquet import OpenOptions
 from hedgerow.columns.workspace import Workspace, memory_of
 from hedgerow.errors import (
     Cancelled,
@@ -561,7 +562,7 @@ def test_what_duckdb_puts_aside_lies_with_our_files(
 
     monkeypatch.setattr(duckdb, "connect", asked)
     pq.write_table(people(), "people.parquet")
-    table = engine.open("people.parquet", memory="1GB")
+    table = engine.open("people.parquet", OpenOptions(memory="1GB"))
     assert table.distinct_share("note") == 1.0
     assert told[-1]["temp_directory"] == str(table.workspace.folder)
     assert told[-1]["memory_limit"] == "441MiB"  # 10^9 bytes less 2^29

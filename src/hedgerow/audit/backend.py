@@ -9,6 +9,7 @@ from typing import Any
 from ..backends import engine
 from ..backends.select import chosen
 from ..columns.table import Table
+from ..columns.to_parquet import OpenOptions
 from ..columns.workspace import LEAST
 from ..errors import UnsupportedError
 from ..io.read import read
@@ -37,15 +38,14 @@ class Holder:
     def original(self, source: Any, schema: Schema) -> Table:
         """Open the original table."""
         if not isinstance(source, Table):
-            source = engine(self.name).open(source, schema=schema, memory=self.memory)
+            source = engine(self.name).open(source, OpenOptions(schema, self.memory))
         return read(source, schema=schema)
 
     def released(self, source: Any, schema: Schema) -> Table:
         """Open the released table, and remove the guards against spreadsheet formulas from its cells."""
         if self.streams and isinstance(source, (str, Path)):
-            table = engine(self.name).open(
-                source, schema=schema, memory=self.memory, unescape_formulas=True
-            )
+            options = OpenOptions(schema, self.memory, unescape_formulas=True)
+            table = engine(self.name).open(source, options)
         else:
             table = whole(source, schema.reading())
         return read(table, schema=schema)

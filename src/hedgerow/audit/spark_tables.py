@@ -8,6 +8,7 @@ from typing import Any
 from ..backends.base import RemoteEngine
 from ..backends.select import remote_engine
 from ..columns.table import Table
+from ..columns.to_parquet import OpenOptions
 from ..errors import InputError, UnsupportedError
 from ..plan import Plan
 from ..release import Release
@@ -59,11 +60,9 @@ def put_there(
         notes = tuple(filter(None, [altered(folder, AUDIT)]))
         released = released_file(folder)
     if isinstance(original, (str, Path)):
-        original = there.open(original, schema=schema, memory=memory)
+        original = there.open(original, OpenOptions(schema, memory))
     if isinstance(released, (str, Path)):
-        released = there.open(
-            released, schema=schema, memory=memory, unescape_formulas=True
-        )
+        released = there.open(released, OpenOptions(schema, memory, unescape_formulas=True))
     return original, released, plan, notes
 
 

@@ -57,12 +57,12 @@ from numpy.typing import NDArray
 
 from ..columns.column import Column
 from ..columns.table import Table
+from ..columns.to_parquet import DEFAULTS, OpenOptions
 from ..errors import ParameterError, PlanError, SchemaError, UnsupportedError
 from ..io.read import read
 from ..key import Key
 from ..measures import Classes, Persons
 from ..plan import Partition, Plan, PlanColumn
-from ..schema import Schema
 from .release_order import ReleasedCodes
 
 # engines by name, and the file of each in this folder
@@ -177,8 +177,6 @@ class Capabilities:
         Whether columns may identify persons and households and give sampling weights.
     pseudonyms : bool
         Whether identifiers may be replaced by pseudonyms.
-    resumes : bool
-        Whether `open` takes `resume`, to resume work that was killed.
     positions : bool
         Whether rows have numbers: columns have a code for each row, and a release has the input
         row of each of its rows.
@@ -188,7 +186,6 @@ class Capabilities:
     streams: bool
     units: bool = True
     pseudonyms: bool = True
-    resumes: bool = False
     positions: bool = True
 
 
@@ -197,18 +194,8 @@ class Engine(Protocol):
 
     capabilities: Capabilities
 
-    def open(
-        self,
-        source: Any,
-        *,
-        schema: Schema | None = None,
-        memory: Any = None,
-        unescape_formulas: bool = False,
-    ) -> Table:
-        """Open a source as a table; `memory` limits the memory of an engine that streams.
-
-        `unescape_formulas` is of CSV files: see `hedgerow.io.read.read`.
-        """
+    def open(self, source: Any, options: OpenOptions = DEFAULTS) -> Table:
+        """Open a source as a table."""
         ...
 
     def execute(self, plan: Plan, table: Table, key: Key | None = None) -> Transformed:

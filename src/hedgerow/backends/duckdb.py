@@ -20,14 +20,13 @@ from numpy.typing import NDArray
 
 from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
-from ..columns.to_parquet import open_chunked, reading_digest
+from ..columns.to_parquet import DEFAULTS, OpenOptions, open_chunked, reading_digest
 from ..columns.workspace import Workspace, memory_of, remove_checkpoint
 from ..errors import UnsupportedError
 from ..files import SUFFIXES, private_file, private_handle
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..io.write import PART_FILE, ROW_GROUP, layout_like, parquet_writer, write_csv
-from ..schema import Schema
 from . import memory as in_memory
 from .base import Capabilities, Change, ReleasedTable, execute_by
 from .memory import EXECUTORS
@@ -38,44 +37,27 @@ execute = partial(execute_by, EXECUTORS)
 over_parts, classes = in_memory.over_parts, in_memory.classes
 
 
-def open(
-    source: Any,
-    *,
-    schema: Schema | None = None,
-    memory: Any = None,
-    unescape_formulas: bool = False,
-    resume: bool | None = None,
-) -> ChunkedTable:
+def open(source: Any, options: OpenOptions = DEFAULTS) -> ChunkedTable:
     """Open a table without loading it; CSV files, relations and database tables are copied to Parquet once.
 
     Parameters
     ----------
     source : path, pattern, DuckDB relation, or ChunkedTable
         Parquet or CSV: a file, a folder of them, or a pattern such as ``people/*.parquet``.
-    schema : Schema, optional
-        Columns that it declares categorical keep the spelling of a CSV file; columns that it
-        leaves out are not coded.
-    memory : str or int, optional
-        Most memory to take, such as "4GB"; by default half of the machine's.
-    unescape_formulas : bool
-        In CSV files, remove the apostrophe before cells that a spreadsheet would run.
-    resume : bool, optional
-        Keep finished files until the work is done, in case the run is killed: True resumes from the
-        files of a killed run, False begins anew. By default no files are kept.
+    options : OpenOptions
     """
     if isinstance(source, ChunkedTable):
         return source
     # named after the files themselves, so a changed table never resumes from the old one's codes
-    job = None if resume is None else reading_digest(source, schema, unescape_formulas)
-    if job is not None and not resume:
+    job = None if options.resume is None else reading_digest(source, options)
+    if job is not None and not options.resume:
         remove_checkpoint(Path(tempfile.gettempdir()), job)
-    return open_chunked(source, Workspace(memory_of(memory), job), schema, unescape_formulas)
+    return open_chunked(source, Workspace(memory_of(options.memory), job), options)
 
 
 capabilities = Capabilities(
     recodings=tuple(EXECUTORS),
     streams=True,
-    resumes=True,
 )
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..columns.table import Table
-from ..columns.to_parquet import is_database
+from ..columns.to_parquet import DEFAULTS, OpenOptions, is_database
 from ..errors import InputError, ParameterError, UnsupportedError
 from ..io.file_format import FileFormat
 from ..io.file_sets import format_of, is_many, parts_of
@@ -50,9 +50,9 @@ capabilities = Capabilities(
 )
 
 
-def open(source: Any, *, memory: Any = None, **options: Any) -> Table:
-    """Read a whole source into memory; `options` are those of `hedgerow.io.read.read`."""
-    if memory is not None:
+def open(source: Any, options: OpenOptions = DEFAULTS) -> Table:
+    """Read a whole source into memory."""
+    if options.memory is not None:
         raise ParameterError(
             "memory= limits engines that read a table piece by piece, and this one holds the whole table",
             hint='choose engine="duckdb" (--engine duckdb), or leave memory out',
@@ -64,7 +64,7 @@ def open(source: Any, *, memory: Any = None, **options: Any) -> Table:
         )
     if isinstance(source, (str, Path)) and is_many(source):
         return _joined(Path(source))
-    return read(source, **options)
+    return read(source, schema=options.schema, unescape_formulas=options.unescape_formulas)
 
 
 def _joined(path: Path) -> Table:

@@ -243,22 +243,43 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
     """
     key = key or Key.new()
     rows = Rows.of(table, key, plan.row_id)
-    draws = rows.release_key(bound_to(plan))
-    released, outside = {}, 0
+    columns, outside = drawn_columns(plan, table, rows.release_key(bound_to(plan)))
+    released = {}
+    for column in columns:
+        codes, name = original_codes(table, column.plan), column.plan.name
+        for here in slices(table.n_rows, _WINDOW):
+            codes[here] = column.drawn(codes[here], rows.ids[here])
+        table.spill()
+        place = np.arange(len(column.values))
+        released[name] = ReleasedCodes(name, column.values.type, column.values, codes, place)
+    return Transformed(released, outside)
+
+
+@dataclass(frozen=True)
+class DrawnColumn:
+    """A column to randomize: its plan, the words to draw by, if it is drawn, and the released values."""
+
+    plan: Randomized
+    words: tuple[int, int] | None
+    values: pa.Array
+
+    def drawn(self, codes: NDArray[Any], ids: Words) -> NDArray[Any]:
+        """Return the category of each row after the draw, given the one before it and the row's id."""
+        return codes if self.words is None else draw(codes, ids, self.words, self.plan.p, self.plan.d)
+
+
+def drawn_columns(plan: Randomize, table: Table, draws: Key) -> tuple[list[DrawnColumn], int]:
+    """Return the columns to randomize, and the number of cells whose value the plan does not list."""
+    columns, outside = [], 0
     for column in plan.columns:
-        codes = original_codes(table, column)
-        unknown = sum(int(np.count_nonzero(codes[here] == column.d)) for here in slices(table.n_rows, _WINDOW))
+        coded = table.like(column)
+        unknown = int(coded.counts()[category_of_code(coded, column) == column.d].sum())
         outside += unknown
         # a value that the plan does not list is always drawn, even if p is 1
-        if column.p < 1 or unknown:
-            words = draws.words(PURPOSE + column.name)
-            for here in slices(table.n_rows, _WINDOW):
-                codes[here] = draw(codes[here], rows.ids[here], words, column.p, column.d)
-        table.spill()
+        words = draws.words(PURPOSE + column.name) if column.p < 1 or unknown else None
         values = released_values(column, table.types.field(column.name).type)
-        place = np.arange(len(values))
-        released[column.name] = ReleasedCodes(column.name, values.type, values, codes, place)
-    return Transformed(released, outside)
+        columns.append(DrawnColumn(column, words, values))
+    return columns, outside
 
 
 def released_values(column: Randomized, wanted: pa.DataType) -> pa.Array:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pyarrow as pa
 
 from ..columns.table import Table
-from ..columns.to_parquet import is_database, is_relation
+from ..columns.to_parquet import OpenOptions, is_database, is_relation
 from ..columns.workspace import memory_of
 from ..errors import UnsupportedError
 from ..io.file_sets import is_many
@@ -65,9 +65,8 @@ def opened(
         return source if engine(name).capabilities.streams else read(source, schema=schema)
     if not engine(name).capabilities.streams and asked_for == "auto":
         memory = None  # the limit chose the engine; this engine takes none
-    backend = engine(name)
-    more: dict[str, Any] = {"resume": resume} if backend.capabilities.resumes else {}
-    table = backend.open(source, schema=schema, memory=memory, **more)
+    options = OpenOptions(schema=schema, memory=memory, resume=resume)
+    table = engine(name).open(source, options)
     if asked_for == "auto" and name == "duckdb":
         table.engine_reason = too_large(source, memory)
     return table

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,35 @@ _COPY = "people.parquet"
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
-def open_chunked(
-    source: Any,
-    workspace: Workspace,
-    schema: Schema | None = None,
-    unescape_formulas: bool = False,
-) -> ChunkedTable:
+@dataclass(frozen=True)
+class OpenOptions:
+    """How a source is opened as a table.
+
+    Parameters
+    ----------
+    schema : Schema, optional
+        Columns that it declares categorical keep the spelling of a CSV file; columns that it
+        leaves out are not coded.
+    memory : str or int, optional
+        Most memory that this process takes, such as "4GB", of an engine that streams; by default
+        half of the machine's.
+    unescape_formulas : bool
+        In CSV files, remove the apostrophe before cells that a spreadsheet would run.
+    resume : bool, optional
+        Of an engine that can: keep finished files until the work is done, in case the run is killed.
+        True resumes from the files of a killed run, False begins anew. By default no files are kept.
+    """
+
+    schema: Schema | None = None
+    memory: Any = None
+    unescape_formulas: bool = False
+    resume: bool | None = None
+
+
+DEFAULTS = OpenOptions()
+
+
+def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAULTS) -> ChunkedTable:
     """Open a source as a table without loading its rows.
 
     Parameters
@@ -56,10 +79,7 @@ def open_chunked(
     source : path, pattern, or DuckDB relation
         A table of a database is named after its file: ``people.duckdb::visits``.
     workspace : Workspace
-    schema : Schema, optional
-        Its categories keep the spelling of a CSV file.
-    unescape_formulas : bool
-        As in `hedgerow.io.read.read`.
+    options : OpenOptions
 
     Raises
     ------
@@ -87,22 +107,22 @@ def open_chunked(
     if layout.suffix == ".parquet":
         return ChunkedTable(Scan.from_files(parts), workspace, layout, path, keeps=True)
     if layout.suffix == ".csv":
-        return _open_text(path, parts, workspace, schema or Schema(), unescape_formulas)
+        return _open_text(path, parts, workspace, options)
     raise UnsupportedError(
         f"{path.name} is a {layout.suffix} file, which is read whole",
         hint="convert it to Parquet, or use the engine that works in memory",
     )
 
 
-def reading_digest(source: Any, schema: Schema | None, unescape_formulas: bool) -> str | None:
+def reading_digest(source: Any, reading: OpenOptions) -> str | None:
     """Return a hash of a source's files and of how they are read; None if it is not a file."""
     if not isinstance(source, (str, Path)):
         return None
     file, _, name = str(source).partition("::")
     parts = [Path(file)] if is_database(source) else parts_of(source)
-    declared = schema or Schema()
+    declared = reading.schema or Schema()
     by_name = (sorted(option.items()) for option in (declared.kinds, declared.categories))
-    options = declared.missing, declared.decimal, declared.encoding, unescape_formulas
+    options = declared.missing, declared.decimal, declared.encoding, reading.unescape_formulas
     with suppress(OSError):  # opening it will raise the error
         return job_digest(parts, name, *by_name, *options)
     return None
@@ -223,9 +243,10 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
 
 
 def _open_text(
-    path: Path, parts: list[Path], workspace: Workspace, schema: Schema, unescape_formulas: bool
+    path: Path, parts: list[Path], workspace: Workspace, options: OpenOptions
 ) -> ChunkedTable:
     """Open CSV files: copy every cell as text, then choose each column's type from all its values."""
+    schema, unescape_formulas = options.schema or Schema(), options.unescape_formulas
     layouts = [csv_layout(p, schema.encoding, strict=not unescape_formulas) for p in parts]
     if unescape_formulas:
         layouts = [replace(layout, names=unescape_names(layout.names)) for layout in layouts]

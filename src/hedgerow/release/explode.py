@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ..backends import engine
 from ..columns.arrays import indexed
+from ..columns.to_parquet import OpenOptions
 from ..errors import ParameterError, SchemaError
 from ..notation import MISSING, parse_range, split_concatenation
 from ..validation import NAMES, NUMBER, TEXT, check_one_of, takes
@@ -156,7 +157,7 @@ def _frame(table: Any) -> Any:
     except (TypeError, nw.exceptions.NarwhalsError):
         pass
     return nw.from_native(
-        engine("memory").open(table, unescape_formulas=True).arrow, eager_only=True
+        engine("memory").open(table, OpenOptions(unescape_formulas=True)).arrow, eager_only=True
     )
 
 

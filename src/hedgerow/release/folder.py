@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from ..backends import engine
 from ..columns.table import Table
+from ..columns.to_parquet import OpenOptions
 from ..errors import HedgerowError, InputError, OutputError
 from ..files import (
     OLD,
@@ -72,7 +73,7 @@ def parts_in(folder: Path) -> list[Path]:
 
 def whole(source: Any, schema: Schema | None = None) -> Table:
     """Read a whole released table as its recipient reads it."""
-    return engine("memory").open(source, schema=schema, unescape_formulas=True)
+    return engine("memory").open(source, OpenOptions(schema, unescape_formulas=True))
 
 
 def is_table(path: Path) -> bool:

@@ -10,9 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...columns.workspace import memory_of
+from ...columns.to_parquet import DEFAULTS, OpenOptions
+from ...columns.workspace import Workspace, memory_of
 from ...errors import UnsupportedError
-from ...schema import Schema
 from ..base import Capabilities, Executors, execute_by
 from ..select import is_frame
 from .growing import SparkRows
@@ -31,25 +31,14 @@ _EXECUTORS: Executors = {"partition": by_leaves, "maps": by_maps, "randomize": b
 execute = partial(execute_by, _EXECUTORS)
 
 
-def open(
-    source: Any,
-    *,
-    schema: Schema | None = None,
-    memory: Any = None,
-    unescape_formulas: bool = False,
-) -> SparkTable:
-    """Open a table whose rows stay on the cluster.
+def open(source: Any, options: OpenOptions = DEFAULTS) -> SparkTable:
+    """Open a table whose rows stay on the cluster; Spark's own settings limit the executors' memory.
 
     Parameters
     ----------
     source : Spark DataFrame, path, or SparkTable
         Files must lie where the executors read them.
-    schema : Schema, optional
-        Columns that it declares categorical keep the spelling of a CSV file.
-    memory : str or int, optional
-        Most memory that this process takes; Spark's own settings limit the executors.
-    unescape_formulas : bool
-        Of CSV files: see `hedgerow.io.read.read`.
+    options : OpenOptions
     """
     if isinstance(source, SparkTable):
         return source
@@ -59,12 +48,12 @@ def open(
             f"{type(source).__name__}",
             hint="make it a DataFrame of Spark first: spark.createDataFrame(...)",
         )
-    allowed = memory_of(memory)
+    allowed = memory_of(options.memory)
     if is_frame(source):
         table = SparkTable(source)
     else:
-        table = from_files(source, schema, allowed, unescape_formulas)
-    table.memory = memory
+        table = from_files(source, Workspace(allowed), options)
+    table.memory = options.memory
     table.record_source = partial(SparkRows, table)
     return table
 

@@ -14,25 +14,23 @@ from numpy.typing import NDArray
 from ...columns.arrays import is_text
 from ...columns.row_hashes import RowHasher, key_words
 from ...columns.table import Table
-from ...kernels.siphash import draw
 from ...key import Key
 from ...plan import Maps, Partition
-from ...plan.recodings import Randomize, Randomized
+from ...plan.recodings import Randomize
 from .. import column_maps, partitions
 from ..base import Transformed
 from ..memory import as_arrays
 from ..randomize import (
     NUMBER,
-    PURPOSE,
+    DrawnColumn,
     bound_to,
-    category_of_code,
     check_row_id,
+    drawn_columns,
     hasher_of,
     numbered,
     original_codes,
     refuse_ids,
     release_key,
-    released_values,
 )
 from .cluster import gathered, parts_for, reading, results, run
 from .spark_table import Maker, SparkTable
@@ -113,15 +111,6 @@ def by_maps(maps: Maps, table: SparkTable) -> Transformed:
 
 
 @dataclass(frozen=True)
-class _RandomizedColumn:
-    """A column to randomize: its plan, the words to draw by, if it is drawn, and the released values."""
-
-    plan: Randomized
-    words: tuple[int, int] | None
-    values: pa.Array
-
-
-@dataclass(frozen=True)
 class ByDraws(Maker):
     """A `Maker` that draws randomized values by row ids, which are keyed hashes of rows (`backends/randomize`).
 
@@ -132,7 +121,7 @@ class ByDraws(Maker):
     hashed: Sequence[str]
     hasher: RowHasher
     number: tuple[np.uint64, np.uint64]
-    randomized: Sequence[_RandomizedColumn]
+    randomized: Sequence[DrawnColumn]
     whole: ClassVar[bool] = True
 
     def rows(self, table: SparkTable) -> Any:
@@ -159,10 +148,7 @@ class ByDraws(Maker):
         pairs = []
         for each in self.randomized:
             before = original_codes(Table(part), each.plan)
-            after = before
-            if each.words is not None:
-                after = draw(before, ids, each.words, each.plan.p, each.plan.d)
-            pairs.append((before, after))
+            pairs.append((before, each.drawn(before, ids)))
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
@@ -193,15 +179,8 @@ def by_draws(plan: Randomize, table: SparkTable, key: Key | None) -> Transformed
         _check_ids(table, plan.row_id)
         hashed = [plan.row_id]
         hasher = hasher_of(table, hashed, key)
-    mine = release_key(key, fingerprint, bound_to(plan))
-    randomized, outside = [], 0
-    for column in plan.columns:
-        coded = table.like(column)
-        unknown = int(coded.counts()[category_of_code(coded, column) == column.d].sum())
-        outside += unknown
-        words = mine.words(PURPOSE + column.name) if column.p < 1 or unknown else None
-        values = released_values(column, table.types.field(column.name).type)
-        randomized.append(_RandomizedColumn(column, words, values))
+    draws = release_key(key, fingerprint, bound_to(plan))
+    randomized, outside = drawn_columns(plan, table, draws)
     names = list(dict.fromkeys([*hashed, *(column.name for column in plan.columns)]))
     maker = ByDraws(names, hashed, hasher, key_words(key, NUMBER), randomized)
     released = {e.plan.name: SparkColumn(maker, e.values) for e in randomized}

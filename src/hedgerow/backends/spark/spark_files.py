@@ -18,7 +18,7 @@ from ...columns.chunked_table import ChunkedTable
 from ...columns.numbers import one_zero
 from ...columns.order import cell_texts, ranks_of
 from ...columns.table import Table
-from ...columns.to_parquet import open_chunked
+from ...columns.to_parquet import OpenOptions, open_chunked
 from ...columns.workspace import Workspace, memory_of
 from ...errors import OutputError, SchemaError, UnsupportedError
 from ...files import PART, SUFFIXES, private_file, private_folder, private_handle
@@ -27,7 +27,6 @@ from ...io.parquet_reader import Scan
 from ...io.write import ROW_GROUP, parquet_writer, write_parts
 from ...measures import Classes, Counts, Persons, group
 from ...plan import Partition, PlanColumn
-from ...schema import Schema
 from .. import duckdb, partitions
 from ..base import Change, PartWork, ReleasedTable, T, sensitive_column
 from .cluster import (
@@ -50,9 +49,7 @@ _HELD = (
 )  # fmt: skip
 
 
-def from_files(
-    source: str | Path, schema: Schema | None, memory: int, unescape_formulas: bool = False
-) -> SparkTable:
+def from_files(source: str | Path, workspace: Workspace, options: OpenOptions) -> SparkTable:
     """Read Parquet or CSV files into Spark; CSV is first copied to Parquet in a private folder of this machine.
 
     Raises
@@ -60,7 +57,7 @@ def from_files(
     UnsupportedError
         Spark cannot store a column's type.
     """
-    chunked = open_chunked(source, Workspace(memory), schema, unescape_formulas)
+    chunked = open_chunked(source, workspace, options)
     unsupported = [f"{entry.name!r} ({entry.type})" for entry in chunked.types if not is_held(entry.type)]
     if unsupported:
         raise UnsupportedError(
