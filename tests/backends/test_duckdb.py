@@ -860,6 +860,7 @@ def test_names_and_cells_with_apostrophes_are_read_as_in_memory(tmp_path: Path) 
     path = tmp_path / "people.csv"
     write.write_table(pa.table({"-x": ["=1", "cook"], "age": [30, 40]}), path)
     assert path.read_text().startswith("'-x")
-    tables = [way(path, unescape_formulas=True) for way in (read, engine.open)]
+    options = OpenOptions(unescape_formulas=True)
+    tables = [read(path, unescape_formulas=True), engine.open(path, options)]
     assert [table.names for table in tables] == [["-x", "age"]] * 2
     assert [table.head(["-x"], 2)[0].to_pylist() for table in tables] == [["=1", "cook"]] * 2

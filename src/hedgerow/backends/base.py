@@ -190,7 +190,7 @@ class Capabilities:
 
 
 class Engine(Protocol):
-    """An engine: functions that open, encode, recode, release and write tables (costs: see the top of the file)."""
+    """An engine: functions that open, recode, release and write tables (costs: see the top of the file)."""
 
     capabilities: Capabilities
 
