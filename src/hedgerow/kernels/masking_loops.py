@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,24 +202,19 @@ def mdav_gower(
     counts = np.zeros((q, max(1, int(categories.max(initial=1)))), np.int64)
     for c in range(q):
         counts[c] = np.bincount(codes[:, c], minlength=counts.shape[1])
-    state, remaining = np.array([n, 0, 0, 0, 0]), Remaining(ids, total, counts, np.empty(n))
+    state, remaining = np.array([n, 0, 0, 0, 0]), (ids, total, counts, np.empty(n))
     cost = n * (numbers.shape[1] + q)
     _in_slices(lambda most: _mdav_gower(numbers, codes, k, group, remaining, state, most), state, cost)
     return group
 
 
-class Remaining(NamedTuple):
-    """The records that are in no group yet: their ids in front, sums, counts per category, and distances."""
-
-    ids: Any
-    total: Any
-    counts: Any
-    distance: Any
-
-
 @checked
 def _mdav_gower(numbers, codes, k, group, remaining, state, most):  # type: ignore[no-untyped-def]
-    """Form up to `most` groups; return whether any remain to be formed."""
+    """Form up to `most` groups; return whether any remain to be formed.
+
+    `remaining` is of the records in no group yet: their ids in front, sums, counts per category, and
+    distances.
+    """
     ids, total, counts, distance = remaining
     q = codes.shape[1]
     near, gaps = np.empty(k, np.int64), np.empty(k)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -179,15 +179,8 @@ class Recoded(PlanColumn):
         return bool(self.cells) and all(cell.anything for cell in self.cells)
 
 
-# the arrays of a partition, and the kind of number that each holds
-_ARRAYS = {
-    "split": "i",
-    "threshold": "d",
-    "subset": "i",
-    "missing_left": "?",
-    "right": "i",
-    "groups": "i",
-}
+# fields of a partition that are kept as a `Vector` of a kind of numbers
+_WHOLE, _DOUBLES, _FLAGS = ({**PRIVATE, "numbers": kind} for kind in ("i", "d", "?"))
 
 
 @register
@@ -210,20 +203,20 @@ class Partition(Recoding):
     complete: ClassVar[bool] = True
 
     columns: tuple[Recoded, ...]
-    split: Vector = field(metadata=PRIVATE)
-    threshold: Vector = field(metadata=PRIVATE)
-    subset: Vector = field(metadata=PRIVATE)
-    missing_left: Vector = field(metadata=PRIVATE)
-    right: Vector = field(metadata=PRIVATE)
+    split: Vector = field(metadata=_WHOLE)
+    threshold: Vector = field(metadata=_DOUBLES)
+    subset: Vector = field(metadata=_WHOLE)
+    missing_left: Vector = field(metadata=_FLAGS)
+    right: Vector = field(metadata=_WHOLE)
     subsets: tuple[tuple[str | None, ...], ...] = field(metadata=PRIVATE)
     leaf_cells: tuple[Vector, ...] = field(metadata=PRIVATE)
-    groups: Vector = field(default=Vector("i", ()), metadata=PRIVATE)
+    groups: Vector = field(default=Vector("i", ()), metadata=_WHOLE)
 
     def __post_init__(self) -> None:
-        for name, kind in _ARRAYS.items():
-            values = getattr(self, name)
-            if not isinstance(values, Vector):
-                object.__setattr__(self, name, Vector(kind, values))
+        for each in fields(self):
+            values, kind = getattr(self, each.name), each.metadata.get("numbers")
+            if kind and not isinstance(values, Vector):
+                object.__setattr__(self, each.name, Vector(kind, values))
         cells = (c if isinstance(c, Vector) else Vector("i", c) for c in self.leaf_cells)
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
@@ -418,7 +411,7 @@ class Plan:
     @takes(path=PATH)
     def load(cls, path: str | Path) -> Plan:
         """Read a plan from a file; raise PlanError if it is malformed or of an unknown version or kind."""
-        return load(Path(path))
+        return loads(read_text(Path(path), "the plan", PlanError), str(Path(path)))
 
     def public(self) -> dict[str, Any]:
         """Return the plan as JSON data, without its private fields."""
@@ -578,8 +571,3 @@ def loads(text: str, where: str = "the plan") -> Plan:
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         # Only the kind of error is named: its text might quote a value from the plan.
         raise PlanError(f"{where} is damaged: {type(error).__name__} in its records") from None
-
-
-def load(path: Path) -> Plan:
-    """Read a plan from a file."""
-    return loads(read_text(path, "the plan", PlanError), str(path))

@@ -72,13 +72,7 @@ def _mask(recoding: Mask) -> str:
         if not isinstance(value, Mapping)
     ]
     for c in recoding.columns:
-        shares = {
-            "missing": c.missing,
-            "unchanged": c.unchanged,
-            "suppressed": c.suppressed,
-            "outside the original extent": c.outside,
-            "clipped": c.clipped,
-        }
+        shares = {words: getattr(c, name) for name, words in texts()["share"].items()}
         parts = [f"{percent(share)} {word}" for word, share in shares.items() if share]
         lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
     return "\n".join(lines)

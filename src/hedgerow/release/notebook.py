@@ -6,6 +6,7 @@ from typing import Any
 
 from ..display import arguments, notebook_html
 from ..notation import figure, words
+from .texts import text
 
 # So much of the released table is shown; of the original nothing is.
 ROWS, COLUMNS = 5, 12
@@ -24,20 +25,14 @@ def release_face(release: Any) -> str:
     promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
     lines = []
     if plan.recoding.risk_model == "linkage" or plan.recoding.second_file:
-        lines.append(
-            "Groups of equal cells say nothing here; hr.audit(original, release) measures what "
-            "can be linked and inferred."
-        )
+        lines.append(text("notebook", "no_groups"))
     else:
         of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"
         of += "" if numbers["households"] is None else f" of {numbers['households']:,} households"
         lines.append(f"{groups['groups']:,} groups; the smallest has {of}.")
         if disclosure is not None:
             cap = f"at most {words(max(promised))}" if promised else "nothing"
-            lines.append(
-                f"The worst group tells {figure(disclosure['worst'])} of a sensitive column (0 nothing, "
-                f"1 all); promised: {cap}."
-            )
+            lines.append(text("notebook", "worst", worst=figure(disclosure["worst"]), cap=cap))
     lines.append(f"{len(release.checks)} checks hold on the released table.")
     if plan.names("identifier"):
         lines.append(f"Identifiers left out: {', '.join(plan.names('identifier'))}.")

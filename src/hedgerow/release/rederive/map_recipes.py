@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +50,7 @@ class MapsRecipe:
             _Mapped(column, maps, original, None if same is None else column.name in same)
             for column in maps.columns
         ]
-        self._hidden = _Keys.of(
+        self._hidden = _Keys(
             [
                 [column.place_of(label) for column, label in zip(self._columns, key, strict=True)]
                 for key in maps.suppressed
@@ -152,32 +151,26 @@ def _dates(values: pa.Array, unit: str) -> pa.Array:
     return values.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
-@dataclass(frozen=True)
 class _Keys:
     """A set of keys (one code per column) that rows are matched against column by column."""
 
-    steps: tuple[tuple[int, NDArray[np.int64]], ...]
-
-    @classmethod
-    def of(cls, keys: Sequence[Sequence[int]]) -> _Keys:
+    def __init__(self, keys: Sequence[Sequence[int]]) -> None:
         """Build the key set; a key that contains -1 matches no row and is dropped."""
         wanted = np.array([key for key in keys if min(key) >= 0], np.int64)
-        if not len(wanted):
-            return cls(())
-        steps, at = [], np.zeros(len(wanted), np.int64)
+        self._steps: list[tuple[int, NDArray[np.int64]]] = []
+        at = np.zeros(len(wanted), np.int64)
         for codes in wanted.T:
             width = int(codes.max()) + 1
             keys_so_far, at = np.unique(at * width + codes, return_inverse=True)
-            steps.append((width, keys_so_far))
-        return cls(tuple(steps))
+            self._steps.append((width, keys_so_far))
 
     def among(self, columns: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_] | None:
         """Return, for each row, whether it matches one of the keys; None if there are no keys."""
-        if not self.steps:
+        if not self._steps:
             return None
         hidden = np.zeros(len(columns[0]), np.bool_)
         alive, at = np.arange(len(columns[0])), np.zeros(len(columns[0]), np.int64)
-        for (width, keys), codes in zip(self.steps, columns, strict=True):
+        for (width, keys), codes in zip(self._steps, columns, strict=True):
             code = codes[alive]
             key = at * width + code
             place = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
