@@ -61,29 +61,42 @@ SLICE = 50_000_000
 
 
 class ByHistograms(NamedTuple):
-    """The policy that grows trees with responses, with the histograms of the open nodes."""
+    """The policy that grows trees with responses, with the histograms of the open nodes.
+
+    Parameters
+    ----------
+    sums
+        Buffers for likeness; None without.
+    classes
+        Buffers for listed classes; None if every class is counted.
+    big
+        Nodes with at least this many rows keep histograms.
+    rows
+        For every open node the histogram rows that may count records.
+    listed
+        For every open node the start of each column's part of `rows`, with the end of the
+        last.
+    cells
+        For every open node except the root, the counts of its judged columns' cells.
+    free
+        Unused slots; the first entry is their number.
+    scratch
+        A histogram that is all zeros between two nodes, like the free slots.
+    """
 
     counter: Counter
     places: Histograms
     terms: Terms
     search: Search
     sums: SparseSums | None
-    """Buffers for likeness; None without."""
     classes: SparseClasses | None
-    """Buffers for listed classes; None if every class is counted."""
     big: int
-    """Nodes with at least this many rows keep histograms."""
     rows: Any
-    """For every open node the histogram rows that may count records."""
     listed: Any
-    """For every open node the start of each column's part of `rows`, with the end of the last."""
     cells: Any
-    """For every open node except the root, the counts of its judged columns' cells."""
     slots: Any
     free: Any
-    """Unused slots; the first entry is their number."""
     scratch: Any
-    """A histogram that is all zeros between two nodes, like the free slots."""
 
     @classmethod
     def of(

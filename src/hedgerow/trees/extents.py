@@ -45,47 +45,66 @@ codes, column."""
 
 
 class ByExtents(NamedTuple):
-    """The policy for growing trees by extents: the columns, one column's codes in a node, and the best cut so far."""
+    """The policy for growing trees by extents: the columns, one column's codes in a node, and the best cut so far.
+
+    Parameters
+    ----------
+    words
+        The records.
+    min_leaf
+        In the units of `person`.
+    share
+        Position of a record's share of a person, as in `Format.codes`.
+    person
+        Units in one person: 1 if every record is a person.
+    offsets
+        Offset of each column's codes among all codes, with the end of the last.
+    count
+        Per code, all 0 between two columns.
+    lo, hi
+        Per code and column: the extent.
+    begins
+        Per code and column: where its categories begin, with the end of the last column's.
+    rows
+        The records, code after code.
+    met
+        For every category of every column, the tick of `now` at which it last occurred.
+    run
+        Per column, over the first codes of a sequence: lowest code, highest code, number of
+        categories.
+    present
+        The codes of a column that occur in a node, ascending.
+    sequence
+        Orders in which they are cut: forward, backward, and that of the best cut.
+    lost
+        The loss of the first codes of a sequence together, and of the last ones.
+    """
 
     words: Any
-    """The records."""
     objective: int
     min_leaf: int
-    """In the units of `person`."""
     share: Any
-    """Position of a record's share of a person, as in `Format.codes`."""
     person: int
-    """Units in one person: 1 if every record is a person."""
     fields: Any
     n_codes: Any
     ordered: Any
     offsets: Any
-    """Offset of each column's codes among all codes, with the end of the last."""
     positions: Any
     domain: Any
     count: Any
-    """Per code, all 0 between two columns."""
     lo: Any
     hi: Any
-    """Per code and column: the extent."""
     begins: Any
-    """Per code and column: where its categories begin, with the end of the last column's."""
     category: Any
     rows: Any
-    """The records, code after code."""
     met: Any
-    """For every category of every column, the tick of `now` at which it last occurred."""
     now: Any
     run: Any
-    """Per column, over the first codes of a sequence: lowest code, highest code, number of categories."""
     present: Any
-    """The codes of a column that occur in a node, ascending."""
     sequence: Any
-    """Orders in which they are cut: forward, backward, and that of the best cut."""
     order: Any
     key: Any
     lost: Any
-    """The loss of the first codes of a sequence together, and of the last ones."""
     extents: Any
     best: Any
     cut: Any

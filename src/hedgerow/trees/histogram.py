@@ -65,21 +65,30 @@ class Histograms(NamedTuple):
 
 
 class CodeSums(NamedTuple):
-    """The statistics of every code of one column in one node."""
+    """The statistics of every code of one column in one node.
+
+    Parameters
+    ----------
+    hist
+        One vector per row of the histogram, `Terms.stride` entries each.
+    rows
+        Rows of the codes that occur.
+    first, last
+        Bounds of this column's part of `rows`.
+    base
+        The row of the column's code 0.
+    total
+        The statistics of the node.
+    """
 
     hist: Any
-    """One vector per row of the histogram, `Terms.stride` entries each."""
     rows: Any
-    """Rows of the codes that occur."""
     first: Any
     last: Any
-    """Bounds of this column's part of `rows`."""
     base: Any
-    """The row of the column's code 0."""
     column: Any
     ordered: Any
     total: Any
-    """The statistics of the node."""
 
 
 class CountedNow(NamedTuple):
@@ -97,40 +106,59 @@ class Counter(NamedTuple):
     """A counter of a table's records: where their fields are, where they are added, and buffers.
 
     Each thread has its own.
+
+    Parameters
+    ----------
+    views
+        See `node_rows.Views`.
+    codes
+        See `Format.codes`.
+    columns
+        See `Histograms.columns`.
+    quantities
+        Positions of the plain sums' terms; they go to the entries from 1 on.
+    classes
+        Positions of the class columns.
+    starts
+        Entry of each class column's first class.
+    squares
+        Entry of the first square, or -1.
+    squared
+        Number of quantities that are squared: the last ones.
+    floors
+        The least of each square, shifted.
+    cells
+        Positions of the judged columns' cells.
+    cell_starts
+        Offset of each judged column's first cell, with the end of the last.
+    is_narrow
+        True if all codes are bytes or 16-bit numbers.
+    whole
+        Position of four 32-bit fields of which the last three contain all plain sums; or
+        -1.
+    lanes
+        The terms that each row of a block adds to the plain sums.
+    entries
+        The entries that each row of a block adds one to.
     """
 
     views: Any
-    """See `node_rows.Views`."""
     codes: Any
-    """See `Format.codes`."""
     columns: Any
-    """See `Histograms.columns`."""
     stride: int
     quantities: Any
-    """Positions of the plain sums' terms; they go to the entries from 1 on."""
     classes: Any
-    """Positions of the class columns."""
     starts: Any
-    """Entry of each class column's first class."""
     squares: int
-    """Entry of the first square, or -1."""
     squared: int
-    """Number of quantities that are squared: the last ones."""
     shift: int
     floors: Any
-    """The least of each square, shifted."""
     cells: Any
-    """Positions of the judged columns' cells."""
     cell_starts: Any
-    """Offset of each judged column's first cell, with the end of the last."""
     is_narrow: bool
-    """True if all codes are bytes or 16-bit numbers."""
     whole: int
-    """Position of four 32-bit fields of which the last three contain all plain sums; or -1."""
     lanes: Any
-    """The terms that each row of a block adds to the plain sums."""
     entries: Any
-    """The entries that each row of a block adds one to."""
     now: CountedNow
 
     @classmethod

@@ -35,21 +35,31 @@ from .statistics import ENTROPY, StatisticsLayout
 
 
 class SparseSums(NamedTuple):
-    """Buffers for likeness: the non-zero entries of one column's codes, and the sums of a walk."""
+    """Buffers for likeness: the non-zero entries of one column's codes, and the sums of a walk.
+
+    Parameters
+    ----------
+    begins
+        Offset of each code's entries, with the end of the last.
+    at
+        Their places among the responses' entries.
+    weighted
+        Weight times the node's sum, by place.
+    weight
+        Weight by place.
+    left
+        Sums of the left side, all 0 between two walks.
+    whole
+        C of the node.
+    """
 
     begins: Any
-    """Offset of each code's entries, with the end of the last."""
     at: Any
-    """Their places among the responses' entries."""
     value: Any
     weighted: Any
-    """Weight times the node's sum, by place."""
     weight: Any
-    """Weight by place."""
     left: Any
-    """Sums of the left side, all 0 between two walks."""
     whole: Any
-    """C of the node."""
 
     @classmethod
     def of(cls, n_codes: int, layout: StatisticsLayout) -> SparseSums:
@@ -154,61 +164,84 @@ SLACK = 1e-11
 
 
 class SparseClasses(NamedTuple):
-    """Buffers for categories of many classes: one column's pairs in a node, and the sums of a walk."""
+    """Buffers for categories of many classes: one column's pairs in a node, and the sums of a walk.
+
+    Parameters
+    ----------
+    words, codes, shorts, fields
+        The records: words, `Format.codes`, 16-bit fields, positions of the listed classes.
+    starts, weight, public, loss
+        See `ClassBlocks`; an offset among them is a place.
+    missing
+        Per column the place of the missing class, or -1.
+    shares
+        Per column the sum of the squared public shares.
+    cap, largest, entropy
+        Per column the limits of `Rules`.
+    records
+        The node's records by class, for every class column, and a buffer to sort them.
+    digits
+        Records by eight bits of their class.
+    present
+        Places of the classes that occur in the node, ascending.
+    column
+        The class column of each of them.
+    total
+        Their counts by place, 0 at the others.
+    begins, ends
+        The range of every code's pairs.
+    place, value
+        The pairs: place and count.
+    first
+        Offset of the codes of every class that occurs, with the end of the last.
+    holder, share
+        The pairs once more by class: position of the code, and its share of the class.
+    at
+        By place: the position among those that occur.
+    left
+        Counts of the left side by place, all 0 between two walks.
+    square, cross, whole
+        A, B and C per column.
+    scores
+        Per column: sums of public shares and losses over the left side and over the node.
+    mixed
+        Per column the difference between the sides' n log n terms and the node's.
+    """
 
     words: Any
     codes: Any
     shorts: Any
     fields: Any
-    """The records: words, `Format.codes`, 16-bit fields, positions of the listed classes."""
     starts: Any
     weight: Any
     public: Any
     loss: Any
-    """See `ClassBlocks`; an offset among them is a place."""
     missing: Any
-    """Per column the place of the missing class, or -1."""
     shares: Any
-    """Per column the sum of the squared public shares."""
     cap: Any
     largest: Any
     entropy: Any
-    """Per column the limits of `Rules`."""
     records: Any
-    """The node's records by class, for every class column, and a buffer to sort them."""
     digits: Any
-    """Records by eight bits of their class."""
     present: Any
-    """Places of the classes that occur in the node, ascending."""
     column: Any
-    """The class column of each of them."""
     total: Any
-    """Their counts by place, 0 at the others."""
     begins: Any
     ends: Any
-    """The range of every code's pairs."""
     place: Any
     value: Any
-    """The pairs: place and count."""
     first: Any
-    """Offset of the codes of every class that occurs, with the end of the last."""
     holder: Any
     share: Any
-    """The pairs once more by class: position of the code, and its share of the class."""
     at: Any
-    """By place: the position among those that occur."""
     marked: Any
     left: Any
-    """Counts of the left side by place, all 0 between two walks."""
     side: Any
     square: Any
     cross: Any
     whole: Any
-    """A, B and C per column."""
     scores: Any
-    """Per column: sums of public shares and losses over the left side and over the node."""
     mixed: Any
-    """Per column the difference between the sides' n log n terms and the node's."""
     axis: Any
     state: Any
 

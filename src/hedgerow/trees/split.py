@@ -57,32 +57,48 @@ LEFT, RIGHT, BEST = range(3)
 
 
 class Search(NamedTuple):
-    """The buffers and the result of a search for a split; each thread has its own."""
+    """The buffers and the result of a search for a split; each thread has its own.
+
+    Parameters
+    ----------
+    columns
+        See `Histograms.columns`.
+    bounds
+        Offset of each column's listed rows, with the end of the last.
+    best
+        The best gain so far.
+    split
+        Its column, last code left, first code right, whether missing values go left.
+    subset
+        By code, whether it goes left.
+    stats
+        Statistics vectors: those of a candidate's two sides, and of the best split's left
+        side.
+    goes_left
+        For every code that occurs, whether it goes left.
+    is_judging
+        1 while candidates must keep the caps on judged columns, whose cells are then
+        counted.
+    cells
+        Counts of the judged columns' cells by row of the histogram.
+    sides
+        The same counts for a candidate's left and right side, and for the node.
+    """
 
     columns: Any
-    """See `Histograms.columns`."""
     bounds: Any
-    """Offset of each column's listed rows, with the end of the last."""
     best: Any
-    """The best gain so far."""
     split: Any
-    """Its column, last code left, first code right, whether missing values go left."""
     subset: Any
-    """By code, whether it goes left."""
     stats: Any
-    """Statistics vectors: those of a candidate's two sides, and of the best split's left side."""
     goes_left: Any
-    """For every code that occurs, whether it goes left."""
     means: Any
     key: Any
     rows: Any
     order: Any
     is_judging: Any
-    """1 while candidates must keep the caps on judged columns, whose cells are then counted."""
     cells: Any
-    """Counts of the judged columns' cells by row of the histogram."""
     sides: Any
-    """The same counts for a candidate's left and right side, and for the node."""
 
     @classmethod
     def of(cls, histograms: Histograms, layout: StatisticsLayout) -> Search:

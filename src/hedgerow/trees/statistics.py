@@ -37,16 +37,25 @@ COUNTED = 32
 
 
 class ClassBlocks(NamedTuple):
-    """Several class columns side by side: their positions, weights, public shares and public losses."""
+    """Several class columns side by side: their positions, weights, public shares and public losses.
+
+    Parameters
+    ----------
+    starts
+        Offsets of the columns' classes, with the end of the last.
+    weight
+        Per column; 0 leaves it out of the gain.
+    public
+        Public share of every class among the known values, at the class's offset; missing
+        is -1.
+    loss
+        What a record of every class adds to the public Brier loss, at the class's offset.
+    """
 
     starts: Ints
-    """Offsets of the columns' classes, with the end of the last."""
     weight: Floats
-    """Per column; 0 leaves it out of the gain."""
     public: Floats
-    """Public share of every class among the known values, at the class's offset; missing is -1."""
     loss: Floats
-    """What a record of every class adds to the public Brier loss, at the class's offset."""
 
     @classmethod
     def of(
@@ -85,40 +94,62 @@ class StatisticsLayout:
     """Positions in the statistics vector, and the weights of the responses.
 
     Entry 0 is the number of records.
+
+    Parameters
+    ----------
+    q
+        Class columns that are counted in the vector.
+    persons
+        Entry that k limits; the number of records unless rows are shares of persons.
+    divisor
+        Entry that means and shares are divided by; the number of records unless rows have
+        weights.
+    sums
+        First of the r entries sum z.
+    squares
+        First of the r entries sum z^2, or -1 when they are not kept.
+    starts
+        Offsets of the class columns' counts, with the end of the last.
+    missing_at
+        Per numeric response the offset of its missing count, or 0.
+    weight
+        Per numeric response and then per class column; 0 leaves it out of the gain.
+    public
+        Public share of every class among the known values, at the class's offset; missing
+        is -1.
+    shift
+        z^2 is kept as z^2 >> shift, so that its sum fits 64 bits.
+    floors
+        Per numeric response the least of a record's z^2 >> shift.
+    loss
+        What a record of every class adds to the public Brier loss, at the class's offset.
+    alone
+        True if each category is tried against the rest, instead of all subsets and the
+        axis.
+    orders
+        Number of class columns whose means order the categories of a split; -1: all with a
+        weight.
+    listed
+        The class columns that are listed; the first ones of the responses.
     """
 
     r: int
     q: int
-    """Class columns that are counted in the vector."""
     persons: int
-    """Entry that k limits; the number of records unless rows are shares of persons."""
     divisor: int
-    """Entry that means and shares are divided by; the number of records unless rows have weights."""
     sums: int
-    """First of the r entries sum z."""
     squares: int
-    """First of the r entries sum z^2, or -1 when they are not kept."""
     starts: Ints
-    """Offsets of the class columns' counts, with the end of the last."""
     missing_at: Ints
-    """Per numeric response the offset of its missing count, or 0."""
     weight: Floats
-    """Per numeric response and then per class column; 0 leaves it out of the gain."""
     public: Floats
-    """Public share of every class among the known values, at the class's offset; missing is -1."""
     shift: int
-    """z^2 is kept as z^2 >> shift, so that its sum fits 64 bits."""
     floors: Ints
-    """Per numeric response the least of a record's z^2 >> shift."""
     loss: Floats
-    """What a record of every class adds to the public Brier loss, at the class's offset."""
     judged: tuple[ScoredColumn, ...] = ()
     alone: bool = False
-    """True if each category is tried against the rest, instead of all subsets and the axis."""
     orders: int = -1
-    """Number of class columns whose means order the categories of a split; -1: all with a weight."""
     listed: ClassBlocks | None = None
-    """The class columns that are listed; the first ones of the responses."""
 
     @property
     def n_listed(self) -> int:
