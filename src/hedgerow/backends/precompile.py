@@ -30,7 +30,7 @@ AHEAD = (
     (siphash.hash_words, "u8[::1], u8, u8, u8[::1], u8[::1]"),
     (siphash.add_codes, "Array(i4, 1, 'C', True), u8[::1], u8[::1], u8[::1], u8[::1]"),
     (siphash.sum_rows, "u8[::1], u8[::1], u8, u8"),
-    (measures._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8, i8[::1], f8[::1]"),
+    (measures._best_windows, "i8[::1], f8[::1], i8[::1], f8, f8"),
     (measures.entropies, "i8[::1], i8[::1], i8[::1]"),
     (measures.number_disclosures, "i8[::1], f8[::1], i8[::1]"),
 )
