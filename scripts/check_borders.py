@@ -11,6 +11,7 @@ from pathlib import Path
 ORDER = (
     "facade",
     "errors",
+    "texts",
     "validation",
     "files",
     "progress",

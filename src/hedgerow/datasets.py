@@ -11,12 +11,10 @@ import gzip
 import io
 import os
 import re
-import tomllib
 import urllib.request
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,9 +27,10 @@ from numpy.typing import NDArray
 from .errors import InputError, ParameterError
 from .hierarchy import Hierarchy
 from .progress import setting
+from .texts import read_toml
 from .validation import takes, whole
 
-_DATA = tomllib.loads(resources.files(__package__).joinpath("datasets.toml").read_text("utf-8"))
+_DATA = read_toml(__package__, "datasets.toml")
 _WORDS, _URLS, _HOMES = _DATA["people"], _DATA["urls"], _DATA["homes"]
 _YEARS = np.array([2, 6, 9, 12, 13, 16, 18, 21])
 _TODAY = 19_723  # 2024-01-01 in days since 1970

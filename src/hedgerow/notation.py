@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from importlib import resources
 from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import Any
 
 from .errors import SchemaError
+from .texts import read_toml
 
 # A number that may be none of the doubles.
 Exact = int | Decimal
@@ -336,8 +335,8 @@ def signs(
 
 def explain_signs(used: Collection[str]) -> list[str]:
     """Return a line for the reader on each of the given signs, in the order of ``notation.toml``."""
-    text = resources.files(__package__).joinpath("notation.toml").read_text("utf-8")
-    return [f"- {meaning}." for sign, meaning in tomllib.loads(text).items() if sign in used]
+    meanings = read_toml(__package__, "notation.toml")
+    return [f"- {meaning}." for sign, meaning in meanings.items() if sign in used]
 
 
 def _signs(label: str, kind: str) -> set[str]:

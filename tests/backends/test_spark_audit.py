@@ -17,7 +17,7 @@ import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.columns.workspace import LEAST
 from hedgerow.errors import InputError, UnsupportedError
-from hedgerow.release.texts import text
+from hedgerow.texts import text
 
 from .test_spark import plain
 

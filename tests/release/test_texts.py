@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import hedgerow.release
-from hedgerow.release.texts import text, texts
+from hedgerow.texts import FOLDERS, read_toml, text, texts
 
 BY_FIELD = ("style", "share")
 FOLDER = Path(hedgerow.release.__file__).parent
@@ -15,8 +15,9 @@ FOLDER = Path(hedgerow.release.__file__).parent
 def test_every_text_is_named_by_the_code() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py"))
     words = set(re.findall(r'"(\w+)"', code))
-    tables = [(group, table) for group, table in texts("release").items() if group not in BY_FIELD]
-    unused = [key for _, table in tables for key in table if key not in words]
+    groups = read_toml("hedgerow.release", "texts.toml")
+    named = [key for group, table in groups.items() if group not in BY_FIELD for key in table]
+    unused = [key for key in named if key not in words]
     assert unused == []
 
 
@@ -31,3 +32,8 @@ def test_braces_and_quotes_of_names_stay_as_they_are() -> None:
     words = text("caution", "look_like_dates", name='a {b} "c"', share=3, coded=4)
     assert words.startswith('a {b} "c": 3 of its 4 values')
     assert '{"a {b} "c"": "date"}' in words
+
+
+def test_no_group_of_texts_stands_in_two_folders() -> None:
+    files = [read_toml(f"hedgerow.{folder}", "texts.toml") for folder in FOLDERS]
+    assert sum(map(len, files)) == len(texts())

@@ -14,8 +14,8 @@ from ..columns.workspace import LEAST
 from ..errors import UnsupportedError
 from ..io.read import read
 from ..release.folder import PLAN, released_file, whole
-from ..release.texts import refusal
 from ..schema import Schema
+from ..texts import refusal
 
 # engines that hold tables which are measured
 AUDITED = ("memory", "duckdb")

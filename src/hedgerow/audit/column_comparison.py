@@ -14,7 +14,7 @@ from ..errors import SchemaError, did_you_mean
 from ..measures import FloatArray, IntArray
 from ..notation import moment, number, percent, plain
 from ..release import Release
-from ..release.texts import refusal
+from ..texts import refusal
 from ..validation import AXES, takes
 from .pairing import pair_up, released_column
 from .released_values import ReleasedColumn, unchanged

@@ -32,8 +32,8 @@ from ..methods.mart import MART
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
 from ..progress import Progress, telling, with_context
-from ..release.texts import refusal, text, texts
 from ..schema import SCHEMA, Schema
+from ..texts import refusal, text, texts
 from ..validation import (
     AXES,
     LIST,

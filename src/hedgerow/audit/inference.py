@@ -27,8 +27,8 @@ from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
 from ..release import Release, make_release
-from ..release.texts import refusal, text
 from ..schema import SCHEMA, Schema
+from ..texts import refusal, text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
 from .attacks.group_learners import corrected
 from .attacks.learners import (

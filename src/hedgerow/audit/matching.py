@@ -14,7 +14,7 @@ from ..columns.column import Column
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
 from ..measures import IntArray, group
-from ..release.texts import refusal, text
+from ..texts import refusal, text
 from .released_values import ReleasedColumn
 from .subject import Subject, Unpaired
 from .whole_rows import shared

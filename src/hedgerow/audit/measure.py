@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import platform
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import metadata, resources
+from importlib import metadata
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -24,9 +23,9 @@ from ..plan import Plan
 from ..profiles import Profile
 from ..progress import Progress, Tell, telling
 from ..release import Release
-from ..release.texts import refusal
 from ..release.warnings import extremes_in_words, rare_ends
 from ..schema import SCHEMA, Schema
+from ..texts import read_toml, refusal
 from ..validation import (
     DAY,
     FLAG,
@@ -348,7 +347,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
 
 def _figures() -> tuple[Figure, ...]:
     """Read the rows of ``figures.toml``."""
-    rows = tomllib.loads(resources.files(__package__).joinpath("figures.toml").read_text("utf-8"))
+    rows = read_toml(__package__, "figures.toml")
     return tuple(Figure(of=_WORK[name], **row) for name, row in rows.items())
 
 

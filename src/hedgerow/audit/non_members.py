@@ -13,8 +13,8 @@ from ..columns.table import Table
 from ..errors import InputError
 from ..measures import IntArray
 from ..progress import Tell
-from ..release.texts import refusal
 from ..schema import Schema
+from ..texts import refusal
 from .pairing import pair_up
 from .subject import of_fitted
 from .table_pair import Pair, People, TablePair

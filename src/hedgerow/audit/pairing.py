@@ -17,8 +17,8 @@ from ..kernels.siphash import siphash_words
 from ..measures import Groups, IntArray, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
 from ..release.records import RowMap
-from ..release.texts import refusal, text
 from ..schema import Schema
+from ..texts import refusal, text
 from .matching import find_rows
 from .released_values import (
     CellReading,

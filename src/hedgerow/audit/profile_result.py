@@ -10,7 +10,7 @@ from .. import facade
 from ..columns.table import Table
 from ..errors import PromiseError
 from ..profiles import Criterion, Profile
-from ..release.texts import text
+from ..texts import text
 from .safe_harbor import Identifiers, identifiers_found
 
 # what is found of a criterion: "measured" where the profile names no threshold

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -17,7 +16,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, Disclosure, grouped, unbounded
 from ..notation import figure, plain
 from ..plan import Plan
-from ..release.texts import texts
+from ..texts import read_toml, texts
 from ..validation import AXES, NUMBER, PATH, TEXT, TEXTS, many, named, one_of, takes
 from .profile_result import unmet
 
@@ -29,9 +28,8 @@ if TYPE_CHECKING:
 
 def _measures() -> dict[str, dict[str, Any]]:
     """Read the rows of ``measures.toml``; a range without an end has None there."""
-    text = resources.files(__package__).joinpath("measures.toml").read_text("utf-8")
     measures = {}
-    for name, row in tomllib.loads(text).items():
+    for name, row in read_toml(__package__, "measures.toml").items():
         whole_row = {"name": name, "title": "", "better": "lower", "low": 0, "high": 1, **row}
         measures[name] = {key: None if value in (-inf, inf) else value for key, value in whole_row.items()}
     return measures

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -25,10 +23,11 @@ from ..columns.roles import (
 )
 from ..columns.table import Table
 from ..notation import JOIN, MISSING, parse_dates, parse_range
+from ..texts import read_toml
 
 # the last age that stands by itself
 OLDEST = 89
-_DATA = tomllib.loads(resources.files(__package__).joinpath("safe_harbor.toml").read_text("utf-8"))
+_DATA = read_toml(__package__, "safe_harbor.toml")
 _KINDS = {kind: frozenset(row["words"].split()) for kind, row in _DATA["kinds"].items()}
 _LOOKS = {kind: re.compile(row["looks"]) for kind, row in _DATA["kinds"].items() if "looks" in row}
 _WORDS = {meaning: frozenset(words.split()) for meaning, words in _DATA["words"].items()}

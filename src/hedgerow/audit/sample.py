@@ -13,7 +13,7 @@ from ..backends.randomize import hashes
 from ..columns.table import Table
 from ..key import Key
 from ..measures import IntArray, group
-from ..release.texts import text
+from ..texts import text
 from .released_values import of_rows
 from .table_pair import Pair, People
 

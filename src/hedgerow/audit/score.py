@@ -16,8 +16,8 @@ from ..measures import IntArray
 from ..measures.masking_scores import MOST_LINKED, Scores, score_arrays
 from ..progress import caution
 from ..release import Release
-from ..release.texts import refusal, text
 from ..schema import Schema
+from ..texts import refusal, text
 from ..validation import NAMES, SEED, TEXT, takes, whole
 from .matching import by_columns, order_shown_by
 from .subject import plan_of, subject

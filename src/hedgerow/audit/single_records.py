@@ -20,7 +20,7 @@ from ..io.write import write_table
 from ..measures import BoolArray, Classes, FloatArray, Groups, IntArray, group
 from ..measures.class_counts import Counts
 from ..notation import moment, number, plain
-from ..release.texts import refusal
+from ..texts import refusal
 from ..validation import PATH, takes, whole
 from .attacks.class_risk import Population, household_risks
 from .attacks.special_uniques import SpecialUniques

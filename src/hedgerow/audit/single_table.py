@@ -15,8 +15,8 @@ from ..errors import InputError, SchemaError
 from ..measures import sizes
 from ..notation import plain
 from ..progress import Progress, telling
-from ..release.texts import text
 from ..schema import SURVEY, Schema
+from ..texts import text
 from .attacks.influence import influence
 from .attacks.regression import regression
 from .cell_patterns import suppressed

@@ -13,8 +13,8 @@ from ..errors import InputError, UnsupportedError
 from ..plan import Plan
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, altered, released_file
-from ..release.texts import refusal
 from ..schema import Schema
+from ..texts import refusal
 from .backend import bytes_of
 from .subject import Subject, folder_of, plan_of, roles
 

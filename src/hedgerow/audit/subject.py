@@ -22,8 +22,8 @@ from ..plan import Plan
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
 from ..release.records import RowMap
-from ..release.texts import refusal
 from ..schema import READING, UNSAID, Schema
+from ..texts import refusal
 from .backend import Holder
 from .whole_rows import rows_alike
 

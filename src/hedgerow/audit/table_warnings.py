@@ -11,8 +11,8 @@ from ..columns.column import Column
 from ..columns.roles import MOST_CODES
 from ..columns.table import Table
 from ..measures import FloatArray, Persons
-from ..release.texts import text
 from ..schema import Schema
+from ..texts import text
 
 _NUMBER = re.compile(r"\s*([-+]?\d+([.,/]\d+)*|\d{4}-\d\d-\d\d([T ].*)?)\s*$")
 

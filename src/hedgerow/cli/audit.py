@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
 from pathlib import Path
 from statistics import fmean
 
 from ..errors import ParameterError
 from ..files import SUFFIXES, write_private
+from ..texts import read_toml
 from ..workflow.options import ENGINE, READING, SCHEMA, plan_read_as, rows
 from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
@@ -156,7 +155,7 @@ def score(original: str, masked: str, options: Options) -> None:
     if is_json:
         as_json(scores.to_dict())
         return
-    words = tomllib.loads(resources.files(__package__).joinpath("score.toml").read_text("utf-8"))
+    words = read_toml(__package__, "score.toml")
     n = len(scores.columns)
     compared = "1 numeric column" if n == 1 else f"{n} numeric columns"
     columns = "1 column" if scores.known == 1 else f"1 to {scores.known} columns"

@@ -6,11 +6,9 @@ A person corrects the proposal. The meanings of words in column names are in ``r
 from __future__ import annotations
 
 import re
-import tomllib
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import pairwise
 from typing import Any
 
@@ -24,11 +22,12 @@ from ..io.read import read
 from ..io.text_cells import MARKERS, infer_type, parse_dates
 from ..notation import percent
 from ..schema import UNSAID, Role, Schema
+from ..texts import read_toml
 from .arrays import is_text, kind_of, value_type
 from .column import Column
 from .table import Table
 
-_WORDS = tomllib.loads(resources.files(__package__).joinpath("role_words.toml").read_text("utf-8"))
+_WORDS = read_toml(__package__, "role_words.toml")
 DIRECT, KEYS, PERSONS, HOMES, NAMES = (
     frozenset(_WORDS[meaning]["words"].split())
     for meaning in ("direct", "keys", "persons", "homes", "names")

@@ -6,10 +6,8 @@ reader.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from importlib import resources
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,6 +15,7 @@ import numpy as np
 from ..errors import ParameterError, PlanError
 from ..notation import figure, percent
 from ..schema import Schema
+from ..texts import read_toml
 from . import BoolArray, Classes, FloatArray, SensitiveCounts
 from .class_measures import (
     distinct,
@@ -28,7 +27,7 @@ from .class_measures import (
 )
 from .disclosure import LARGE, SLACK
 
-_WORDS = tomllib.loads(resources.files(__package__).joinpath("guarantees.toml").read_text("utf-8"))
+_WORDS = read_toml(__package__, "guarantees.toml")
 LOST = 0.8
 """A certainty penalty above which the recoded cells say little."""
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import heapq
 import math
-import tomllib
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +25,7 @@ from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
+from ..texts import read_toml
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, faults, sensitive_table, whole_numbers
 from .base import Method, NoTransform, RecipientNotes, values_by_code
@@ -200,8 +199,7 @@ class Anatomy(Method):
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes for the recipient on how to read the two tables together."""
-        text = resources.files(__package__).joinpath("anatomy.toml").read_text("utf-8")
-        notes, name = tomllib.loads(text), self._sensitive
+        notes, name = read_toml(__package__, "anatomy.toml"), self._sensitive
         second = f"{self.plan_.recoding.second_file}{Path(file).suffix}"
         fill = partial(str.format, name=name, l=self.l, file=file, second=second)
         return RecipientNotes(

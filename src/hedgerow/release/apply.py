@@ -18,9 +18,9 @@ from ..key import Key
 from ..plan import Plan
 from ..progress import caution
 from ..schema import READING, Schema
+from ..texts import text
 from ..validation import check_one_of
 from .folder import PARTS_MARKS, write_folder
-from .texts import text
 
 UNSEEN = ("error", "suppress", "count")
 

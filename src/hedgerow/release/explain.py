@@ -10,7 +10,7 @@ from itertools import accumulate
 from ..measures.guarantees import from_promise
 from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
-from .texts import text, texts
+from ..texts import text, texts
 
 _SHOWN, _DEEPEST = 60, 12
 _LISTED = 6

@@ -20,8 +20,8 @@ from ..methods.base import Method
 from ..plan import Plan
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
+from ..texts import text
 from .release import Release
-from .texts import text
 
 _PSEUDONYM_BYTES = 8
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..display import arguments, notebook_html
 from ..notation import figure, words
-from .texts import text
+from ..texts import text
 
 # So much of the released table is shown; of the original nothing is.
 ROWS, COLUMNS = 5, 12

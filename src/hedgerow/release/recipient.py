@@ -11,7 +11,7 @@ from ..measures.guarantees import BEYOND, Disclosure, from_promise
 from ..methods.base import RecipientNotes
 from ..notation import duration, explain_signs, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
-from .texts import text
+from ..texts import text
 
 _say = partial(text, "recipient")
 

@@ -31,7 +31,7 @@ from ..measures.guarantees import Disclosure, KAnonymity, from_promise, grouped,
 from ..notation import Cell, moment, number, signs
 from ..plan import Mask, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..schema import Event, Schema
-from .texts import text
+from ..texts import text
 
 _say = partial(text, "caution")
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..notation import figure, percent
-from .tables import SENTENCES, read_data, say
+from ..texts import read_toml
+from .tables import SENTENCES, say
 
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "number": figure,
@@ -51,7 +52,7 @@ class Definition(NamedTuple):
     says: str = ""
 
 
-_TABLE = read_data("figures.toml")
+_TABLE = read_toml(__package__, "figures.toml")
 
 
 def definitions(group: str, **words: str) -> list[Definition]:

@@ -19,9 +19,10 @@ from ..errors import InputError
 from ..measures import disclosure
 from ..measures.guarantees import cap_of
 from ..notation import cut, percent
+from ..texts import read_toml
 from .figures import blind_guess
 from .svg import UNNAMED, LabelSpace, parameters_in_short
-from .tables import read_data, say
+from .tables import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 ORIGINAL, RELEASE, CONTROL, PUBLIC = "#8c8c8c", "#1b5e94", "#c46200", "#3c3c3c"
 _BAR, _GRID = "#d0d0d0", "#dddddd"
-_DRAWN = read_data("pictures.toml")
+_DRAWN = read_toml(__package__, "pictures.toml")
 STYLE: dict[str, Any] = _DRAWN["style"]
 
 

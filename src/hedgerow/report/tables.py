@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from ..texts import read_toml
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -18,12 +18,7 @@ _LEAST = 4
 """The fewest columns of a table that is stacked; a narrower one fits."""
 
 
-def read_data(name: str) -> dict[str, Any]:
-    """Return what a TOML file beside this one holds."""
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
-SENTENCES = read_data("sentences.toml")
+SENTENCES = read_toml(__package__, "sentences.toml")
 """The sentences of the report, by what they are about."""
 
 

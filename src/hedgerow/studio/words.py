@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
 from typing import Any
 
-WORDS: dict[str, dict[str, Any]] = tomllib.loads(
-    resources.files(__package__).joinpath("words.toml").read_text("utf-8")
-)
+from ..texts import read_toml
+
+WORDS: dict[str, dict[str, Any]] = read_toml(__package__, "words.toml")

@@ -6,16 +6,15 @@ row of ``options.toml``. The class of a method says which options it takes.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from importlib import resources
 from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
+from ..texts import read_toml
 from .options import fits, quoted, rows, split
 
-METHODS: dict[str, str] = tomllib.loads(resources.files(__package__).joinpath("methods.toml").read_text("utf-8"))
+METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
 """The class of each method, as ``module:class``, by its name on the command line."""
 MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
 """The masking methods of the PoROP paper, which have a help page of their own."""

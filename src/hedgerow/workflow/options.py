@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from ..plan import Plan
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, Schema
 from ..schema import READING as READING_FIELDS
 from ..schema import TABLES as COLUMN_TABLES
+from ..texts import read_toml
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ class Option:
 
 
 _TYPES = {"text": str, "whole": int, "number": float, "list": list, "flag": bool}
-_TABLE = tomllib.loads(resources.files(__package__).joinpath("options.toml").read_text("utf-8"))
+_TABLE = read_toml(__package__, "options.toml")
 
 
 def rows(group: str, **words: str) -> tuple[Option, ...]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
-from importlib import resources
+from ..texts import read_toml
 
-TEXTS: dict[str, dict[str, str]] = tomllib.loads(
-    resources.files(__package__).joinpath("texts.toml").read_text("utf-8")
-)
+TEXTS: dict[str, dict[str, str]] = read_toml(__package__, "texts.toml")

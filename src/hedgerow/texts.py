@@ -1,4 +1,4 @@
-"""What releases and audits say to people: sentences and paragraphs from the ``texts.toml`` of each folder."""
+"""Words that stand in TOML files beside the code, and the texts of releases and audits with their braces filled."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ FOLDERS = ("release", "audit")
 
 
 @cache
-def texts(folder: str = "") -> dict[str, dict[str, Any]]:
-    """Return all texts of a folder, by group and key; by default those of every folder."""
-    if not folder:
-        return {group: table for each in FOLDERS for group, table in texts(each).items()}
-    return tomllib.loads(resources.files("hedgerow").joinpath(folder, "texts.toml").read_text("utf-8"))
+def read_toml(package: str, name: str) -> dict[str, Any]:
+    """Return the data of a TOML file beside a package's code; callers share it and must not change it."""
+    return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))
+
+
+@cache
+def texts() -> dict[str, dict[str, Any]]:
+    """Return the texts of releases and audits, by group and key."""
+    files = [read_toml(f"hedgerow.{folder}", "texts.toml") for folder in FOLDERS]
+    return {group: table for file in files for group, table in file.items()}
 
 
 def text(group: str, key: str, /, **values: Any) -> str:
-    """Return a text of a group in ``texts.toml``; `values` fill its placeholders.
+    """Return one of the `texts`; `values` fill its placeholders.
 
     Examples
     --------
