@@ -20,6 +20,7 @@ from ..kernels import exact_sums, group, measures, siphash, walk
 from ..kernels.compiled import is_kept
 from ..trees import nodes
 
+# compiled functions and the types they are called with, in the order in which they are needed
 AHEAD = (
     (group._fill, "i8[::1], i8, u4[::1], u4[::1], i8[::1], i8[::1], i8"),
     (nodes._products, "i4[:, ::1], i8[::1], i8[::1], i8[::1], i8[:, ::1], i8[:, ::1]"),
@@ -34,7 +35,6 @@ AHEAD = (
     (measures.entropies, "i8[::1], i8[::1], i8[::1]"),
     (measures.number_disclosures, "i8[::1], f8[::1], i8[::1]"),
 )
-"""Compiled functions and the types they are called with, in the order in which they are needed."""
 
 
 def begin() -> bool:

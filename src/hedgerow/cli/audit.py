@@ -13,11 +13,11 @@ from .command import FORMATS, Options, command
 from .console import as_json, say, table, to_stderr, working
 from .outputs import EVIDENCE_FILE, NUMBERS, REPORT, check_distinct, new_file
 
+# options that `hedgerow.audit` takes under the same names
 PASSED = (*rows("audit"), *ENGINE)
-"""Options that `hedgerow.audit` takes under the same names."""
 OPTIONS = (*SCHEMA, *PASSED, *rows("audit_more"))
+# scores that are a list, one for each number of known columns
 SCALES = ("distance", "distance_ranks", "probabilistic", "probabilistic_ranks")
-"""Scores that are a list, one for each number of known columns."""
 
 
 @command(

@@ -21,16 +21,16 @@ from ..workflow.texts import TEXTS
 from .console import set_loudness
 from .outputs import received
 
+# the option that every command with many options takes; no file may name another one
 CONFIG = Option("config", Path, "TOML file with any of these options under their names.")
-"""The option that every command with many options takes; no file may name another one."""
+# the options that every command takes
 LOUDNESS = rows("loudness")
-"""The options that every command takes."""
 
+# the files that a command reads
 FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
-"""The files that a command reads."""
 
+# the table that a command is about; it may stand in the TOML file instead
 TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."
-"""The table that a command is about; it may stand in the TOML file instead."""
 
 
 class Options(dict[str, Any]):
@@ -64,6 +64,7 @@ class Options(dict[str, Any]):
         return f"{file}::{self['sheet']}" if self.get("sheet") else file
 
 
+# the name of each type in help texts and in messages
 _KINDS = {
     str: ("TEXT", "text"),
     int: ("N", "a whole number"),
@@ -72,7 +73,6 @@ _KINDS = {
     bool: (None, "true or false"),
     Path: ("FILE", "a file"),
 }
-"""The name of each type in help texts and in messages."""
 
 
 def _parser(kind: type, words: str) -> Callable[[str], Any]:
@@ -112,12 +112,12 @@ def parameter(option: Option) -> inspect.Parameter:
     )
 
 
+# the arguments of every command, by the function's name: what stands for each and what it is
 _ARGUMENTS: dict[str, Mapping[str, tuple[str, str]]] = {}
-"""The arguments of every command, by the function's name: what stands for each and what it is."""
 
 
+# the flags that show further help pages of commands that take a method
 _PAGES = rows("pages")
-"""The flags that show further help pages of commands that take a method."""
 
 
 def _show_page(ctx: typer.Context, param: typer.CallbackParam, is_set: bool) -> None:

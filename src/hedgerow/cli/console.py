@@ -89,8 +89,8 @@ def table(rows: Iterable[Iterable[str]], head: tuple[str, ...]) -> None:
         say(line)
 
 
+# seconds until the first line about one piece of work, and between the lines after it
 FIRST, EVERY = 10.0, 30.0
-"""Seconds until the first line about one piece of work, and between the lines after it."""
 # seconds: kernels that were compiled before are loaded within a moment, which nobody needs to know
 _PATIENCE, _TICK = 1.0, 0.25
 COMPILING = "compiling the fast parts, once on this machine; it takes ten to twenty seconds"

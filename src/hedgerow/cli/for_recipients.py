@@ -12,8 +12,8 @@ from .command import Options, command
 from .console import as_json, say, table, working
 from .outputs import new_file
 
+# rows that are printed
 _MOST_ROWS = 40
-"""Rows that are printed."""
 
 
 @command(

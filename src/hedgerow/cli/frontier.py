@@ -15,8 +15,8 @@ from .command import TABLE, Options, command
 from .console import as_json, say, warn, working
 from .outputs import PICTURE, POINTS, check_distinct, new_file
 
+# parameters that decide how strongly a method masks: several values of each may be tried
 VARIED = tuple(name for name in TRIED if name not in ("k", "max_disclosure"))
-"""Parameters that decide how strongly a method masks: several values of each may be tried."""
 
 _DEFAULTS = {name: ",".join(map(str, values)) for name, values in TRIED.items()}
 OWN = rows("frontier", methods=", ".join(methods.USUAL), **_DEFAULTS)

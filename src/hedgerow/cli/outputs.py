@@ -16,8 +16,8 @@ from ..validation import PATH, check
 
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
 EVIDENCE_FILE = b'{\n "hedgerow_evidence"'
+# how files of ours begin that are written anew without being asked
 POINTS = b",mean_over_groups,mean_over_records,linkage,ncp,"
-"""How files of ours begin that are written anew without being asked."""
 _HEAD = 4096
 
 

@@ -15,10 +15,10 @@ import numpy.typing as npt
 from ..kernels.neighbours import estimate
 from .class_counts import FloatArray, IntArray
 
+# columns whose agreement patterns can be counted; up to half of these by levels
 MOST_COLUMNS = 20
-"""Columns whose agreement patterns can be counted; up to half of these by levels."""
+# weights that differ by less are the same but for rounding
 _DIGITS = 9
-"""Weights that differ by less are the same but for rounding."""
 
 
 def credit(ties: npt.NDArray[np.floating] | IntArray) -> FloatArray:

@@ -17,8 +17,8 @@ from ..kernels.group import number_keys, place
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 
+# keys stay below this, so that 64 bits hold them
 _WIDEST = 1 << 62
-"""Keys stay below this, so that 64 bits hold them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,8 +129,8 @@ def group(codes: Sequence[npt.NDArray[Any]], n_rows: int | None = None) -> Group
 
 FloatArray = npt.NDArray[np.float64]
 
+# rows that are counted at once: their keys take eight bytes each, twice
 _AT_ONCE = 1 << 24
-"""Rows that are counted at once: their keys take eight bytes each, twice."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,8 +60,8 @@ def largest_share(counts: Counts) -> FloatArray:
     return largest_counts(counts.counts, counts.starts) / counts.sizes
 
 
+# cells of a full table that are worked on at once
 _BLOCK = 1 << 22
-"""Cells of a full table that are worked on at once."""
 
 
 def equal_distance(counts: Counts) -> FloatArray:

@@ -91,8 +91,8 @@ def distinct_values(column: SensitiveCounts) -> IntArray:
     return distinct(column.counts)
 
 
+# a figure of every class that does not depend on the other classes
 Measure = Callable[[SensitiveCounts], npt.NDArray[Any]]
-"""A figure of every class that does not depend on the other classes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,8 +208,8 @@ class Classes:
         return people if self.households is None else np.minimum(people, self.households)
 
 
+# records counted at once; with what is measured on them they take some 150 bytes each
 _AT_ONCE = 1 << 19
-"""Records counted at once; with what is measured on them they take some 150 bytes each."""
 
 
 class SensitiveRanges(SensitiveCounts):

@@ -29,10 +29,10 @@ from ..kernels.measures import brier_disclosures, number_disclosures
 from .class_counts import Counts, FloatArray, IntArray
 from .classes import SensitiveCounts, distinct_values
 
+# rounding that a check forgives, relative to 1
 SLACK = 1e-9
-"""Rounding that a check forgives, relative to 1."""
+# disclosure of a group, and share of linked people, above which a release must say so
 LARGE = 0.5
-"""Disclosure of a group, and share of linked people, above which a release must say so."""
 
 
 def column_disclosure(column: SensitiveCounts) -> FloatArray:

@@ -28,8 +28,8 @@ from .class_measures import (
 from .disclosure import LARGE, SLACK
 
 _WORDS = read_toml(__package__, "guarantees.toml")
+# a certainty penalty above which the recoded cells say little
 LOST = 0.8
-"""A certainty penalty above which the recoded cells say little."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Check:
 class Guarantee:
     """Base class of the promises about released groups."""
 
+    # the name in a plan
     kind: ClassVar[str] = ""
-    """The name in a plan."""
 
     @property
     def side(self) -> str:
@@ -92,8 +92,8 @@ class Guarantee:
         return str(_WORDS["promises"][self.kind].format(self))
 
 
+# the guarantees that a plan may promise, by kind
 KINDS: dict[str, type[Guarantee]] = {}
-"""The guarantees that a plan may promise, by kind."""
 
 G = TypeVar("G", bound=type[Guarantee])
 
@@ -217,8 +217,8 @@ class Together(Guarantee):
     """
 
     kind: ClassVar[str] = "together"
+    # the name of its check
     name: ClassVar[str] = "households together"
-    """The name of its check."""
     household: str
 
     def __post_init__(self) -> None:
@@ -245,13 +245,13 @@ class ColumnGuarantee(Guarantee):
     A subclass computes a figure for each group, and sets the limit that no group may cross.
     """
 
+    # the words about groups that break the promise
     broken_words: ClassVar[str] = ""
-    """The words about groups that break the promise."""
+    # the words about the column that comes nearest to breaking the promise
     worst_words: ClassVar[str] = ""
-    """The words about the column that comes nearest to breaking the promise."""
     title: ClassVar[str] = ""
+    # the parameter that says what must be kept
     bound: ClassVar[str] = ""
-    """The parameter that says what must be kept."""
     columns: tuple[str, ...] | None = field(default=None, kw_only=True)
 
     @property
@@ -360,8 +360,8 @@ class Disclosure(ColumnGuarantee):
         return ~column.scores.exceeding(self.maximum)
 
 
+# what every promise of `Disclosure` leaves open
 BEYOND: str = _WORDS["unbounded"]["beyond"]
-"""What every promise of `Disclosure` leaves open."""
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 

@@ -23,15 +23,15 @@ from .agreement import MOST_COLUMNS, bits_of, credit, prefix_weights
 
 Floats = NDArray[np.float64]
 
+# puts an original and a masked file on a scale on which their columns are compared
 Scale = Callable[[Floats, Floats], tuple[Floats, Floats]]
-"""Puts an original and a masked file on a scale on which their columns are compared."""
 
+# Standardised values this near agree: roughly, nearly, wholly. Chosen on the CASC files; of more than 10 columns,
+# whose patterns would be too many, roughly is all that is told apart.
 LEVELS = (0.2, 0.02, 1e-9)
-"""Standardised values this near agree: roughly, nearly, wholly. Chosen on the CASC files; of more
-than 10 columns, whose patterns would be too many, roughly is all that is told apart."""
 
+# pairs whose patterns are at hand at once
 _BLOCK = 1 << 17
-"""Pairs whose patterns are at hand at once."""
 
 
 def by_deviations(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
@@ -247,8 +247,8 @@ def interval_disclosure(original: Floats, masked: Floats) -> Floats:
 
 
 
+# masked records that are linked by default; a larger table is sampled
 MOST_LINKED = 20_000
-"""Masked records that are linked by default; a larger table is sampled."""
 
 
 @dataclass(frozen=True)

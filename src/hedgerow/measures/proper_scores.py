@@ -42,8 +42,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Judgement = Literal["number", "ordinal", "category"]
 
+# cuts stand at the sixteenths of the known values
 PARTS = 16
-"""Cuts stand at the sixteenths of the known values."""
 _EPS = float(np.finfo(np.float64).eps)
 _CHUNK = 1 << 22
 
@@ -455,5 +455,5 @@ class SquaredScore:
         return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n
 
 
+# a proper score of one sensitive column
 ProperScore: TypeAlias = BrierScore | RankedScore | SquaredScore
-"""A proper score of one sensitive column."""

@@ -190,8 +190,8 @@ def attackers(
 
 
 _TERMS = 100
+# from so many people of a class on, `_TERMS` terms of the series are exact to the last digits
 _SERIES = 30
-"""From so many people of a class on, `_TERMS` terms of the series are exact to the last digits."""
 
 
 def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
@@ -245,14 +245,14 @@ def expected_risk(sampled: IntArray, estimated: FloatArray) -> FloatArray:
     return np.asarray(np.minimum(out, 1.0 / f))
 
 
+# up to this sampling fraction Dankar's rule takes Pitman's model
 _SMALL = 0.1
-"""Up to this sampling fraction Dankar's rule takes Pitman's model."""
+# between which Pitman's alpha is sought
 _LEAST, _MOST = 1e-6, 1 - 1e-6
-"""Between which Pitman's alpha is sought."""
+# where the slide negative binomial model's alpha and beta are sought from
 _STARTS = [(a, b) for a in (0.02, 0.2, 1.0, 5.0) for b in (0.02, 0.2, 0.5, 0.9)]
-"""Where the slide negative binomial model's alpha and beta are sought from."""
+# how near to the sample's counts a solution must come, as a part of them
 _MEETS = 1e-8
-"""How near to the sample's counts a solution must come, as a part of them."""
 
 
 def population_uniques(sizes: IntArray, population: float) -> dict[str, Any]:
@@ -465,9 +465,9 @@ def _shlosser(size: IntArray, count: IntArray, f: float) -> float:
         return float(c.sum() + c[size == 1].sum() * factor * unseen**2)
 
 
+# the models of the population, by name
 MODELS: Mapping[str, Callable[[IntArray, IntArray, float], float | None]] = {
     "pitman": pitman,
     "zayatz": zayatz,
     "snb": slide_negative_binomial,
 }
-"""The models of the population, by name."""

@@ -47,8 +47,8 @@ from .response.contingency import (
 from .response.risk import Bound, Risk, optimize
 from .templates import render
 
+# bytes that a record takes while rows are sorted by their ids
 _RECORD = 32
-"""Bytes that a record takes while rows are sorted by their ids."""
 
 
 @dataclass(eq=False, repr=False)
@@ -336,8 +336,8 @@ def _share_above(
     return above / contingency.n
 
 
+# the chance, on either side, that a column which was drawn correctly fails its check
 _ALARM = 1e-12
-"""The chance, on either side, that a column which was drawn correctly fails its check."""
 
 
 def verify(

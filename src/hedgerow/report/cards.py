@@ -16,14 +16,14 @@ from .svg import bars, shares_by_group
 from .tables import SENTENCES, say
 from .text import others
 
+# a learner that explains at most this share of the original counts as having learned nothing
 FEW = 0.01
-"""A learner that explains at most this share of the original counts as having learned nothing."""
+# the second card changes colour if models keep less than this share of what they learn
 HALF = 0.5
-"""The second card changes colour if models keep less than this share of what they learn."""
+# the most figures and pairs of bars that fit on a card on a telephone
 MOST_FACTS, MOST_ROWS = 3, 6
-"""The most figures and pairs of bars that fit on a card on a telephone."""
+# nouns for linkage learners whose names are no nouns
 LINKED = {"probabilistic": "probability"}
-"""Nouns for linkage learners whose names are no nouns."""
 
 
 @dataclass(frozen=True)

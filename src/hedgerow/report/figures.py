@@ -12,6 +12,7 @@ from ..notation import figure, percent
 from ..texts import read_toml
 from .tables import SENTENCES, say
 
+# the function that writes a figure of each unit; people may be a mean, an estimate has five digits
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "number": figure,
     "share": percent,
@@ -19,7 +20,6 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
     "people": lambda value: f"{value:,.1f}",
     "estimate": lambda value: f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.5g}",
 }
-"""The function that writes a figure of each unit; people may be a mean, an estimate has five digits."""
 
 
 def written(value: Any, unit: str = "number") -> str:
@@ -150,10 +150,10 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return [(row.name, row.release) for row in figure_rows(definitions("scores"), None, scores or {})]
 
 
+# the headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`
 THREE, SHORT, TOGETHER, STANDARD_HEADS = (
     SENTENCES["heads"][name] for name in ("three", "short", "together", "standard")
 )
-"""The headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`."""
 
 
 def three_numbers(risk: Mapping[str, Any], classes: bool) -> list[tuple[str, str, str, str]]:

@@ -391,16 +391,16 @@ def _short(text: Any, length: int = 16) -> str:
 
 
 _MARKS = "os^Dvp*X"
+# width and height in inches, without the lines below the axes
 _WIDTH, _HEIGHT = 7.0, 4.4
-"""Width and height in inches, without the lines below the axes."""
 _LABELS = _DRAWN["labels"]
+# the most reasons for impossible settings that are listed; further ones are counted
 _NOTES = 4
-"""The most reasons for impossible settings that are listed; further ones are counted."""
 _FAINT = 0.35
+# inverts the picture on dark screens, as style.css does for the pictures of a report
 _DARK = """<style>@media (prefers-color-scheme: dark) {
 .hedgerow-frontier {filter: invert(1) hue-rotate(180deg)}
 }</style>"""
-"""Inverts the picture on dark screens, as style.css does for the pictures of a report."""
 
 
 def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
@@ -544,8 +544,8 @@ def _label(axes: Any, points: Sequence[Mapping[str, Any]]) -> None:
             axes.annotate(text, at, xytext=(dx, dy + 1.5), textcoords="offset points", **style)
 
 
+# the report's style without background colours, which are the reader's
 _TEXT = {name: value for name, value in STYLE.items() if "facecolor" not in name}
-"""The report's style without background colours, which are the reader's."""
 
 
 @contextmanager

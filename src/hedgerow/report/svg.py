@@ -10,13 +10,13 @@ from ..notation import figure, percent
 
 Box = tuple[float, float, float, float]
 Size = tuple[float, float, float]
+# the fraction of a label before its anchor, by the anchor names of SVG and of matplotlib
 _SIDES = {"start": 0.0, "left": 0.0, "middle": 0.5, "center": 0.5, "end": 1.0, "right": 1.0}
-"""The fraction of a label before its anchor, by the anchor names of SVG and of matplotlib."""
+# offsets of a label from its point in pixels, with the anchor of the label
 _PLACES = ((11, 4, "start"), (-11, 4, "end"), (0, -12, "middle"), (0, 21, "middle"))
-"""Offsets of a label from its point in pixels, with the anchor of the label."""
 _BARS_WIDTH = 440
+# parameters that a label gives without their names
 UNNAMED = ("k", "max_disclosure")
-"""Parameters that a label gives without their names."""
 
 
 def shares_by_group(

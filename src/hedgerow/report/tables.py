@@ -14,12 +14,12 @@ _TABLE = re.compile(r"<table>.*?</table>", re.S)
 _HEADS = re.compile(r"<th scope=\"col\"[^>]*>(.*?)</th>", re.S)
 _ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
 _CELL = re.compile(r"<(td|th scope=\"row\")")
+# the fewest columns of a table that is stacked; a narrower one fits
 _LEAST = 4
-"""The fewest columns of a table that is stacked; a narrower one fits."""
 
 
+# the sentences of the report, by what they are about
 SENTENCES = read_toml(__package__, "sentences.toml")
-"""The sentences of the report, by what they are about."""
 
 
 def say(about: str, name: str, /, **parts: Any) -> str:

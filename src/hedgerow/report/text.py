@@ -31,8 +31,8 @@ from .figures import (
 )
 from .tables import say
 
+# width of a figure's name in characters, before the figures of original and release
 WIDE = 54
-"""Width of a figure's name in characters, before the figures of original and release."""
 
 
 def summary(audit: Mapping[str, Any]) -> str:

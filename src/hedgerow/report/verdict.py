@@ -11,8 +11,8 @@ from ..notation import figure, number, percent, words
 from ..plan import Plan
 from .tables import SENTENCES, say
 
+# the checks of a method itself that bound a figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
-"""The checks of a method itself that bound a figure."""
 
 
 class Verdict(NamedTuple):
@@ -169,8 +169,8 @@ def _exactly(limit: Any) -> str:
 
 OVER = "disclosure risk over its cap"
 
+# a sentence and its state: "kept", "broken" or "open"
 Line = tuple[str, str]
-"""A sentence and its state: "kept", "broken" or "open"."""
 
 
 def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) -> list[Line]:

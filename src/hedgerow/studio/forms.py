@@ -21,11 +21,11 @@ from ..workflow.options import Option, split
 from .state import Choices
 from .words import WORDS
 
+# bytes of a form, and of a standard's file
 MOST = 1_000_000
-"""Bytes of a form, and of a standard's file."""
 MOST_OF_HIERARCHY = 20_000_000
+# a group that may tell all; a command line can say this, and not "none"
 NO_CAP = 1.0
-"""A group that may tell all; a command line can say this, and not "none"."""
 
 
 def fields(body: bytes) -> dict[str, str]:

@@ -22,10 +22,10 @@ from .state import PEOPLE, STEPS, StudioState
 from .words import WORDS
 from .worker_client import in_sentences
 
+# options that stand before the others
 MAIN = ("k", "max_disclosure", "l")
-"""Options that stand before the others."""
+# the beginnings of the names of files that the recipient gets
 PUBLIC = ("release.", "sensitive.", "RECIPIENT.md", "MASKING.md", "model.json", "public.json", "trees.svg")
-"""The beginnings of the names of files that the recipient gets."""
 _MOST_FILES = 40
 
 
@@ -52,8 +52,8 @@ ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
 _OF_STATE = (
     "job", "free", "version", "turn", "notice", "choices", "ready", "sensitive", "missing", "encoding", "refused",
 )  # fmt: skip
+# what every page can say of the state, and of its results: None for what is not there
 _OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "lookup", "wanted", "write", "script")
-"""What every page can say of the state, and of its results: None for what is not there."""
 
 
 def page(state: StudioState, step: str) -> str:

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .words import WORDS
 
+# the headers of every answer, unless it sets them itself
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
     "frame-ancestors 'none'; object-src 'none'",
@@ -28,7 +29,6 @@ HEADERS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-"""The headers of every answer, unless it sets them itself."""
 _REFUSED = WORDS["refused"]
 READS = ("GET", "HEAD")
 _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")

@@ -29,14 +29,14 @@ from .state import STEPS, Choices, StudioState
 from .words import WORDS
 from .worker_client import in_sentences
 
+# bytes of an upload; a larger table is opened by its path, and not copied
 MOST = 500_000_000
-"""Bytes of an upload; a larger table is opened by its path, and not copied."""
+# bytes of an uploaded file's name
 LONGEST = 200
-"""Bytes of an uploaded file's name."""
+# seconds that an answer waits for work: what takes less is not seen to run
 AT_ONCE = 0.7
-"""Seconds that an answer waits for work: what takes less is not seen to run."""
+# the same where an estimate can be shown until the figure follows
 GLANCE = 0.1
-"""The same where an estimate can be shown until the figure follows."""
 
 
 def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> Guard:

@@ -14,21 +14,21 @@ from .words import WORDS
 from .worker_client import Job, WorkerClient
 
 UNDO = 20
+# example people of the demonstration
 PEOPLE = 10_000
-"""Example people of the demonstration."""
 STEPS = tuple(WORDS["steps"])
+# in place of a cap, where a method has none
 _NO_CAP = "none"
-"""In place of a cap, where a method has none."""
 _OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
 _VARIED = ("k", "max_disclosure")
 MORE = (10, 5, 20, 50)
+# the settings that the picture shows besides the chosen one; a cap of 1 is none
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
-"""The settings that the picture shows besides the chosen one; a cap of 1 is none."""
+# the jobs that begin by themselves, and are stopped for a request
 _TRIALS = ("frontier", "shares")
-"""The jobs that begin by themselves, and are stopped for a request."""
 
+# a job of the worker, what it takes besides the choices, and the step that shows its result
 JobSpec = tuple[str, dict[str, Any], str]
-"""A job of the worker, what it takes besides the choices, and the step that shows its result."""
 
 
 @dataclass(frozen=True)

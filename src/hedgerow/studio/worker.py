@@ -34,8 +34,8 @@ from ..workflow.session import Session
 from .state import Choices
 from .worker_client import describe
 
+# records that the first step shows
 PREVIEW = 8
-"""Records that the first step shows."""
 
 Ask = Mapping[str, Any]
 Send = Callable[[dict[str, Any]], None]

@@ -16,8 +16,8 @@ from typing import Any
 from ..errors import Cancelled, HedgerowError, no_memory
 from .words import WORDS
 
+# seconds after which a worker that does not stop by itself is killed
 GRACE = 3.0
-"""Seconds after which a worker that does not stop by itself is killed."""
 
 
 @dataclass

@@ -13,8 +13,8 @@ from ..kernels.compiled import inner
 # Dense and sparse searches (`sparse.py`) take the same number of steps. If they stopped at a
 # threshold, rounding could make them stop at different ones.
 AXIS_STEPS = 30
+# scores and spreads whose relative difference is smaller count as equal, so rounding decides nothing
 EQUAL = 1e-9
-"""Scores and spreads whose relative difference is smaller count as equal, so rounding decides nothing."""
 
 
 @inner

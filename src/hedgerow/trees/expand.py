@@ -50,14 +50,14 @@ from .sparse import SparseClasses, SparseSums, list_node
 from .split import BEST, Search, choose
 from .statistics import StatisticsLayout
 
+# values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its parent's
+# histograms, from which the node's are subtracted
 NONE, OWN = -1, -2
-"""Values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its
-parent's histograms, from which the node's are subtracted."""
 WORTH = 64
+# nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns
 PER_CODE = 0.25
-"""Nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns."""
+# codes counted between two checks for interrupts (some 60 ms)
 SLICE = 50_000_000
-"""Codes counted between two checks for interrupts (some 60 ms)."""
 
 
 class ByHistograms(NamedTuple):

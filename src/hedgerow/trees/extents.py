@@ -36,12 +36,11 @@ from .nodes import (
     is_open,
 )
 
+# if fewer than one in this many codes occurs, the codes are sorted; otherwise all are scanned
 SCANNED = 16
-"""If fewer than one in this many codes occurs, the codes are sorted; otherwise all are scanned."""
 MEDIAN, LOSS = 0, 1
+# entries of `ByExtents.cut`, the best cut so far: position of the last code on the left, number of codes, column
 AT, CODES_OF, BEST_COLUMN = range(3)
-"""Entries of `ByExtents.cut`, the best cut so far: position of the last code on the left, number of
-codes, column."""
 
 
 class ByExtents(NamedTuple):

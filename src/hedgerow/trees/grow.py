@@ -37,10 +37,10 @@ from .statistics import StatisticsLayout, root_statistics
 
 Ints = npt.NDArray[np.int64]
 
+# the branches of a tree over at least this many rows are grown by several threads
 SHARED = 100_000
-"""The branches of a tree over at least this many rows are grown by several threads."""
+# seconds between two looks at threads that grow
 HEARTBEAT = 0.5
-"""Seconds between two looks at threads that grow."""
 
 
 class DistributedRows(Protocol):

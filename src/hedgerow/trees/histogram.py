@@ -17,22 +17,21 @@ from .statistics import StatisticsLayout
 
 # A block's terms stay in the first cache while every column adds them.
 BLOCK = 64
+# records that stay in the first cache while column after column is counted
 CACHED = 512
-"""Records that stay in the first cache while column after column is counted."""
+# a column's histogram begins at a multiple of this many codes
 ALIGN = 8
-"""A column's histogram begins at a multiple of this many codes."""
+# bytes of histograms that are counted together for a node of few rows
 BUNDLE = 1 << 15
-"""Bytes of histograms that are counted together for a node of few rows."""
 
 
 class Histograms(NamedTuple):
     """The positions of all columns' histograms, stored one after another; the same for all nodes."""
 
+    # int64 array of shape (p, 3): codes without the missing one, ordered or not, base
     columns: Any
-    """int64 array of shape (p, 3): codes without the missing one, ordered or not, base."""
+    # columns whose histograms fit the first caches together: where each bundle begins, and the end
     bundles: Any
-    """Columns whose histograms fit the first caches together: where each bundle begins, and the
-    end."""
     n_rows: int
 
     @classmethod
@@ -94,12 +93,12 @@ class CodeSums(NamedTuple):
 class CountedNow(NamedTuple):
     """The columns being counted now, those with narrow codes first."""
 
+    # positions of the codes
     place: Any
-    """Positions of the codes."""
+    # first row of each column's histogram
     base: Any
-    """First row of each column's histogram."""
+    # first column of each code width, with the end of the last; begins with 0
     bounds: Any
-    """First column of each code width, with the end of the last; begins with 0."""
 
 
 class Counter(NamedTuple):

@@ -22,14 +22,14 @@ Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.unsignedinteger]
 Allocate = Callable[[tuple[int, ...], Any], npt.NDArray[Any]]
 
+# columns of `Format.codes`: the position of a code's bits
 WORD_AT, SHIFT, MASK = 2, 3, 4
-"""Columns of `Format.codes`: the position of a code's bits."""
+# width of a field: 1, 2, 4 or 8 bytes; also the views of `Views`, in order
 BYTE, SHORT, LONG, WORD = range(4)
-"""Width of a field: 1, 2, 4 or 8 bytes; also the views of `Views`, in order."""
+# rows written at once, so that a batch stays in the processor's cache
 BATCH = 1 << 16
-"""Rows written at once, so that a batch stays in the processor's cache."""
+# rows after which memory that was read or written may be released
 _REST = 1 << 23
-"""Rows after which memory that was read or written may be released."""
 
 
 class Views(NamedTuple):

@@ -20,19 +20,18 @@ from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+# columns of the table of nodes
 START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = (
     range(11)
 )
-"""Columns of the table of nodes."""
 N_COLUMNS = 11
 LEAF = -1
+# marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others
 OPEN = -2
-"""Marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others."""
+# entries of `Branch.state`: nodes, nodes on the stack, subset codes, work since it was read, records in leaves
 NODES, OPEN_NODES, CODES, SPENT, SETTLED = range(5)
-"""Entries of `Branch.state`: nodes, nodes on the stack, subset codes, work since it was read,
-records in leaves."""
+# columns of `Branch.stack`: the node, and what its histograms are made from (`expand.py`)
 NODE, SLOT, SOURCE = range(3)
-"""Columns of `Branch.stack`: the node, and what its histograms are made from (`expand.py`)."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +96,13 @@ class Branch(NamedTuple):
 
     nodes: Any
     stats: Any
+    # codes that go left at categorical nodes, one node after the other
     codes: Any
-    """Codes that go left at categorical nodes, one node after the other."""
+    # Open nodes. The smaller child lies on top, so that there are never more than some two for every halving of the
+    # rows.
     stack: Any
-    """Open nodes. The smaller child lies on top, so that there are never more than some
-    two for every halving of the rows."""
+    # by code, whether it goes left at the node that is split; as long as the widest column
     goes_left: Any
-    """By code, whether it goes left at the node that is split; as long as the widest column."""
     state: Any
 
     @classmethod
@@ -225,11 +224,11 @@ class Grown:
     stats: Ints
     subset_at: Ints
     subset_codes: Ints
+    # the rows, leaf by leaf; or a placeholder for rows on a cluster
     rows: Any
-    """The rows, leaf by leaf; or a placeholder for rows on a cluster."""
     products: Products
+    # the listed classes of `rows`, one column each; no rows where they are on a cluster
     listed: npt.NDArray[np.uint16]
-    """The listed classes of `rows`, one column each; no rows where they are on a cluster."""
 
     @property
     def n_nodes(self) -> int:

@@ -15,13 +15,13 @@ from ..kernels.compiled import inner
 from ..kernels.measures import entropy, largest, number_terms, ranked_gain, share_gain
 from .statistics import ENTROPY, SSE, Floats, StatisticsLayout
 
+# the position of a row or column that does not exist
 NOWHERE = -1
-"""The position of a row or column that does not exist."""
+# the part by which a gain must exceed another to be larger
 TIE = 1e-9
-"""The part by which a gain must exceed another to be larger."""
 # 8 MB
+# for counts below this, n log n is looked up in a table
 TABULATED = 1 << 20
-"""For counts below this, n log n is looked up in a table."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,10 @@ class Plain(NamedTuple):
     """The terms as plain numbers, for trees with one or two numeric responses and nothing else."""
 
     min_leaf: int
+    # entry of the second response's sum (the first's own when it is alone); 0: not plain
     second: int
-    """Entry of the second response's sum (the first's own when it is alone); 0: not plain."""
+    # entry of the first response's sum of squares; the sum's own when they are not kept
     square: int
-    """Entry of the first response's sum of squares; the sum's own when they are not kept."""
     capped: bool
     unit: float
     weight_a: float
@@ -90,12 +90,12 @@ class JudgedTerms(NamedTuple):
     """The caps on the judged columns, and the public shares and losses of their cells."""
 
     cap: Any
+    # offset of each column's cells, with the end of the last
     cells: Any
-    """Offset of each column's cells, with the end of the last."""
     share: Any
     local: Any
+    # see `ScoredColumn`; 0 for records that take no part
     ranked: Any
-    """See `ScoredColumn`; 0 for records that take no part."""
 
 
 class Terms(NamedTuple):
@@ -108,8 +108,8 @@ class Terms(NamedTuple):
     judged: JudgedTerms
     stride: int
     gain: int
+    # in the units of the entry `persons`
     min_leaf: int
-    """In the units of the entry `persons`."""
     persons: int
     divisor: int
     sums: int

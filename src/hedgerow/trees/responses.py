@@ -21,8 +21,8 @@ from ..measures.proper_scores import BrierScore, Public, RankedScore
 
 Ints = npt.NDArray[np.int64]
 
+# with more rows, a sum of 30-bit units could overflow 64 bits
 MOST_ROWS = (1 << (63 - UNIT_BITS)) - 1
-"""With more rows, a sum of 30-bit units could overflow 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class Response:
     """A sensitive column as a response of the tree: name, kind, classes and scale."""
 
     name: str
+    # "numeric" or "categorical"
     kind: str
-    """"numeric" or "categorical"."""
     classes: tuple[str, ...] = ()
     low: float = 0.0
     span: float = 1.0
     n_missing: int = 0
+    # true if a categorical response has an order; its judged cells are then its classes
     ordered: bool = False
-    """True if a categorical response has an order; its judged cells are then its classes."""
 
 
 @dataclass(frozen=True)

@@ -31,18 +31,18 @@ from .objective import Rules
 from .responses import ClassColumn, Quantity, Responses, check_rows
 from .statistics import SSE, StatisticsLayout, scatter
 
+# the weight of the quasi-identifiers while cells grow
 LG = 100.0
-"""The weight of the quasi-identifiers while cells grow."""
+# their weight while cells are joined
 LJ = 10.0
-"""Their weight while cells are joined."""
 FREQUENT = 64
+# Cells of this many times k people are tried. No larger ones: groups should show what people are like even if that
+# explains nothing of the sensitive columns.
 LARGER = (1, 2, 4, 8)
-"""Cells of this many times k people are tried. No larger ones: groups should show what people are like
-even if that explains nothing of the sensitive columns."""
+# the least that one more cell must explain, in units of what it explains by chance (Mallows's Cp)
 BEYOND = 2.0
-"""The least that one more cell must explain, in units of what it explains by chance (Mallows's Cp)."""
+# smaller cells are kept unless larger ones explain more by at least this
 EVEN = 1e-10
-"""Smaller cells are kept unless larger ones explain more by at least this."""
 
 Floats = npt.NDArray[np.float64]
 

@@ -156,11 +156,11 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
     return best, best_step
 
 
+# entries of `SparseClasses.state`: classes of the node, pairs of the column, whether the orders of its classes are
+# brief, steps since it was read
 CLASSES, PAIRS, BRIEF, WORK = range(4)
-"""Entries of `SparseClasses.state`: classes of the node, pairs of the column,
-whether the orders of its classes are brief, steps since it was read."""
+# disclosure nearer to a cap than this is computed again from the counts, which have no rounding
 SLACK = 1e-11
-"""Disclosure nearer to a cap than this is computed again from the counts, which have no rounding."""
 
 
 class SparseClasses(NamedTuple):
@@ -510,9 +510,9 @@ def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-unt
     return difference > 0.0
 
 
+# The most steps that the orders of all classes may take per record, and per node. Beyond this, the codes without a
+# class stay together in its order, all of them on one side.
 STEPS, MOST_STEPS = 1 << 8, 1 << 25
-"""The most steps that the orders of all classes may take per record, and per node. Beyond this, the
-codes without a class stay together in its order, all of them on one side."""
 
 
 @inner

@@ -50,10 +50,10 @@ from .statistics import StatisticsLayout
 Ints = npt.NDArray[np.int64]
 
 # These are at most 511 subsets; every further category would double them.
+# up to this many present categories, all binary subsets are tried
 EXHAUSTIVE = 10
-"""Up to this many present categories, all binary subsets are tried."""
+# rows of `Search.stats` and `Search.sides`
 LEFT, RIGHT, BEST = range(3)
-"""Rows of `Search.stats` and `Search.sides`."""
 
 
 class Search(NamedTuple):

@@ -32,8 +32,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 SSE, ENTROPY = 0, 1
+# categorical responses of more classes are listed, not counted class by class
 COUNTED = 32
-"""Categorical responses of more classes are listed, not counted class by class."""
 
 
 class ClassBlocks(NamedTuple):

@@ -79,14 +79,14 @@ class ClassSums(NamedTuple):
     """Sums over the classes of one column for every node, of its counts c and the root's counts C."""
 
     n: Floats
+    # sum of c^2
     square: Floats
-    """Sum of c^2."""
+    # sum of c C
     cross: Floats
-    """Sum of c C."""
+    # sum of c log (c N / (n C))
     divergence: Floats
-    """Sum of c log (c N / (n C))."""
+    # number of classes that occur
     n_classes: int
-    """Number of classes that occur."""
 
 
 def class_sums(tree: Grown, layout: StatisticsLayout, j: int, drop_last: bool = False) -> ClassSums:

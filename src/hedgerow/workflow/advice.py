@@ -13,18 +13,18 @@ from .texts import TEXTS
 
 _SAY = TEXTS["advice"]
 
+# a column is named if it carries at least this share of what a tree infers
 CARRIES = 0.25
-"""A column is named if it carries at least this share of what a tree infers."""
+# leaving a column out gains little if it lowers the explained share by less than this
 GAINS = 0.02
-"""Leaving a column out gains little if it lowers the explained share by less than this."""
+# a change is named if it removes at least this part of the disclosure
 TAKES = 0.05
-"""A change is named if it removes at least this part of the disclosure."""
+# no column is worth leaving out of groups that explain less than this: its shares are noise
 LITTLE = 0.05
-"""No column is worth leaving out of groups that explain less than this: its shares are noise."""
+# shares that have a common name
 PARTS = {0.1: "a tenth", 0.2: "a fifth", 0.25: "a quarter", 1 / 3: "a third"}
-"""Shares that have a common name."""
+# a point is recommended for so much less disclosure, at no more than so much utility lost
 STEP, LOSS = 0.05, 0.03
-"""A point is recommended for so much less disclosure, at no more than so much utility lost."""
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from ..errors import ParameterError, UnsupportedError, did_you_mean
 from ..texts import read_toml
 from .options import fits, quoted, rows, split
 
+# the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
-"""The class of each method, as ``module:class``, by its name on the command line."""
+# the masking methods of the PoROP paper, which have a help page of their own
 MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
-"""The masking methods of the PoROP paper, which have a help page of their own."""
 MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
 USUAL = tuple(name for name in METHODS if name not in MASKING)
 

@@ -127,11 +127,11 @@ def quoted(name: str) -> str:
     return text.getvalue()
 
 
+# options for reading text files
 READING = rows("reading")
-"""Options for reading text files."""
 SCHEMA = (*rows("schema"), *READING)
+# keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
-"""Keys of a TOML file that hold one entry per column."""
 ENGINE, RESTART = rows("engine"), rows("restart")
 
 

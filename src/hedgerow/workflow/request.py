@@ -13,15 +13,15 @@ from . import methods
 from .options import ENGINE, RESTART, SCHEMA, rows
 
 REPORT = rows("report")
+# the options of `hedgerow protect`, in the order of its help
 OPTIONS = (
     *SCHEMA, *rows("method", methods=", ".join(methods.USUAL)), *methods.OPTIONS, *rows("bound"), *REPORT,
     *rows("release"), *ENGINE, *RESTART,
 )  # fmt: skip
-"""The options of `hedgerow protect`, in the order of its help."""
 
 CHOICE = tuple(row.name for row in OPTIONS if row.step == "choose")
+# the options that `Session.choose` and `Session.write` take under the same names
 WRITING = tuple(row.name for row in OPTIONS if row.step == "write")
-"""The options that `Session.choose` and `Session.write` take under the same names."""
 
 
 @dataclass(frozen=True)

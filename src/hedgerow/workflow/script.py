@@ -16,8 +16,8 @@ from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, name_of, options_of
 from .request import CHOICE, OPTIONS, REPORT, WRITING, Request, as_argument
 
+# names that need no quotes in a list on the command line
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
-"""Names that need no quotes in a list on the command line."""
 _END = "END_OF_SCHEMA"
 _DRAWN = "# every run draws anew: a key file (--key-file, key=) makes draws that can be repeated"
 

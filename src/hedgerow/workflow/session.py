@@ -33,16 +33,16 @@ from .methods import canonical
 from .protect import protect, stronger
 from .request import CHOICE, Request
 
+# the steps of a release in their order
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
-"""The steps of a release in their order."""
 
+# for each step, the later steps whose results are discarded when it is repeated
 _AFTER = {
     "open": STEPS[1:],
     "choose": ("protect", "measure", "write"),
     "protect": ("measure", "write"),
     "measure": ("write",),
 }
-"""For each step, the later steps whose results are discarded when it is repeated."""
 
 
 class Session:

@@ -126,8 +126,8 @@ def _covariance(groups: Groups, columns: list[FloatArray]) -> dict[str, Any] | N
     }
 
 
+# a number with at most this many distinct values is counted like categories
 CATEGORIES = 20
-"""A number with at most this many distinct values is counted like categories."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

@@ -24,10 +24,10 @@ from ..success import Rates, attack_record, rate_of
 from ..table_pair import Pair, by_name, evenly
 from ..whole_rows import rows_alike
 
+# most people who are attacked; if there are more, they are picked evenly from the sorted values
 MOST_ASKED = 5_000
-"""Most people who are attacked; if there are more, they are picked evenly from the sorted values."""
+# most values of people's groups examined in total; with large groups fewer people are attacked
 MOST_CELLS = 20_000_000
-"""Most values of people's groups examined in total; with large groups fewer people are attacked."""
 _BLOCK = 2_000_000
 
 

@@ -20,14 +20,14 @@ from ..success import Rates, attack_record, wilson
 from ..table_pair import Pair, by_name, evenly, spread
 from .learners import quiet
 
+# released classes that dependence is learnt from, spread evenly over their sorted cells
 LEARNT_FROM = 20_000
-"""Released classes that dependence is learnt from, spread evenly over their sorted cells."""
+# the factor on the weight of a finer value that the rule excludes
 ODDS = 1e-9
-"""The factor on the weight of a finer value that the rule excludes."""
+# candidate weights for the evidence of the other columns; the release itself decides
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Candidate weights for the evidence of the other columns; the release itself decides."""
+# released rows on which that weight is chosen
 TRIED = 2_000
-"""Released rows on which that weight is chosen."""
 _BLOCK = 64
 
 
@@ -311,12 +311,12 @@ def _likelihood(covered: FloatArray, shares: FloatArray, log: FloatArray) -> flo
     return float(np.log(np.maximum(inside, 1e-300)).mean())
 
 
+# most steps of a column: numbers beyond that share steps, rarer categories share one
 STEPS = 128
-"""Most steps of a column: numbers beyond that share steps, rarer categories share one."""
+# the same for a column that is used as evidence on another one
 FEW = 32
-"""The same for a column that is used as evidence on another one."""
+# EM rounds for one column; two columns together take a quarter of them
 ROUNDS = 60
-"""EM rounds for one column; two columns together take a quarter of them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,14 +16,14 @@ from ...measures.class_counts import spans
 from ..design_matrix import OUTSIDE, UNKNOWN, Known
 from ..released_values import ReleasedColumn
 
+# quantile bins of a number, for learning from group counts
 BINS = 16
-"""Quantile bins of a number, for learning from group counts."""
+# most EM steps, balancing rounds in each, and the largest change of a chance at which EM stops
 ITERATIONS, BALANCED, SETTLED = 40, 5, 1e-4
-"""Most EM steps, balancing rounds in each, and the largest change of a chance at which EM stops."""
+# most rows that group counts are learnt from: whole groups, those of the people attacked first
 MOST_ROWS = 50_000
-"""Most rows that group counts are learnt from: whole groups, those of the people attacked first."""
+# most numbers that are computed in one block of rows
 AT_ONCE = 1 << 22
-"""Most numbers that are computed in one block of rows."""
 
 
 @dataclass(frozen=True, eq=False)

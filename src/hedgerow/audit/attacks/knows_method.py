@@ -61,17 +61,17 @@ from ..table_pair import Pair, spread
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# most tables of values by kind of member that are enumerated
 TABLES = 4_096
-"""Most tables of values by kind of member that are enumerated."""
+# independent runs, states in each, final sweeps that are averaged, and levels before a run gives up
 RUNS, STATES, SWEEPS, LEVELS = 8, 16, 6, 40
-"""Independent runs, states in each, final sweeps that are averaged, and levels before a run gives up."""
+# most groups that are sampled
 GROUPS = 20
-"""Most groups that are sampled."""
 ROUNDING = 1e-9
+# most swaps in a sweep; smaller groups have fewer, one per member
 MOVES = 48
-"""Most swaps in a sweep; smaller groups have fewer, one per member."""
+# 97.5% quantile of Student's t with RUNS - 1 degrees of freedom
 STUDENT = 2.3646
-"""97.5% quantile of Student's t with RUNS - 1 degrees of freedom."""
 
 
 @dataclass(frozen=True)

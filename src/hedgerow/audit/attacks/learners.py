@@ -31,20 +31,20 @@ from .group_learners import (
     rows_by_group,
 )
 
+# learners of rows
 TRAINED = ("tree", "gradient boosting", "nearest", "linear")
-"""Learners of rows."""
+# the same, and learners of groups: by the person's group, by all groups' counts, corrected by a learner
 LEARNERS = (*TRAINED, "group", "group counts", "group corrected")
-"""The same, and learners of groups: by the person's group, by all groups' counts, corrected by a learner."""
+# learners that correct group forecasts of numbers (True) and categories: boosting fits many classes' noise
 CORRECTING = {True: "gradient boosting", False: "linear"}
-"""Learners that correct group forecasts of numbers (True) and categories: boosting fits many classes' noise."""
+# the key of the expected values among guesses, beside those of the tolerances
 EXPECTED = "expected"
-"""The key of the expected values among guesses, beside those of the tolerances."""
+# records that vote in a forecast by nearest neighbours
 NEIGHBOURS = 10
-"""Records that vote in a forecast by nearest neighbours."""
+# most different released rows that a learner is trained on, each with all of its records
 MOST_CLASSES = 20_000
-"""Most different released rows that a learner is trained on, each with all of its records."""
+# fewest records in a leaf of boosting in a forecast
 LEAF = 20
-"""Fewest records in a leaf of boosting in a forecast."""
 
 
 def check_learners(names: Sequence[str]) -> None:

@@ -273,10 +273,10 @@ def _quantiles(distances: FloatArray) -> dict[str, float]:
     }
 
 
+# most numeric columns that the scores compare
 COLUMNS = 20
-"""Most numeric columns that the scores compare."""
+# most released records that the scores link
 RECORDS = 5_000
-"""Most released records that the scores link."""
 
 
 def linkage_summary(

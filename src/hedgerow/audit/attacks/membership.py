@@ -18,17 +18,17 @@ from ..released_values import ReleasedColumn
 from ..success import Rate, Rates, area, attack_record, wilson
 from ..table_pair import People, TablePair, by_name, spread
 
+# false-alarm rates (shares of strangers taken for members) at which the share of members found is given
 FALSE_ALARMS = (0.001, 0.01, 0.1)
-"""False-alarm rates (shares of strangers taken for members) at which the share of members found is given."""
+# fewest strangers that such a share must amount to
 FEWEST = 10
-"""Fewest strangers that such a share must amount to."""
 KNOWS = ("quasi-identifiers", "whole record")
+# shares of the ranks within which an altered number agrees with a person's
 BANDS = (0.01, 0.02, 0.05)
-"""Shares of the ranks within which an altered number agrees with a person's."""
 STRONGEST = "strongest"
 
+# what the intruder knows, and by what means
 Attack = tuple[str, str]
-"""What the intruder knows, and by what means."""
 
 
 def membership(

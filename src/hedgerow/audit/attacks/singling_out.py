@@ -18,15 +18,15 @@ from ..success import Rate, Rates, attack_record, rate_of, wilson
 from ..table_pair import People, TablePair, by_name
 from .downcoding import FinerSteps
 
+# most descriptions per intruder: those that the fewest people should fit
 DESCRIPTIONS = 300
-"""Most descriptions per intruder: those that the fewest people should fit."""
 ROUNDING = 1e-9
+# descriptions drawn at random for each one that is used; few fit exactly one released row
 DRAWN = 20
-"""Descriptions drawn at random for each one that is used; few fit exactly one released row."""
 KINDS = ("one column", "several columns", "whole record")
 
+# a column, "is", "at least" or "at most", and the released cell that is meant
 Test = tuple[int, str, int]
-"""A column, "is", "at least" or "at most", and the released cell that is meant."""
 Tests = tuple[Test, ...]
 
 

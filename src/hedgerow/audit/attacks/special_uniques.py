@@ -15,10 +15,10 @@ from ...errors import ParameterError
 from ...measures import BoolArray, FloatArray, IntArray, group
 from ...progress import Progress, telling
 
+# the default share of the population in the sample
 FRACTION = 0.01
-"""The default share of the population in the sample."""
+# most sets of columns that are searched
 MOST = 100_000
-"""Most sets of columns that are searched."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from ...measures import FloatArray
 from ..released_values import ReleasedColumn
 from ..table_pair import TablePair
 
+# largest contingency table that is counted; beyond it a pair of columns is left out
 _TABLE = 1 << 22
-"""Largest contingency table that is counted; beyond it a pair of columns is left out."""
 
 
 def places_inside(

@@ -139,6 +139,7 @@ def changed_cells(pair: Pair, column: ReleasedColumn) -> dict[str, float]:
     return {"changed": 1 - float(same.sum()) / n, "suppressed": (hidden + pair.suppressed) / n}
 
 
+# every loss, and the figure of the columns that it is the mean of
 LOSSES = {
     "ncp": "ncp",
     "discernibility": None,
@@ -149,7 +150,6 @@ LOSSES = {
     "cells_suppressed": "suppressed",
     "rows_suppressed": None,
 }
-"""Every loss, and the figure of the columns that it is the mean of."""
 
 
 def loss_summary(sides: TablePair, k: int | None = None) -> dict[str, Any]:

@@ -15,12 +15,12 @@ from ..released_values import ReleasedColumn
 from ..table_pair import Pair, TablePair
 from .distributions import places_inside
 
+# quasi-identifiers in a query, and the share of a column's distinct values it asks for
 COLUMNS, WIDTH = 2, 0.3
-"""Quasi-identifiers in a query, and the share of a column's distinct values it asks for."""
+# share of the table: errors of smaller answers are divided by this instead
 FLOOR = 0.001
-"""Share of the table: errors of smaller answers are divided by this instead."""
+# ranges that a number is grouped by, and fewest people in a group that is averaged
 BINS, SMALLEST = 10, 30
-"""Ranges that a number is grouped by, and fewest people in a group that is averaged."""
 
 
 def _condition(column: ReleasedColumn, generator: np.random.Generator) -> npt.NDArray[np.bool_]:

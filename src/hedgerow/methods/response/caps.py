@@ -15,8 +15,8 @@ from .risk import Risk
 
 Floats = NDArray[np.float64]
 
+# groups of fewer records are counted in messages, never described
 DESCRIBED = 10
-"""Groups of fewer records are counted in messages, never described."""
 _SLACK = 1 + 1e-9
 
 

@@ -114,8 +114,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[Any]
 Target = Literal["quasi", "sensitive", "both"]
 
+# cells of the quasi-identifiers' table: about ten arrays of doubles are held at once
 MAX_CELLS = 50_000_000
-"""Cells of the quasi-identifiers' table: about ten arrays of doubles are held at once."""
 _WINDOW = 1 << 20
 
 

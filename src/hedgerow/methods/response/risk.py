@@ -251,8 +251,8 @@ def _known_rows(contingency: Contingency, view: SensitiveView, rows: Ints, value
 
 
 WORKING_SET = 50
+# smallest t searched: below it nothing can be reconstructed from any table of real size
 SMALLEST = 1e-4
-"""Smallest t searched: below it nothing can be reconstructed from any table of real size."""
 _LARGEST = 1 - 1e-6  # lambda has empty cells at t = 1, where its derivative jumps
 _DIGITS = 6
 _MOST_ROUNDS = 30
@@ -383,7 +383,7 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
 def _rounded(risk: Risk, t: Floats) -> Optimum:
     # p is published with six digits: round it down, look at the full table again.
     d = np.asarray(risk.dims, dtype=np.int64)
-    # A column that hardly needs it is better left alone: readers need not correct for it.
+    # a column that hardly needs it is better left alone: readers need not correct for it.
     snapped = np.where(t > 1 - 1e-4, 1.0, t)
     if risk.worst(snapped) <= 1:
         t = snapped

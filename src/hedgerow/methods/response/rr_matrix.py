@@ -116,8 +116,8 @@ def _reciprocal(x: Floats) -> Floats:
     return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
 
 
+# EM stops when a step raises the log-likelihood by less than this times the number of cells
 GAIN = 1e-3
-"""EM stops when a step raises the log-likelihood by less than this times the number of cells."""
 _STEPS = 2_000
 
 

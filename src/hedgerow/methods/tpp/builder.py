@@ -75,8 +75,8 @@ class BuiltTree:
 
     nodes: tuple[Node, ...]
     leaf: NDArray[np.int32]
+    # whether a value equal to the threshold goes left (scikit-learn) or right
     closed_left: bool = False
-    """Whether a value equal to the threshold goes left (scikit-learn) or right."""
 
     @property
     def n_splits(self) -> int:
@@ -108,8 +108,8 @@ def leaf_of(node: Node) -> Node:
 
 
 Chooser = Callable[[str], Sequence[int]]
+# the gain of a split, and the fields that it sets in its node; empty if there is no split
 Split = tuple[float, dict[str, Any]]
-"""The gain of a split, and the fields that it sets in its node; empty if there is no split."""
 
 
 def best_first(

@@ -18,8 +18,8 @@ from ...notation import MISSING
 from ...schema import Schema
 
 Codes = NDArray[np.int32]
+# the most categories of a column for which all subsets are tried
 MOST_SUBSETS = 12
-"""The most categories of a column for which all subsets are tried."""
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from .sanitize import Sanitizer, column_map, shrunk
 from .targets import PreservedModel, SklearnTree, is_estimator, own_target
 from .tree_settings import ModelSettings, TreeSettings, parse
 
+# bytes per record while a tree is grown (measured on seven predictors)
 _RECORD = 180
-"""Bytes per record while a tree is grown (measured on seven predictors)."""
 
 
 @dataclass(eq=False, repr=False)

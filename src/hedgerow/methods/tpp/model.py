@@ -342,8 +342,8 @@ def _same_means(old: Sequence[float], new: Sequence[float]) -> bool:
 
 
 BOX, GAP, LEVEL, MARGIN = 168, 14, 92, 16
+# trees that are drawn; the rest is counted in a line of text
 MOST_TREES = 12
-"""Trees that are drawn; the rest is counted in a line of text."""
 
 
 def trees_svg(model: Mapping[str, Any]) -> str:
@@ -443,6 +443,7 @@ def recipient_lines(
     return text.split("\n")
 
 
+# calls that read a file in R and in Python, by its ending
 _READERS = {
     ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
     ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
@@ -453,7 +454,6 @@ _READERS = {
     ".dta": ("haven::as_factor(haven::read_dta({}))", "pd.read_stata({})"),
     ".xpt": ("haven::read_xpt({})", 'pd.read_sas({}, encoding="utf-8")'),
 }
-"""Calls that read a file in R and in Python, by its ending."""
 
 
 def _reader(file: str, dialect: Dialect, r: bool = False) -> str:

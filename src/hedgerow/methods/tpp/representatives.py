@@ -39,8 +39,8 @@ class Boundary:
     lo: int
     hi: int
     threshold: float
+    # whether a value equal to the threshold goes left
     closed_left: bool = False
-    """Whether a value equal to the threshold goes left."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from .encoding import EncodedPredictor, PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
 from .representatives import Boundary, ColumnPlan, plan_blocks, unused_value
 
+# the one value of a category column that no tree tests
 ALL = "ALL"
-"""The one value of a category column that no tree tests."""
 
 
 @dataclass(frozen=True)

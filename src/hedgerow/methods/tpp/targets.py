@@ -26,16 +26,16 @@ class PreservedModel:
     """
 
     builder: ClassVar[str] = "hedgerow"
+    # the name of the setting that gives the number of steps
     size: ClassVar[str] = "n_trees"
-    """The name of the setting that gives the number of steps."""
+    # the fewest steps that the settings allow
     least: ClassVar[int] = 1
-    """The fewest steps that the settings allow."""
+    # significant bits of a number that the builder sees
     bits = 53
-    """Significant bits of a number that the builder sees."""
+    # whether a step is a whole tree
     ensemble = True
-    """Whether a step is a whole tree."""
+    # the result of `fit`
     trees: tuple[BuiltTree, ...] = ()
-    """The result of `fit`."""
 
     def __init__(self, settings: Any) -> None:
         self.settings = settings
@@ -86,8 +86,8 @@ class SingleTree(PreservedModel):
     """A tree whose steps are its splits, in the order in which they were made."""
 
     ensemble = False
+    # the field of a split node that is its step, from 0 on
     number: ClassVar[str] = "order"
-    """The field of a split node that is its step, from 0 on."""
 
     @property
     def n_steps(self) -> int:
@@ -246,8 +246,8 @@ _KINDS = {
     "DecisionTreeClassifier": "decision_tree_classifier",
     "DecisionTreeRegressor": "decision_tree_regressor",
 }
+# the scikit-learn class behind each kind of a model file
 SKLEARN_CLASSES = {kind: name for name, kind in _KINDS.items()}
-"""The scikit-learn class behind each kind of a model file."""
 _CRITERIA = ("gini", "entropy", "log_loss", "squared_error", "friedman_mse")
 
 

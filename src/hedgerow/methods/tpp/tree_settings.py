@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Self, cast
 from ...errors import ParameterError, UnsupportedError
 from ...validation import check_whole
 
+# the most trees of one model; more are a typing error, and would take days to grow
 MOST_TREES = 10_000
-"""The most trees of one model; more are a typing error, and would take days to grow."""
 CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
 
 
@@ -19,8 +19,8 @@ class ModelSettings:
     """The base class of all builder settings; one field may be left open, to be chosen from the response."""
 
     kind: ClassVar[str]
+    # the name of that field, its value for a response of classes, and its value for one of numbers
     by_response: ClassVar[tuple[str, str, str]]
-    """The name of that field, its value for a response of classes, and its value for one of numbers."""
 
     @property
     def classes(self) -> bool:
@@ -314,13 +314,13 @@ def _parse_one(words: list[str]) -> Settings:
     return from_json(data)
 
 
+# for each type of a field, the function that reads its value and a description for errors
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),
     "float": (float, "a number"),
     "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
     "str": (str, "text"),
 }
-"""For each type of a field, the function that reads its value and a description for errors."""
 
 
 def _value(name: str, text: str, kind: str) -> Any:
