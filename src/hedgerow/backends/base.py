@@ -77,7 +77,7 @@ Released = Mapping[str, pa.Array | ReleasedCodes]
 
 @dataclass(frozen=True)
 class Change:
-    """What a release changes in its table.
+    """The changes that a release makes to its table.
 
     Parameters
     ----------

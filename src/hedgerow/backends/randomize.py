@@ -248,7 +248,7 @@ def execute(plan: Randomize, table: Table, key: Key | None) -> Transformed:
     for column in columns:
         codes, name = original_codes(table, column.plan), column.plan.name
         for here in slices(table.n_rows, _WINDOW):
-            codes[here] = column.drawn(codes[here], rows.ids[here])
+            codes[here] = column.randomized(codes[here], rows.ids[here])
         table.spill()
         place = np.arange(len(column.values))
         released[name] = ReleasedCodes(name, column.values.type, column.values, codes, place)
@@ -263,7 +263,7 @@ class DrawnColumn:
     words: tuple[int, int] | None
     values: pa.Array
 
-    def drawn(self, codes: NDArray[Any], ids: Words) -> NDArray[Any]:
+    def randomized(self, codes: NDArray[Any], ids: Words) -> NDArray[Any]:
         """Return the category of each row after the draw, given the one before it and the row's id."""
         return codes if self.words is None else draw(codes, ids, self.words, self.plan.p, self.plan.d)
 

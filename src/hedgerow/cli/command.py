@@ -15,9 +15,9 @@ from typer.core import TyperCommand
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
+from ..texts import read_toml
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
-from ..workflow.texts import TEXTS
 from .console import set_loudness
 from .outputs import received
 
@@ -160,7 +160,8 @@ class Panelled(TyperCommand):
         formatter.write_paragraph()
         with formatter.indentation():
             first, last = ", ".join(MASKING[:-1]), MASKING[-1]
-            formatter.write_text(TEXTS["help"]["masking"].format(first=first, last=last))
+            words = read_toml("hedgerow.workflow", "texts.toml")["help"]
+            formatter.write_text(words["masking"].format(first=first, last=last))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the help for arguments first, and for options without a heading last."""

@@ -12,10 +12,10 @@ from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
+from ..texts import read_toml
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
-from ..workflow.texts import TEXTS
 from .command import FORMATS, Options, command
 from .console import as_json, note, say, table, working
 from .outputs import named, new_file
@@ -80,7 +80,7 @@ def _sentences(session: heavy.Session) -> list[str]:
     """Return three sentences on what was promised, what was reached and what was not promised."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]
-    say = TEXTS["demo"]
+    say = read_toml("hedgerow.workflow", "texts.toml")["demo"]
     quasi, sensitive = ", ".join(QUASI[:-1]), " or ".join(SENSITIVE)
     worst, mean = (figure(disclosure[name], 2) for name in ("worst", "mean_over_records"))
     return [

@@ -45,7 +45,7 @@ _DATABASES = (".duckdb", ".ddb", ".db")
 
 @dataclass(frozen=True)
 class OpenOptions:
-    """How a source is opened as a table.
+    """Options for opening a source as a table.
 
     Parameters
     ----------

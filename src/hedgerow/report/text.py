@@ -73,8 +73,8 @@ def audit_face(audit: Mapping[str, Any]) -> str:
     three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
-    shown = ("attack", "learner", "target", "original", "release", "control", "public")
-    tried = [tuple(a[name] for name in shown) for a in attack_rows(attacks)]
+    columns = ("attack", "learner", "target", "original", "release", "control", "public")
+    tried = [tuple(a[name] for name in columns) for a in attack_rows(attacks)]
     tables.append(("How many people each attack is right about", heads, tried))
     lines += [] if attacks else ["No attack was tried."]
     lines += [f"Not bounded: {text}." for text in audit["unbounded"]]
@@ -201,9 +201,9 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     ends = [figure(end) for end in worst["interval"]]
     # a figure that was counted has an interval without width
     sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
-    shown = {part: figure(worst[part]) for part in ("disclosure", "shown")}
+    figures = {part: figure(worst[part]) for part in ("disclosure", "shown")}
     counts = {"people": worst["people"], "group": worst["group"], "many": many, "asked": people["asked"]}
-    yield say("text", "refused", **shown, **counts, sampled=sampled, cap=number(refusals["cap"]))
+    yield say("text", "refused", **figures, **counts, sampled=sampled, cap=number(refusals["cap"]))
 
 
 def corrected_lines(risk: Mapping[str, Any]) -> list[str]:

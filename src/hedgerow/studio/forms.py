@@ -18,8 +18,8 @@ from ..profiles import Profile
 from ..schema import KINDS
 from ..workflow.methods import METHODS, OPTIONS
 from ..workflow.options import Option, split
+from . import WORDS
 from .state import Choices
-from .words import WORDS
 
 # bytes of a form, and of a standard's file
 MOST = 1_000_000

@@ -17,9 +17,8 @@ from ..report.tables import stacked, templates
 from ..schema import KINDS
 from ..workflow.advice import advise, listed, setting
 from ..workflow.methods import OPTIONS
-from . import forms
+from . import WORDS, forms
 from .state import PEOPLE, STEPS, StudioState
-from .words import WORDS
 from .worker_client import in_sentences
 
 # options that stand before the others

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .words import WORDS
+from . import WORDS
 
 # the headers of every answer, unless it sets them itself
 HEADERS = {

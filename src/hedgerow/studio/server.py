@@ -23,10 +23,9 @@ from ..errors import HedgerowError, OutputError, UnsupportedError
 from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
 from ..workflow.options import split
-from . import forms, pages
+from . import WORDS, forms, pages
 from .security import Guard, Listening, is_welcome
 from .state import STEPS, Choices, StudioState
-from .words import WORDS
 from .worker_client import in_sentences
 
 # bytes of an upload; a larger table is opened by its path, and not copied

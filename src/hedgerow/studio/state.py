@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..workflow.advice import Estimate, estimated
-from .words import WORDS
+from . import WORDS
 from .worker_client import Job, WorkerClient
 
 UNDO = 20

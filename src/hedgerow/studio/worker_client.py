@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import Cancelled, HedgerowError, no_memory
-from .words import WORDS
+from . import WORDS
 
 # seconds after which a worker that does not stop by itself is killed
 GRACE = 3.0

@@ -9,9 +9,9 @@ from math import log
 from typing import Any
 
 from ..notation import figure, percent
-from .texts import TEXTS
+from ..texts import read_toml
 
-_SAY = TEXTS["advice"]
+_SAY = read_toml(__package__, "texts.toml")["advice"]
 
 # a column is named if it carries at least this share of what a tree infers
 CARRIES = 0.25

@@ -15,11 +15,11 @@ from ..columns.table import Table
 from ..display import fitted, notebook_html, wrapped
 from ..notation import words
 from ..schema import Schema
+from ..texts import read_toml
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
-from .texts import TEXTS
 
-_SAY = TEXTS["inspection"]
+_SAY = read_toml(__package__, "texts.toml")["inspection"]
 _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 

@@ -9,9 +9,9 @@ from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
 from ..report.verdict import not_bounded, verdict
-from .texts import TEXTS
+from ..texts import read_toml
 
-_SAY = TEXTS["outcome"]
+_SAY = read_toml(__package__, "texts.toml")["outcome"]
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:

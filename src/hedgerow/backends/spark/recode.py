@@ -148,7 +148,7 @@ class ByDraws(Maker):
         pairs = []
         for each in self.randomized:
             before = original_codes(Table(part), each.plan)
-            pairs.append((before, each.drawn(before, ids)))
+            pairs.append((before, each.randomized(before, ids)))
         return pairs
 
     def counted(self, table: SparkTable) -> dict[str, Ints]:
