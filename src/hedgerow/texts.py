@@ -31,8 +31,7 @@ def text(group: str, key: str, /, **values: Any) -> str:
     >>> text("caution", "larger_k", enough=1200)
     'k of at least 1,200'
     """
-    words: str = texts()[group][key]
-    return words.format(**values)
+    return str(texts()[group][key]).format(**values)
 
 
 def refusal(key: str, /, **values: Any) -> dict[str, str]:

@@ -345,13 +345,8 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def _figures() -> tuple[Figure, ...]:
-    """Read the rows of ``figures.toml``."""
-    rows = read_toml(__package__, "figures.toml")
-    return tuple(Figure(of=_WORK[name], **row) for name, row in rows.items())
-
-
-FIGURES = _figures()
+_ROWS = read_toml(__package__, "figures.toml")
+FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
 
 
 # every place of an audit that a figure may give, in the order of the JSON

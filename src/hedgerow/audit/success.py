@@ -283,8 +283,8 @@ def gained(success: Rate, control: Rate) -> Rate | None:
 
     Examples
     --------
-    >>> told = gained(wilson(60, 100), wilson(20, 100))
-    >>> round(told.value, 3), round(told.low, 3), round(told.high, 3)
+    >>> gain = gained(wilson(60, 100), wilson(20, 100))
+    >>> round(gain.value, 3), round(gain.low, 3), round(gain.high, 3)
     (0.5, 0.366, 0.621)
     """
     if control.value >= 1:

@@ -369,8 +369,8 @@ def _cases(tree: Partition, tests: Sequence[str], depth: int, leaf: str) -> list
         if levels == 0:
             ends.append(node)
             return str(-1 - node)
-        left, right = branch(node + 1, levels - 1), branch(tree.right[node], levels - 1)
-        return f"CASE WHEN {tests[node]} THEN {left} ELSE {right} END"
+        yes, no = branch(node + 1, levels - 1), branch(tree.right[node], levels - 1)
+        return f"CASE WHEN {tests[node]} THEN {yes} ELSE {no} END"
 
     cases = [branch(0, depth)]
     while ends:

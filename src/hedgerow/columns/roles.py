@@ -28,13 +28,9 @@ from .column import Column
 from .table import Table
 
 _WORDS = read_toml(__package__, "role_words.toml")
-DIRECT, KEYS, PERSONS, HOMES, NAMES = (
+DIRECT, KEYS, PERSONS, HOMES, NAMES, SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
     frozenset(_WORDS[meaning]["words"].split())
-    for meaning in ("direct", "keys", "persons", "homes", "names")
-)
-SENSITIVE, QUASI, FREE, WEIGHTS, CODES = (
-    frozenset(_WORDS[meaning]["words"].split())
-    for meaning in ("sensitive", "quasi", "free", "weights", "codes")
+    for meaning in ("direct", "keys", "persons", "homes", "names", "sensitive", "quasi", "free", "weights", "codes")
 )
 PEOPLE = PERSONS | {"id", "ids", "uid", "uuid", "guid"}
 _SENSITIVE_STEMS, _QUASI_STEMS = (_WORDS[n]["stems"].split() for n in ("sensitive", "quasi"))

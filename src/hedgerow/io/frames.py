@@ -441,10 +441,8 @@ def _column_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if cells.null_count or not np.array_equal(codes[:-1], np.arange(len(entries))):
         new = codes.astype(kind.index_type.to_pandas_dtype())[index]
         indices = pa.array(new, mask=(codes < 0)[index])
-    recoded = pa.DictionaryArray.from_arrays(
-        indices, merged.dictionary.take(pa.array(used)), ordered=kind.ordered
-    )
-    return pa.chunked_array([recoded])
+    entries = merged.dictionary.take(pa.array(used))
+    return pa.chunked_array([pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)])
 
 
 def _one_nan(array: Any) -> Any:

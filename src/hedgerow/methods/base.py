@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -22,7 +23,7 @@ from ..kernels.threads import side_by_side
 from ..key import Key
 from ..measures import Classes, Persons
 from ..measures.guarantees import Check, Guarantee
-from ..notation import beyond_years, moment, plain
+from ..notation import beyond_years, markdown, moment, plain
 from ..plan import Plan, PlanColumn, Recoding
 from ..progress import caution
 from ..schema import READING, SCHEMA, Schema
@@ -590,3 +591,17 @@ def values_by_code(table: Table, column: Column) -> pa.Array:
     first[column.codes[order[::-1]]] = order[::-1]
     missing = np.arange(column.n_values + 1) == column.n_values
     return one_zero(one_piece(decoded(array.take(pa.array(first, mask=missing)))))
+
+
+def render(name: str, **values: Any) -> str:
+    """Return a template of the folder `templates` filled in with the values; only its own filters escape text."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("hedgerow.methods"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters |= {"markdown": markdown, "xml": escape, "repr": repr}
+    return environment.get_template(name).render(values)

@@ -23,7 +23,7 @@ from ..plan import Plan, PlanColumn, Randomize, Randomized
 from ..progress import caution
 from ..schema import Schema
 from ..validation import NUMBER, TEXT, TEXTS, Kind, check_one_of, is_number, named, whole
-from .base import Method, RecipientNotes
+from .base import Method, RecipientNotes, render
 from .response.caps import (
     cautions,
     check_feasible,
@@ -45,7 +45,6 @@ from .response.contingency import (
     windows,
 )
 from .response.risk import Bound, Risk, optimize
-from .templates import render
 
 # bytes that a record takes while rows are sorted by their ids
 _RECORD = 32

@@ -176,9 +176,7 @@ def _json(value: Any, public: bool) -> str:
     # The encoder asks for the parts of what is no JSON data, so it walks through plain data in C.
     parts = partial(_parts, public=public)
     # NaN is not JSON: what is written must be what `records.parsed` accepts.
-    return json.dumps(
-        value, default=parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False
-    )
+    return json.dumps(value, default=parts, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _parts(value: Any, *, public: bool) -> list[Any] | dict[str, Any]:

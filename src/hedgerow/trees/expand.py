@@ -105,15 +105,14 @@ class ByHistograms(NamedTuple):
         layout: StatisticsLayout,
         rules: Rules,
         terms: Terms,
-        start: int,
-        end: int,
+        part: slice,
         depth: int,
         stats: Any,
     ) -> tuple[ByHistograms, Branch]:
-        """Return a branch with one open node over the rows start..end, and the policy that grows it."""
-        places, n = Histograms.of(rows.predictors, layout), end - start
+        """Return a branch with one open node over a part of the rows, and the policy that grows it."""
+        places, n = Histograms.of(rows.predictors, layout), part.stop - part.start
         search = Search.of(places, layout)
-        branch = Branch.of(start, end, depth, stats, search.subset)
+        branch = Branch.of(part.start, part.stop, depth, stats, search.subset)
         widest, n_open = len(search.subset), len(branch.stack)
         # Subtracting must cost less than counting. A record costs one addition for four plain sums
         # and one for every class column.

@@ -82,7 +82,7 @@ class _Grower:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
         policy, branch = ByHistograms.of(
-            self.rows, self.layout, self.rules, self.terms, start, end, depth, stats
+            self.rows, self.layout, self.rules, self.terms, slice(start, end), depth, stats
         )
         # No tree over n rows is deeper than n, and a number keeps one compiled type.
         max_depth = self.n if self.max_depth is None else self.max_depth

@@ -22,7 +22,7 @@ from ...io.read import as_spelled, read
 from ...notation import MISSING, percent
 from ...plan.records import check_version, parsed
 from ...validation import MAPPING, PATH, takes
-from ..templates import render
+from ..base import render
 from .builder import BuiltTree
 from .encoding import PredictedColumn, Predictor
 from .targets import SKLEARN_CLASSES, own_target, rebuild_from
@@ -360,12 +360,12 @@ def trees_svg(model: Mapping[str, Any]) -> str:
         for m, published in enumerate(model["models"], 1)
         for t, tree in enumerate(published["trees"], 1)
     ]
-    drawn: list[dict[str, Any]] = []
+    pictures: list[dict[str, Any]] = []
     top, width = float(MARGIN), 360.0
     for name, nodes, published in trees[:MOST_TREES]:
         title = f"{name}: {len(nodes) // 2} splits"
         places, leaves = _places(nodes)
-        drawn.append(
+        pictures.append(
             {"title": title, "top": top, "nodes": nodes, "places": places, "published": published}
         )
         width = max(width, 3 * MARGIN + leaves * (BOX + GAP))
@@ -383,7 +383,7 @@ def trees_svg(model: Mapping[str, Any]) -> str:
     n_more = len(trees) - MOST_TREES
     return render(
         "trees.svg",
-        trees=drawn,
+        trees=pictures,
         width=width,
         height=top + 30 if n_more > 0 else top,
         n_more=n_more,
