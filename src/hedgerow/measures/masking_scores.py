@@ -66,14 +66,14 @@ def by_ranks(original: Floats, masked: Floats) -> tuple[Floats, Floats]:
     return before, after
 
 
-def _n_known(columns: int, known: int | None) -> int:
+def _n_known(columns: int, chosen: int | None) -> int:
     # Half of the attributes is what the papers give the intruder.
-    known = (columns + 1) // 2 if known is None else known
-    if not 1 <= known <= columns:
+    n_known = (columns + 1) // 2 if chosen is None else chosen
+    if not 1 <= n_known <= columns:
         raise ParameterError(
-            f"known is {known}; the files share {columns} columns", hint=f"choose 1 to {columns}"
+            f"known is {n_known}; the files share {columns} columns", hint=f"choose 1 to {columns}"
         )
-    return known
+    return n_known
 
 
 def distance_linkage(
