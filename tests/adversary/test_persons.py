@@ -325,3 +325,23 @@ def test_the_risk_of_being_found_counts_people(tmp_path: Path) -> None:
     by_record = schema.replace(unit=None)
     records = hr.audit(people, release, by_record, attacks=False, learning=False).risk["release"]
     assert records["reidentification"]["prosecutor"]["highest"] == 1 / found["classes"]["k"]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "method",
+    [
+        hr.MART(K, max_disclosure=None, numeric="mean"),
+        hr.MART(K, max_disclosure=None, numeric="median"),
+        hr.Mondrian(K, numeric="mean"),
+        hr.Hedge(K, screen=False),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("role", ["unit", "household"])
+def test_the_records_of_one_person_make_no_mean(method: Any, role: str) -> None:
+    who = ["A"] * K + list("BCDEFGHIJKLMNOP")
+    people = pd.DataFrame({"who": who, "pay": range(20), "age": [71.0] * K + [None] * 15})
+    roles: dict[str, Any] = {"unit": None, role: "who"}
+    schema = hr.Schema(quasi=["age"], sensitive=["pay"], identifiers=["who"], **roles)
+    assert not any("71" in cell for cell in set(hr.protect(people, schema, method).table.age))

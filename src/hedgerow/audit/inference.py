@@ -641,7 +641,7 @@ def _score(column: Column) -> tuple[str, FloatArray]:
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence on the disclosure of the worst group after correction by a learner, and by chance alone."""
+    """Yield a sentence on what the worst group discloses with a learner's correction, and with a shuffled one."""
     worst = column.get("corrected")
     if worst is None:
         return

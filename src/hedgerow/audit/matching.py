@@ -198,7 +198,8 @@ def _matched(
     # by content, so that the order of the rows decides nothing
     order, order_after = np.lexsort((others_before, before)), np.lexsort((others_after, after))
     width = int(labels.max()) + 1
-    first, begin = (_starts(part, width) for part in (before, after))
+    # the start of each label among the sorted labels, then the total
+    first, begin = (np.append(0, np.cumsum(np.bincount(part, minlength=width))) for part in (before, after))
     n_before, n_after = np.diff(first), np.diff(begin)
     rows_found = np.empty(len(after), np.int64)
     rows_found[order_after] = order[first[after[order_after]] + np.arange(len(after)) - begin[after[order_after]]]
@@ -223,11 +224,6 @@ def _matched(
             return None, unsure
         rows_found[rows] = candidates[linear_sum_assignment(misfit)[1]]
     return rows_found, unsure
-
-
-def _starts(labels: IntArray, width: int) -> IntArray:
-    """Return the start of each label among the sorted labels, then the total count; shape (width + 1,)."""
-    return np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=width))])
 
 
 def _one_value(labels: IntArray, codes: npt.NDArray[Any], width: int) -> npt.NDArray[np.bool_]:

@@ -121,17 +121,26 @@ class Task(Generic[S]):
     report: Tell
     sample: Sample | None = None
 
+    @property
+    def is_compared(self) -> bool:
+        """Return whether the release is compared with its original, not measured alone."""
+        return not self.why
+
+    @property
+    def has_pairs(self) -> bool:
+        """Return whether each released row is paired with one of the original; a release alone is a `Pair`, too."""
+        return self.is_compared and isinstance(self.sides, Pair)
+
     @cached_property
     def there(self) -> dict[str, bool]:
         """Return, for each requirement that a figure may have, whether it is met."""
-        is_compared, is_pair = not self.why, isinstance(self.sides, Pair)
         return {
-            **{name: is_compared and name in self.wanted for name in (*ON_SAMPLE, "per_person")},
+            **{name: self.is_compared and name in self.wanted for name in (*ON_SAMPLE, "per_person")},
             "an original": self.original is not None,
-            "both tables": is_compared,
-            "pairs": is_compared and is_pair,
-            "no pairs": not is_pair,
-            "one table": not is_compared,
+            "both tables": self.is_compared,
+            "pairs": self.has_pairs,
+            "no pairs": not isinstance(self.sides, Pair),
+            "one table": not self.is_compared,
             "sensitive columns": bool(self.what.schema.sensitive),
             "other releases": bool(self.others),
             "k": self.options["k"] is not None,
@@ -177,14 +186,14 @@ class Task(Generic[S]):
     @cached_property
     def refit(self) -> Refit | None:
         """Return a function that refits the method on part of the people, if the method is known."""
-        method = self.what.method if isinstance(self.sides, Pair) else None
+        method = self.what.method if self.has_pairs else None
         return None if method is None else refitting(method, self.what.schema)
 
     @cached_property
     def non_members(self) -> list[Outside]:
         """Return people who took no part in a release: the control, or people left out when the method is refitted."""
         sides = self.sides
-        if self.why or "attacks" not in self.wanted:
+        if not self.is_compared or "attacks" not in self.wanted:
             return []
         outside = with_strangers(sides)
         # with fewer rows than folds one part would be empty
@@ -250,7 +259,7 @@ class Figure:
 
 def _before(task: Task[Any]) -> dict[str, Any]:
     behind, weights, whole = None, None, task.sides.plain.unchanged
-    if not task.why:
+    if task.is_compared:
         weights = task.options["weights"]
     elif task.original is not None:
         whole = alone(Subject(task.original, task.what.schema))
@@ -283,7 +292,7 @@ def _special(task: Task[Any]) -> dict[str, Any]:
         stands_for = float(weighted_sizes(plain, weights).sum())
         # DIS divides by the fraction and by its complement: neither may vanish
         fraction = min(max(plain.n_rows / stands_for, 1e-6), 1 - 1e-6)
-    if not task.why:
+    if task.is_compared:
         before = summary(task.special_of(plain.unchanged.released_quasi), fraction)
     return {
         "size": task.options["suda"],
@@ -584,9 +593,7 @@ def audit(
     if (there := remote_engine(None, engine)) is not None:
         refuse_whole(needing_rows, sample)
         # opened on the cluster only now, after what cannot be done there was refused
-        original, released, plan, notes = put_there(
-            there, original, released, schema, plan, memory
-        )
+        original, released, plan, notes = put_there(there, original, released, schema, plan, memory)
     if is_clustered(original) or is_clustered(released):
         refuse_whole(needing_rows, sample)
         if key is None and paired is not False:
@@ -746,8 +753,8 @@ def _audit(task: Task[Any]) -> Audit:
             "original_rows": None if task.original is None else task.original.n_rows,
             "strangers": 0 if task.strangers is None else task.strangers.n_rows,
             "paired": task.there["pairs"],
-            "alone": bool(task.why),
-            "suppressed": None if task.why else sides.suppressed,
+            "alone": not task.is_compared,
+            "suppressed": sides.suppressed if task.is_compared else None,
             "quasi": list(schema.quasi),
             "sensitive": list(schema.sensitive),
             "identifiers": list(schema.identifiers),

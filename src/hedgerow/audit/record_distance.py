@@ -129,7 +129,7 @@ class Reach:
         return near if distances[near[0]] else self.likeliest(near)
 
     def likeliest(self, rows: IntArray) -> IntArray:
-        """Return the most likely of several rows that may all be the person's."""
+        """Return the candidate row that is most likely the person's."""
         return rows[self.likely(rows) == WHOLE]
 
     def _distances(self, people: Known, person: int) -> FloatArray:

@@ -496,7 +496,7 @@ class _Reader:
         return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
 
     def _beginning(self, start: str) -> Ends | None:
-        """Return the range of numbers with this prefix, using only lengths that original numbers have."""
+        """Return the range of numbers that begin with this prefix and are as long as some original number."""
         # 12* may mean 12, 120 to 129 or 1200 to 1299: only lengths that occur are meant
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]

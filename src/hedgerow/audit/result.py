@@ -235,7 +235,7 @@ class Audit:
 
     @takes(k=NUMBER, max_disclosure=NUMBER)
     def broken(self, *, k: int | None = None, max_disclosure: float | None = None) -> list[str]:
-        """Return one sentence for each way a release fails a k, a cap or the audit's profile.
+        """Return one sentence for each limit (k, cap, profile) that the release misses.
 
         Parameters
         ----------

@@ -395,7 +395,7 @@ def numbers_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
             continue
         shortened = 2 * len(full) < len(mine)
         # 02139 as a number has four digits: a column of such numbers may be ZIP codes, unless they are years
-        if shortened and (full or form.what != "ZIP codes" or _years(mine)):
+        if shortened and (full or form.what != "ZIP codes" or YEARS[0] <= min(mine) <= max(mine) <= YEARS[1]):
             continue
         keep = sum(map(form.rule, mine))
         if keep < _KEPT * len(mine):
@@ -423,9 +423,6 @@ def _ranges_like(cells: list[Any]) -> Iterator[tuple[str, str, bool]]:
 def round_numbers(numbers: list[int]) -> bool:
     return sum(n % _ROUND == 0 for n in numbers) > _ROUNDED * len(numbers)
 
-
-def _years(numbers: list[int]) -> bool:
-    return YEARS[0] <= min(numbers) and max(numbers) <= YEARS[1]
 
 
 def whole_number(cell: Any) -> int | None:

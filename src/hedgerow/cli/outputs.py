@@ -14,9 +14,9 @@ from ..errors import InputError, OutputError, ParameterError
 from ..files import same_file, temporary_folder
 from ..validation import PATH, check
 
+# how files of ours begin that are written anew without being asked
 REPORT, NUMBERS, PICTURE = b"<title>Release report", b'{\n "hedgerow_audit"', b"<svg "
 EVIDENCE_FILE = b'{\n "hedgerow_evidence"'
-# how files of ours begin that are written anew without being asked
 POINTS = b",mean_over_groups,mean_over_records,linkage,ncp,"
 _HEAD = 4096
 

@@ -245,7 +245,7 @@ class Cells:
 
 
 def canonical(array: pa.Array, kind: str, signed: bool = False) -> Cells:
-    """Return an array's cells in the canonical form in which a column of class `kind` compares them.
+    """Convert cells to the form in which columns of class `kind` are compared.
 
     Parameters
     ----------

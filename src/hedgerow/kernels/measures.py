@@ -165,7 +165,7 @@ def number_disclosures(counts, deviation, starts):  # type: ignore[no-untyped-de
 
 @checked
 def brier_disclosures(counts, public, starts, whole):  # type: ignore[no-untyped-def]
-    """Return every class's disclosure of a category (`brier_terms`, divided); 0 if the public error is 0.
+    """Return each class's disclosure of a categorical column: gain over loss of `brier_terms`; 0 if the loss is 0.
 
     Parameters
     ----------

@@ -176,7 +176,7 @@ def draw(
 
 @checked
 def hash_words(words, k0, k1, first, second):  # type: ignore[no-untyped-def]
-    """Write SipHash-2-4-128 of every 64-bit word, its two halves into two arrays."""
+    """Hash every 64-bit word with SipHash-2-4-128; write the two halves of each hash into two arrays."""
     for i in range(words.shape[0]):
         first[i], second[i] = word_128(words[i], k0, k1)
 

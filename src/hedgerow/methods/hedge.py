@@ -247,7 +247,7 @@ class Hedge(PartitionMethod):
             grouped,
             promises if persons is not None else promises[1:],
         )
-        plan = self._plan(table, schema, quasi, grown, promises, self._joined, persons)
+        plan = self._plan(table, schema, quasi, grown, promises, persons, self._joined)
         assert isinstance(plan.recoding, Partition)
         self.group_of_cell_ = np.asarray(plan.recoding.groups, np.int64)
         return plan

@@ -121,7 +121,7 @@ class MART(PartitionMethod):
             tree = tree.error_digression_pruned(int(self.k), self.alpha)
         self.tree_: Tree = self._merged(tree, sensitive, persons)
         promises = self._promises(schema, sensitive)
-        return self._plan(table, schema, quasi, self.tree_.grown, promises)
+        return self._plan(table, schema, quasi, self.tree_.grown, promises, persons)
 
     @property
     def _is_pruned(self) -> bool:

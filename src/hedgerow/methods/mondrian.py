@@ -153,7 +153,7 @@ class Mondrian(PartitionMethod):
         self.__dict__.pop("tree_", None)  # of an earlier fit with another objective
         if tree.responses.responses:
             self.tree_: Tree = tree
-        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, sensitive))
+        return self._plan(table, schema, quasi, tree.grown, self._promises(schema, sensitive), persons)
 
 
 def positions(quasi: Quasi) -> npt.NDArray[np.float64]:

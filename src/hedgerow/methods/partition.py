@@ -432,8 +432,8 @@ class PartitionMethod(Method):
         quasi: Quasi,
         grown: Grown,
         promises: Sequence[Guarantee],
+        persons: Persons | None,
         group_of_leaf: IntArray | None = None,
-        persons: Persons | None = None,
     ) -> Plan:
         """Return the plan of a partition; `group_of_leaf` gives the group of each leaf if leaves were joined.
 
@@ -473,7 +473,7 @@ class PartitionMethod(Method):
             distinct = _distinct_groups(recoding)
             if distinct.max() < current.max():
                 # Joined groups have other cells, which may read like those of a third group.
-                return self._plan(table, schema, quasi, grown, promises, distinct, persons)
+                return self._plan(table, schema, quasi, grown, promises, persons, distinct)
         together = [Together(schema.household)] if schema.together and schema.household else []
         return self._planned(table, schema, recoding, [*promises, *together])
 

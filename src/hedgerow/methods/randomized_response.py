@@ -401,7 +401,7 @@ def _compared(column: Randomized, original: Table, released: Table) -> tuple[int
 
 
 def likelihood_of_kept(unchanged: int, n: int, p: float) -> float:
-    """Return the smaller of the chances that at most, or at least, `unchanged` of n values stay the same."""
+    """Return the smaller tail probability: that at most, or at least, `unchanged` of n values stay the same."""
     # Exact: if n(1 - p) is small, the normal distribution would call right draws wrong.
     from scipy.special import bdtr, bdtrc
 

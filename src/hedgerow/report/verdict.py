@@ -195,7 +195,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
     promised = set()
     for guarantee, check in _promised(plan, checks):
         promised.add(check["name"])
-        sentence = guarantee.words().split(": ")[0]  # the rest stands in RECIPIENT.md
+        sentence = guarantee.words().split(": somebody ")[0]  # the rest stands in RECIPIENT.md
         reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:

@@ -43,15 +43,15 @@ def environment() -> Any:
 
 
 _HERE = Path(__file__).parent
+# the style sheets and scripts of the pages
 ASSETS = {"report.css": _HERE.parent / "report" / "style.css"}
 ASSETS |= {path.name: path for path in (_HERE / "assets").iterdir()}
-"""The style sheets and scripts of the pages."""
 
 
+# what every page can say of the state, and of its results: None for what is not there
 _OF_STATE = (
     "job", "free", "version", "turn", "notice", "choices", "ready", "sensitive", "missing", "encoding", "refused",
 )  # fmt: skip
-# what every page can say of the state, and of its results: None for what is not there
 _OF_RESULTS = ("open", "today", "methods", "frontier", "shares", "measure", "lookup", "wanted", "write", "script")
 
 

@@ -21,8 +21,8 @@ STEPS = tuple(WORDS["steps"])
 _NO_CAP = "none"
 _OF_CHOICES = ("today", "frontier", "shares", "measure", "lookup", "write", "failed", "script", "cautions")
 _VARIED = ("k", "max_disclosure")
-MORE = (10, 5, 20, 50)
 # the settings that the picture shows besides the chosen one; a cap of 1 is none
+MORE = (10, 5, 20, 50)
 CAPS = (1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2)
 # the jobs that begin by themselves, and are stopped for a request
 _TRIALS = ("frontier", "shares")

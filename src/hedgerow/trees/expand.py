@@ -53,8 +53,8 @@ from .statistics import StatisticsLayout
 # values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its parent's
 # histograms, from which the node's are subtracted
 NONE, OWN = -1, -2
-WORTH = 64
 # nodes with at least WORTH rows, and PER_CODE rows per code, keep the histograms of all columns
+WORTH = 64
 PER_CODE = 0.25
 # codes counted between two checks for interrupts (some 60 ms)
 SLICE = 50_000_000

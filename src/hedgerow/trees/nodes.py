@@ -25,8 +25,8 @@ START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, D
     range(11)
 )
 N_COLUMNS = 11
-LEAF = -1
 # marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others
+LEAF = -1
 OPEN = -2
 # entries of `Branch.state`: nodes, nodes on the stack, subset codes, work since it was read, records in leaves
 NODES, OPEN_NODES, CODES, SPENT, SETTLED = range(5)

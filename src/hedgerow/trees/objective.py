@@ -19,8 +19,7 @@ from .statistics import ENTROPY, SSE, Floats, StatisticsLayout
 NOWHERE = -1
 # the part by which a gain must exceed another to be larger
 TIE = 1e-9
-# 8 MB
-# for counts below this, n log n is looked up in a table
+# for counts below this, n log n is looked up in a table of 8 MB
 TABULATED = 1 << 20
 
 

@@ -49,8 +49,7 @@ from .statistics import StatisticsLayout
 
 Ints = npt.NDArray[np.int64]
 
-# These are at most 511 subsets; every further category would double them.
-# up to this many present categories, all binary subsets are tried
+# Up to this many present categories, all binary subsets are tried: at most 511. Every further one would double them.
 EXHAUSTIVE = 10
 # rows of `Search.stats` and `Search.sides`
 LEFT, RIGHT, BEST = range(3)

@@ -174,7 +174,7 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
 def explained(
     tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
 ) -> Floats:
-    """Return 1 - RSD of every node and response, numeric ones first: from squared errors, with no floor."""
+    """Return the share of each response's squared error that each node explains (1 - RSD); numeric responses first."""
     scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []
@@ -368,7 +368,7 @@ def prune_order(
 def lifetimes(
     tree: Grown, order: npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the steps [born, end) during which each node is a leaf while `order` is pruned.
+    """Return, for each node, the pruning steps [born, end) in which it is a leaf if nodes are pruned in `order`.
 
     Step 0 is the tree before pruning; internal nodes that stay so are never born.
     """

@@ -19,8 +19,8 @@ OPTIONS = (
     *rows("release"), *ENGINE, *RESTART,
 )  # fmt: skip
 
-CHOICE = tuple(row.name for row in OPTIONS if row.step == "choose")
 # the options that `Session.choose` and `Session.write` take under the same names
+CHOICE = tuple(row.name for row in OPTIONS if row.step == "choose")
 WRITING = tuple(row.name for row in OPTIONS if row.step == "write")
 
 

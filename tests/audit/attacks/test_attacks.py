@@ -91,6 +91,15 @@ def test_random_row_and_majority_by_hand():
     assert y["public_best"] == 0.5
 
 
+def test_held_out_people_without_a_value_are_no_control(pair):
+    others = people_of(50, seed=9).assign(pay=np.nan)
+    (pay, ill) = regression(
+        replace(pair, strangers=pair.people_of(read(others))), learners=["tree"], people=100
+    )
+    assert pay["control"] is None
+    assert ill["control"] is not None
+
+
 def test_held_out_people_are_the_control_when_given(pair):
     others = pair.people_of(read(people_of(400, seed=9)))
     (pay, ill) = regression(replace(pair, strangers=others), learners=["nearest"], people=300)

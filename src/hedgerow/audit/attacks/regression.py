@@ -90,6 +90,8 @@ def _on_column(
     members = spread(orders[0], most, random_state)
     if not len(members):
         return []
+    # strangers without any value cannot be asked about
+    people = [who for who in people if len(who.values[0])]
     target, nearby = shown_as(column, sides.released_sensitive[j], aim), np.concatenate(near)
     train = partial(TrainingSet.from_tables, sides, quasi, j, target, aim.is_number, nearby)
     release = train()
@@ -128,7 +130,7 @@ def _on_column(
         scores = {"release": mine, "public": by_public, "original": before_score}
         if withheld is not None:
             scores["control"] = _withheld(*withheld, learner, people[0], aim, random_state)
-        elif theirs and len(theirs[0].errors):
+        elif theirs:
             scores["control"] = theirs[0]
         row = _row(column, aim, learner, scores, best, random_row, random_state)
         trained = release.n_learnt_from(learner)

@@ -251,7 +251,7 @@ class _Described:
         return tuple((j, "is", int(c.codes[row])) for j, c in enumerate(self.quasi))
 
     def _of_values(self) -> list[Predicate]:
-        """Describe groups by their cells and a rare sensitive value; rarest in the group first, then least weight."""
+        """Describe people by their group's cells and a sensitive value; rarest values first, ties by least weight."""
         rare, boxes, classes = [], self._boxes, self.sides.classes
         for j, (original, released) in enumerate(
             zip(self.sensitive, by_name(self.sides.released_sensitive), strict=True), len(self.quasi)

@@ -383,7 +383,7 @@ def _ray(risk: Risk, t: Floats, free: NDArray[np.int64]) -> Floats | None:
 def _rounded(risk: Risk, t: Floats) -> Optimum:
     # p is published with six digits: round it down, look at the full table again.
     d = np.asarray(risk.dims, dtype=np.int64)
-    # a column that hardly needs it is better left alone: readers need not correct for it.
+    # A column that hardly needs it is better left alone: readers need not correct for it.
     snapped = np.where(t > 1 - 1e-4, 1.0, t)
     if risk.worst(snapped) <= 1:
         t = snapped

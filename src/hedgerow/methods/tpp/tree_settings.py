@@ -19,7 +19,7 @@ class ModelSettings:
     """The base class of all builder settings; one field may be left open, to be chosen from the response."""
 
     kind: ClassVar[str]
-    # the name of that field, its value for a response of classes, and its value for one of numbers
+    # the name of the field that may be left open, its value for a response of classes, and its value for one of numbers
     by_response: ClassVar[tuple[str, str, str]]
 
     @property
