@@ -382,7 +382,7 @@ class LDiversity(ColumnGuarantee):
     c : float
         For "recursive".
     columns : tuple of str, optional
-        Sensitive columns; all by default.
+        Sensitive columns; by default all, with MART, Mondrian and Hedge all that are no numbers.
     """
 
     kind: ClassVar[str] = "l_diversity"
