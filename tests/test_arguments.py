@@ -180,7 +180,10 @@ def test_every_public_function_tells_what_is_of_a_wrong_type(calls: dict[str, Ca
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_parameter_of_a_method_tells_what_is_of_a_wrong_type(name: str) -> None:
+def test_every_parameter_of_a_method_tells_what_is_of_a_wrong_type(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a text as a key is the path of a new key file
     people = hr.datasets.make_people(120, seed=1).drop_columns(["diagnosis", "entry_date"])
     people = people.filter(people.column("region").is_valid())
     assert set(CHOSEN) == set(METHODS)
