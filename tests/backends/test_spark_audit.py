@@ -129,7 +129,7 @@ def test_what_rows_without_numbers_do_not_tell(spark: Any, tmp_path: Path) -> No
     pq.write_table(table, tmp_path / "people.parquet")
     schema = SCHEMA.replace(other=["at"], identifiers=["id"])
     hr.protect(table, schema, METHODS[-1]).write(tmp_path / "drawn", mapping=True)
-    with pytest.raises(UnsupportedError, match=r"mapping\.json tells by their numbers"):
+    with pytest.raises(UnsupportedError, match=r"mapping\.json pairs rows by their numbers"):
         hr.audit(tmp_path / "people.parquet", tmp_path / "drawn", engine="spark", **WHOLE)
     hr.protect(table, schema, METHODS[-1], keep_order=True).write(tmp_path / "kept")
     with pytest.raises(UnsupportedError, match="stand in the order of the input"):
