@@ -48,7 +48,7 @@ class Secret:
     Parameters
     ----------
     secret : bytes
-        At least 16 of them.
+        At least 16 bytes.
     """
 
     __slots__ = ("_secret",)

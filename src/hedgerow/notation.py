@@ -419,7 +419,7 @@ def plain(
     digits : int, optional
         Round to this many significant digits: sums in another order differ in their last bits.
     other : callable, optional
-        What becomes of any other object; by default TypeError.
+        Function that converts any other object; by default TypeError is raised.
 
     Examples
     --------

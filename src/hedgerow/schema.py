@@ -42,7 +42,7 @@ class Event:
     ----------
     sign : {"<", "<=", ">", ">=", "="}
     bound : Decimal
-        As it is written.
+        The bound, exactly as written.
     """
 
     sign: str
@@ -217,11 +217,11 @@ class Schema:
     unit : str or None, optional
         The column that identifies a person (usually an identifier), where
         people have several records: k then counts people. None says that every
-        row is a person; left out, a table whose identifiers repeat is refused.
+        row is a person. Without `unit`, a table whose identifiers repeat is refused.
     household : str, optional
         The column that identifies people who live together (or otherwise know each other well): a
-        group then needs people of k distinct households. It is left out of every release, since a
-        household's size and members single people out.
+        group then needs people of k distinct households. The column is left out of every release, since
+        the size and the members of a household can identify people.
     together : bool, default False
         Recode whole households to one cell: all members get the same released quasi-identifiers, so
         groups are split only by what every household shares, such as its region.
@@ -234,13 +234,13 @@ class Schema:
         ends are open. Times without an offset are in the column's time zone.
     events : mapping of str to sequence of str
         Events of a sensitive number that must not be disclosed either, such as ``{"income": [">
-        200000"]}``: each is judged like a separate flag.
+        200000"]}``: each is measured like a separate yes/no column.
     rest : {"drop", "release"}
         Treatment of undeclared columns. "release" treats them as `other`, but refuses those that
         look like identifiers.
     missing : sequence of str
         Words for missing values in a CSV file, in all of its columns, such as ``["k.A.", "-"]``. In
-        columns of numbers and dates the usual ones are recognised anyway.
+        columns of numbers and dates the usual words are recognised anyway.
     decimal : {"", ",", "."}
         The decimal separator of a CSV file, for numbers that can be read in two ways: with "," the
         text 22.807 is a whole number. Left out, it is inferred from the other columns.
@@ -497,7 +497,7 @@ class Schema:
         Parameters
         ----------
         table : path, pandas, Polars or Arrow table, DuckDB relation
-            What to look at.
+            The table to profile.
 
         Returns
         -------

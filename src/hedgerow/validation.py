@@ -24,11 +24,11 @@ class Kind:
     Parameters
     ----------
     words : str
-        What they are, as the end of "k must be ...".
+        The words that complete "k must be ...".
     fits : callable
-        Whether a value is one of them.
+        Returns whether a value is in the set.
     hint : str, optional
-        What to do.
+        Advice for the user.
     """
 
     words: str

@@ -29,15 +29,16 @@ class Carried:
     ----------
     column : str
     explained : float or None
-        What the groups explain when the release is made without it; None where none can be made.
+        The share of the public loss that the groups explain in a release without this column; None if
+        no such release is possible.
     share : float or None
-        The part of what the groups explain with it that is gone then; below 0 they explain more.
+        The relative fall of `explained` when the column is left out; negative if it rises.
     utility : float or None
-        The certainty that the cells of the other columns keep.
+        The certainty that the cells of the other columns keep in the release without this column.
     grid : tuple, optional
-        First, last and step of public cut points that coarsen it; numbers alone.
+        First, last and step of round cut points that coarsen the column; only for numbers.
     coarse_explained, coarse_share : float, optional
-        The same for the release in which it is cut at these points alone.
+        `explained` and `share` for a release that keeps the column but cuts it only at these points.
     """
 
     column: str
@@ -56,12 +57,12 @@ class Shares:
     Parameters
     ----------
     explained : float or None
-        The part of the public loss of the sensitive columns that the groups explain (R squared of
-        numbers, of categories the same of the Brier score), averaged. None where the method makes
-        no groups of equal cells, or draws.
+        The share of the public loss that the groups explain, averaged over the sensitive columns: R squared
+        for numbers, its counterpart by the Brier score for categories. None if the method makes no groups
+        of equal cells, or makes random draws.
     sensitive : tuple of str
     columns : tuple of Carried
-        The largest share first.
+        One entry per quasi-identifier, largest share first.
     """
 
     explained: float | None

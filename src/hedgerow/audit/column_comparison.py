@@ -164,7 +164,7 @@ class Comparison:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to; by default those of a new figure.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

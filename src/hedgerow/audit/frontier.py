@@ -311,7 +311,7 @@ class Point:
     parameters : mapping
         Its k, max_disclosure and what else was asked.
     k : int or None
-        Records of the smallest class, as reached; None where values were altered, so
+        Records of the smallest class, as reached; None if values were altered, so
         that classes of equal cells say nothing.
     classes : int or None
         Number of classes.
@@ -483,7 +483,7 @@ class Frontier:
         Parameters
         ----------
         ax : matplotlib axes, optional
-            Where to; by default those of a new figure.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------

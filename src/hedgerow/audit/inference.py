@@ -64,9 +64,9 @@ class Inference:
         Per sensitive column ``members``, ``strangers``, ``advantage``, ``worst_tenth`` (the
         learner that explains most, with ``interval``), ``learners`` with each of them, and
         ``corrected``: the disclosure of the worst group after a learner corrects it.
-        Shares of the public squared error (numbers: R squared) or Brier score (categories)
-        that the learner takes away: 1 all, 0 or less nothing. Where nobody took no part
-        ``strangers`` and ``advantage`` are None.
+        All are shares of the public squared error (numbers: R squared) or Brier score (categories)
+        that the learner removes: 1 is all of it, 0 or less is nothing. ``strangers`` and
+        ``advantage`` are None if there are no strangers.
     learners : tuple of str
         Names of the trained learners.
     asked, rows : int
@@ -194,9 +194,9 @@ def inference(
         Parts that strangers are dealt into, at least 2; 0 leaves strangers out.
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear", "group", \
 "group counts", "group corrected"}
-        Who attacks; "nearest" are the 10 nearest neighbours, ties sharing. Those that a release
-        has nothing for are left out. Where values were altered a person's group is the nearest one
-        of equal released rows, which nothing corrects.
+        The attackers. "nearest" uses the 10 nearest neighbours; ties share their weight. Attackers that
+        do not apply to the release are left out. If values were altered, a person's group is the
+        nearest group of equal released rows, and it is not corrected.
     random_state : int
         Deals folds and bootstrap samples.
     progress : callable, optional
@@ -495,7 +495,7 @@ def in_shares(
 
 
 def _resampled(base: FloatArray, random_state: int) -> Callable[[FloatArray], FloatArray]:
-    """Return a function that turns losses into shares explained: over all people, then per bootstrap sample."""
+    """Return a function from per-person losses to the share explained: for all people, then per bootstrap sample."""
     n = len(base)
     # one set of samples for all learners: differences between them are paired
     draws = np.random.default_rng(random_state).multinomial(
@@ -559,24 +559,24 @@ def worst_corrected(
     Parameters
     ----------
     training : TrainingSet
-        With `everybody`.
+        Its `everybody` must be set.
     column : Column
-        The sensitive column, one code a released row.
+        The sensitive column, one code per released row.
     members : int array
         Released rows of people; their groups are measured.
     cap : float, optional
         The cap on groups; by default the largest disclosure of a group without correction.
     random_state : int
-        Shuffles.
+        The seed of the shuffles.
 
     Returns
     -------
-    dict, optional
-        ``score``, ``learner``; ``groups`` measured ``of`` all; the ``worst`` disclosure, the
-        ``records`` of that group and its disclosure by its values alone (``uncorrected``);
-        ``cap``, and groups and people ``above`` it, or above ``limit`` where there is none;
-        ``shuffled``: the mean of the worst, and of groups and people above. None where nothing
-        is known of any group.
+    dict or None
+        ``score`` and ``learner``: their names; ``groups``: how many were measured, out of ``of``;
+        ``worst``: the largest disclosure, with the ``records`` of that group and its disclosure
+        without correction (``uncorrected``); ``cap``; ``above``: the groups and people above the cap,
+        or above ``limit`` if there is no cap; ``shuffled``: the means of the worst disclosure and of
+        the groups and people above over all shuffles. None if no group can be measured.
     """
     cells = training.cells
     assert cells is not None

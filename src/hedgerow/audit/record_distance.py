@@ -80,10 +80,10 @@ class Reach:
         Parameters
         ----------
         people, person
-            As for `sums`.
+            See `sums`.
         shares : mapping of int to float
-            Columns by their place, each with a share of the ranks: a number agrees with as many of
-            the rows next to it, with 0 as a category does: with cells that may stand for it.
+            The columns to compare, by index. A number agrees with this share of the rows, those
+            nearest in rank. At 0, and for categories, it agrees with the cells that may stand for it.
         """
         rows: IntArray | None = None
         for j, share in shares.items():
@@ -117,7 +117,7 @@ class Reach:
         Returns
         -------
         int64 array
-            `WHOLE` for the most likely; the weights of the others beside it.
+            `WHOLE` for the most likely row; for the others, proportionally less.
         """
         # if columns were independent: the order of rows needs no more
         fit = self._share[self._codes[:, rows] + self._starts[:, None]].prod(axis=0)
@@ -149,7 +149,9 @@ class _Ends:
 
     @cached_property
     def _ranked(self) -> tuple[IntArray, FloatArray, IntArray, bool]:
-        """Return the known cells sorted by midpoint, the midpoints, cumulated rows, and whether all are exact."""
+        """Return the known cells sorted by midpoint, their midpoints, the cumulative number of rows that have
+        them (starting at 0), and whether every cell is a single number.
+        """
         column = self.column
         # halves first: the sum of two large doubles is infinite
         middle = column.lo / 2 + column.hi / 2

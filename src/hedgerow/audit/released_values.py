@@ -246,7 +246,7 @@ class CellReading:
     unread : tuple of int
         The cells that nothing explains.
     outside : tuple of int
-        Those that say what no original value is.
+        The cells that describe values which do not occur in the original.
     """
 
     column: ReleasedColumn
@@ -281,8 +281,8 @@ def read_released(
 ) -> CellReading:
     """Read the distinct cells of a released column.
 
-    What a cell is, in this turn: a value of the original; Hedgerow's own notation; a node of the
-    hierarchy; what the plan says of it; the notation of other tools (`cells`).
+    Each cell is read by the first rule that fits: as a value of the original, as Hedgerow's own notation,
+    as a node of the hierarchy, as the plan describes it, or as the notation of other tools (`cells`).
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def read_released(
     hierarchy : Hierarchy, optional
         Where generalised values are looked up.
     meanings : sequence of Cell
-        What the plan says of texts that do not say it themselves.
+        The meanings that the plan gives to texts which cannot be read by themselves.
     """
     texts: list[Any] = list(labels)
     if len(codes) and int(codes.max()) == len(texts):
@@ -496,7 +496,10 @@ class _Reader:
         return bool(at[0] < self.original.n_values and self.original.values[at[0]] <= ends[1])
 
     def _beginning(self, start: str) -> Ends | None:
-        """Return the range of numbers that begin with this prefix and are as long as some original number."""
+        """Return the range of numbers that a prefix such as "12" in 12* may stand for; None if there are none.
+
+        Only lengths count that original numbers with this prefix have.
+        """
         # 12* may mean 12, 120 to 129 or 1200 to 1299: only lengths that occur are meant
         lengths = {len(name) for name in self.index if name.startswith(start)}
         masks = [cell_patterns.number_ends(start + "*" * (length - len(start))) for length in lengths]

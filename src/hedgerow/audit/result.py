@@ -55,31 +55,30 @@ class Audit:
     table : mapping
         Rows, columns, roles, suppressed rows and notes.
     risk : mapping
-        ``original`` and ``release``: classes, re-identification, sensitive
-        columns; ``influence`` of the quasi-identifiers; ``knows_method``: what is concluded
-        from the finer groups that the method refused; ``inference``: what learners
-        infer about members and strangers, and ``composition``: what is left together with
-        other releases; None where they were not measured.
+        ``original`` and ``release``: classes, re-identification risk and sensitive columns;
+        ``influence`` of the quasi-identifiers; ``knows_method``: the conclusions from the finer groups
+        that the method refused; ``inference``: what learners infer about members and strangers;
+        ``composition``: what an intruder learns by combining several releases. Each is None if it was
+        not measured.
     attacks : sequence of mapping
-        Every attack with baselines, control, intervals and the same on the original.
+        Every attack with its success, baselines, control and intervals, and its success on the original.
     utility : mapping
         Loss, distributions, dependences, queries, learning.
     pictures : mapping
         Small histograms and scatters for the report.
     parameters, versions : mapping
-        What is needed to repeat the audit; never a key.
+        The settings needed to repeat the audit; never a key.
     per_person : PerPerson, optional
-        Each record's disclosure by its group; private, so neither `to_dict` nor a report has
-        it.
+        Each record's disclosure by its group; private, so it is neither in `to_dict` nor in a report.
     shown : Shown, optional
-        Records before and after, and how many records fit a description; private as well, so a
-        steward's page that is made from the audit itself holds it, and none that is made from its numbers.
+        Example records before and after, and the data for looking people up. Private as well: only the
+        steward's page, written from this object, contains it, never `to_dict`.
     missing : sequence of str
-        What could not be measured of this release, and why; its figures are None.
+        The figures that could not be measured for this release, with the reason; they are None.
     promises : sequence of mapping, optional
-        What the plan promised, where it was known; `plot` draws the cap.
+        The plan's promises, if the plan was known; `plot` draws the cap.
     profile : mapping, optional
-        What a standard asks and what was found, where one was named.
+        The criteria of a standard and the verdict on each, if a standard was named.
     """
 
     table: Mapping[str, Any]
@@ -178,7 +177,7 @@ class Audit:
         Parameters
         ----------
         path : str or Path
-            Where to.
+            The file to write.
         audience : {"steward", "recipient"}
             The recipient's page leaves out every figure that would help an intruder.
         plan : Plan, optional
@@ -188,11 +187,11 @@ class Audit:
         drawings : mapping of str to str, optional
             SVG pictures that the method publishes with its release, by file name.
         cautions : sequence of str
-            What the release warns of (`Release.cautions`).
+            The warnings of the release (`Release.cautions`).
         name : str, optional
             The file that was measured, for the title.
         k, max_disclosure : optional
-            Thresholds that the page holds the figures against, beside what was promised.
+            Thresholds with which the page compares the figures, in addition to the plan's promises.
         """
         page = facade.render(
             self.to_dict(),
@@ -215,12 +214,12 @@ class Audit:
         Parameters
         ----------
         what : str, optional
-            "attacks", "disclosure" (groups by size and what they tell of the most exposed column,
-            with the cap where a plan promised one), "groups" (records by the size of their group)
-            or a quasi-identifier (its shares before and after). By default the first of these
-            that was measured.
+            "attacks", "disclosure" (each group's size and its disclosure of the most exposed column,
+            with the cap if the plan promised one), "groups" (the number of records by group size)
+            or the name of a quasi-identifier (its shares before and after). The default is the first
+            of these that was measured.
         ax : matplotlib axes, optional
-            Where to; by default those of a new figure.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -229,7 +228,7 @@ class Audit:
         Raises
         ------
         InputError
-            It was not measured; names what was.
+            The figure was not measured; the message lists those that were.
         """
         return facade.plot_audit(self, what, ax)
 

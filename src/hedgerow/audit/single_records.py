@@ -37,16 +37,16 @@ class PerPerson:
     Parameters
     ----------
     table : pyarrow.Table
-        One row per released record. ``row``: its place in the original, from 0; the key or unit
-        column, where there is one; ``records`` and ``people`` of its group; ``prosecutor`` and, where
-        it was measured, ``journalist``: its risk of being found, with ``population``, the people of the
-        population that its group stands for; ``household risk``: that anybody of its household is
-        found; ``suda``: its score of special
-        uniques, where asked for; ``disclosure``: the largest of its
-        sensitive columns; and for each of these ``NAME disclosure`` (0: the group reveals nothing, 1:
-        everything), ``NAME by`` (the score that is largest), ``NAME values`` (different ones in the group)
-        and ``NAME named`` (the share of the group's released values that would name the record's own:
-        a number within 10%, a date within 30 days, a category exactly).
+        One row per released record. ``row``: its row in the original, from 0; the key or unit
+        column, if there is one; ``records`` and ``people``: the size of its group; ``prosecutor`` and, if
+        measured, ``journalist``: the risk that it is re-identified, with ``population``, the number of
+        people in the population who belong to its group; ``household risk``: the risk that anybody in its
+        household is re-identified; ``suda``: its score of special uniques, if requested;
+        ``disclosure``: the largest over its sensitive columns. For each sensitive column: ``NAME
+        disclosure`` (0: the group reveals nothing, 1: everything), ``NAME by`` (the score that gives the
+        largest disclosure), ``NAME values`` (distinct values in the group) and ``NAME named`` (the share
+        of the group's released values that match the record's own: a number within 10%, a date within
+        30 days, a category exactly).
     """
 
     table: pa.Table
@@ -89,12 +89,12 @@ def per_person(
     key : str, optional
         A column of the original that identifies records.
     special : SpecialUniques, optional
-        Those of the release.
+        The special uniques of the release.
 
     Raises
     ------
     ParameterError
-        Values were altered, so that groups of equal cells are nobody's.
+        Values were altered, so groups of equal cells say nothing about the people in them.
     """
     if pair.risk_model == "linkage":
         raise ParameterError(**refusal("no_groups"))
@@ -176,8 +176,8 @@ class Shown:
     before, after : lists of lists of str
         The same records in the original and in the release.
     people : dict, optional
-        Which original and released rows fit a description, as `lookup.js` reads it; None where
-        values were altered or there are more than 20,000 different rows.
+        An index from values to original and released rows, in the format of `lookup.js`; None if values
+        were altered or there are more than 20,000 different rows.
     """
 
     names: list[str]
@@ -322,10 +322,10 @@ class Fits:
     ----------
     records : int
     groups : int
-        Classes that these records lie in.
+        Number of classes that contain these records.
     told : mapping
-        For each sensitive column the typical error of a guess (numbers and dates: the spread), or the
-        share of the likeliest value (categories); None if no record fits.
+        For each sensitive column, the standard deviation (numbers and dates) or the share of the most
+        frequent value (categories) among these records; None if no record fits.
     """
 
     records: int
@@ -340,11 +340,11 @@ class Found:
     Parameters
     ----------
     before : Fits
-        In the original.
+        The records that fit in the original.
     after : Fits or None
-        In the release; None where there is none yet.
+        The records that fit in the release; None if there is no release yet.
     nobody : mapping
-        The same figures for a guess without any knowledge: over the whole original.
+        The figures of `Fits.told` over the whole original: what somebody guesses without a description.
     numbers : tuple of str
         The sensitive columns whose figure is an error, not a share.
     """
@@ -367,17 +367,17 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
     ----------
     pair : Pair
     wanted : mapping of str to str
-        What is known of a person: values of quasi-identifiers as the table shows them; columns that
-        are left out may be anything. No message repeats them.
+        The known values of quasi-identifiers, as the table shows them; columns that are not named may have
+        any value. No error message repeats the values.
     released : bool
-        False looks in the original alone.
+        False searches only the original.
 
     Raises
     ------
     InputError
-        A name is no quasi-identifier, or what is known of a number or date is none.
+        A name is not a quasi-identifier, or a value of a numeric or date column cannot be read.
     UnsupportedError
-        The method altered values, so that cells rule nobody out.
+        The method altered values, so its cells exclude nobody.
     """
     if released and pair.risk_model == "linkage":
         raise UnsupportedError(**refusal("no_look_up"))

@@ -100,7 +100,7 @@ class Unprotected:
         What the sizes say of finding a person's record.
     attacks : sequence of mapping, optional
         A regression tree on every sensitive column: ``success`` on people of the table, ``control``
-        with their own rows withheld, and ``public_best``, what public totals give. None where
+        with their own rows withheld, and ``public_best``, what public totals give. None if
         nobody asked, or no column is sensitive.
     influence : sequence of mapping, optional
         Which quasi-identifiers carry it; largest share first.

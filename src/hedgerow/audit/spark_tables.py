@@ -121,7 +121,7 @@ def counted(
     Returns
     -------
     tuple of Table and Subject, or None
-        None where no plan can make the release again.
+        None if no plan can make the release again.
 
     Raises
     ------

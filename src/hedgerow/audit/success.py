@@ -274,7 +274,7 @@ def gained(success: Rate, control: Rate) -> Rate | None:
     """Return the gain of an attack over its control (see `relative`), with a 95% interval.
 
     Wilson's ends of both shares, each by how much it moves the figure, are squared and
-    added (Newcombe's way for a difference). None where the control leaves nothing to gain.
+    added (Newcombe's way for a difference). None if the control leaves nothing to gain.
 
     References
     ----------

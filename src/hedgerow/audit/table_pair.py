@@ -62,7 +62,7 @@ class People:
     Parameters
     ----------
     quasi, sensitive : tuples of Column
-        One code a person.
+        One code per person.
     """
 
     quasi: tuple[Column, ...]
@@ -133,7 +133,7 @@ class TablePair:
     members : People
         The people of the original who are compared, one for each pair if rows are paired.
     released_quasi : tuple of ReleasedColumn
-        The released quasi-identifiers, one cell a released row.
+        The released quasi-identifiers, one cell per released row.
     released_sensitive : tuple of Column
         What the released sensitive columns show, in the original's codes where values agree.
     strangers : People, optional

@@ -309,7 +309,7 @@ def engine(name: str = "memory") -> Engine:
 def transform(plan: Plan, table: Table, key: Key | None = None) -> Transformed:
     """Recode a table's columns as a plan says, on the engine that opened the table.
 
-    Plans that draw do so under `key`, by default a fresh one that is forgotten.
+    Plans that draw do so under `key`, by default a new key that is not stored.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Rows:
     ----------
     key : Key
     ids : uint64 array of shape (n,)
-        One id a row.
+        One id per row.
     fingerprint : pair of int
         Number of rows, and the sum (modulo 2**128) of their hashes: it identifies
         the table in any row order, and cannot be computed without the key.

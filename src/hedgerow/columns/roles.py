@@ -191,13 +191,13 @@ def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
 def refuse_repeated(
     table: Table, schema: Schema, pseudonyms: Sequence[str] = ()
 ) -> list[str]:
-    """Return the repeating columns that are named like keys of people; [] if the schema declares a unit.
+    """Return the columns with repeating values whose names suggest a person key; [] if the schema declares a unit.
 
     Raises
     ------
     SchemaError
-        Identifiers repeat and none of them is unique, or one that is named like a key of people
-        is released as one of the `pseudonyms`, which show whose records belong together.
+        Identifiers repeat and none of them is unique, or a repeating column with such a name is one of the
+        `pseudonyms`, so that the release would show which records belong to the same person.
     """
     if schema.unit is not UNSAID:
         return []

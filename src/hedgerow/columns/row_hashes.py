@@ -81,14 +81,15 @@ class RowSums:
 
 
 class RowHasher:
-    """A hasher of rows under one key, for columns with fixed names and classes.
+    """A hasher of rows under one key, for a fixed list of columns.
 
     Parameters
     ----------
     classes : mapping of str to str
-        The columns in order, with the class by which each is compared.
+        The column names in order, each with its value class (such as "number" or "text"): values are
+        compared after conversion to it.
     key : Key
-        A fresh one for every comparison, so that nobody can make rows that collide.
+        A key that is new for every comparison, so that nobody can construct rows that collide.
     signed : sequence of str
         Columns in which -0.0 differs from 0.0.
 

@@ -72,11 +72,11 @@ class FileLabels:
     ----------
     variables : mapping of str to Variable
     whys : mapping of str to str
-        By the column that says why numbers are missing, the column of these numbers.
+        For each column of reasons why numbers are missing, the column with these numbers.
     title : str
-        What the file is called inside, which may name who made it; it is never written.
+        The title stored in the file. It may name its author, so it is never written.
     version : int
-        Of a SAS transport file: 5 or 8; 0 elsewhere.
+        Version of a SAS transport file, 5 or 8; 0 for other files.
     """
 
     variables: Mapping[str, VariableLabels] = field(default_factory=dict)

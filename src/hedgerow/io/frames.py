@@ -229,7 +229,8 @@ def _unused_categories_dropped(frame: Any) -> list[Any]:
 
 
 def _run(query: Any) -> Any:
-    """Run a lazy query and return its result; errors omit its own message, which may quote a record."""
+    """Run a lazy query and return its result; raise InputError without the query's own message, as it may quote data.
+    """
     from narwhals.exceptions import DuplicateError
 
     try:

@@ -31,7 +31,7 @@ class Scan:
     repeating : tuple of str
         The text columns that reading them whole gives as dictionaries, for their values repeat.
     readers : mapping of str to callable, optional
-        By column, a function from the cells of the file to their values.
+        For each column, a function from the cells of the file to their values.
     """
 
     paths: Sequence[Path]
@@ -133,7 +133,7 @@ def repeating(parts: Sequence[Any]) -> list[str]:
     Parameters
     ----------
     parts : sequence of pyarrow.parquet.FileMetaData
-        Of the files of one table.
+        Metadata of the files of one table.
     """
     groups = [about.row_group(i) for about in parts for i in range(about.num_row_groups)]
     n_rows = sum(about.num_rows for about in parts)

@@ -217,16 +217,15 @@ def infer_type(
 ) -> tuple[pa.ChunkedArray, dict[str, Any]]:
     """Return a text column as numbers, booleans or dates if every value is one; otherwise unchanged.
 
-    Numbers with leading zeros or signs, and whole numbers of more than 18 digits, are taken as
-    names and stay text. The dialect's words for missing become missing.
+    Numbers with leading zeros or plus signs, and whole numbers of more than 18 digits, count as
+    codes and stay text. The dialect's words for missing values become missing.
 
     Returns
     -------
     column : pyarrow.ChunkedArray
     notes : dict
-        What was found about the file's dialect: ``decimal``, ``booleans``, ``dates``; under
-        ``either`` the sign of numbers that can be read in two ways, under ``places`` how many
-        decimals each of them has.
+        The dialect of the cells: ``decimal``, ``booleans``, ``dates``. For numbers that can be read in two
+        ways, ``either`` is the separator that they contain, and ``places`` their number of decimals.
     """
     dialect = dialect or Dialect(delimiter="", decimal="")
     index, entries = _distinct(texts)

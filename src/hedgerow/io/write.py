@@ -56,11 +56,11 @@ def write_table(
     Parameters
     ----------
     table : pyarrow.Table
-        What to write; dictionaries are written out as plain values.
+        The table to write; dictionaries are written out as plain values.
     path : path
-        Where to. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
-        .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; any other ending takes the format that
-        `like` came in.
+        The file to write. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
+        .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; with any other ending it has the format of
+        the file that `like` was read from.
     like : Table, optional
         The table that was read: its CSV dialect and encoding are used again.
     escape : bool
@@ -70,7 +70,7 @@ def write_table(
     Raises
     ------
     OutputError
-        The file cannot be written; nothing is left of it.
+        The file cannot be written; no part of it is left behind.
     """
     # the table's metadata and unused dictionary entries would be written too
     path, table = Path(path), values_only(table)

@@ -183,7 +183,7 @@ def distinct_sets(
     members : uint32 array
         The codes of the first set, ascending, then those of the second, and so on.
     ends : int64 array of shape (sets,)
-        Where the codes of each set end.
+        End of each set's codes in `members`.
 
     Examples
     --------

@@ -37,7 +37,7 @@ class Limits(NamedTuple):
     Parameters
     ----------
     terms : int64 array of shape (n_terms, 3)
-        The kind, where its sums begin, how many there are.
+        For each term its kind, the index of its first sum, and its number of sums.
     limit : float array of shape (n_terms,)
         Largest disclosure, largest share or least entropy.
     public : float array
@@ -60,7 +60,7 @@ class JoinGroups(NamedTuple):
     Parameters
     ----------
     n, means, sums : arrays
-        Sizes, means and the sums that `Limits` explains, a row a group.
+        Sizes, means and the sums that `Limits` explains, one row per group.
     into : int64 array
         The group that each was joined to; itself if it is single or the first part of a union.
     before, after : int64 arrays
@@ -68,7 +68,7 @@ class JoinGroups(NamedTuple):
     excess : float array
         The largest ratio of a group's disclosure to its limit; a group above 1 is joined.
     heap, place, state : int64 arrays
-        As in `sift`; groups left and joins made.
+        The heap and each group's position in it (see `sift`); the numbers of groups left and of joins made.
     """
 
     n: Any
@@ -286,12 +286,12 @@ class Refusal(NamedTuple):
     sides : uint8 array of shape (p, n)
         The members of each part.
     sums : float array of shape (v, w)
-        What a record of each value adds to the sums that the limits need.
+        The amounts that a record with each value adds to the sums that the limits need.
     gains : float array of shape (v, 2 g)
-        What it adds to the sums whose means a split must change; the second half of the columns
-        are the divisors of the first.
+        The amounts that it adds to the sums whose means a split must change (first half of the columns),
+        and to the divisors of these means (second half).
     all_sums, all_gains : float arrays
-        Those of the whole group.
+        The totals of `sums` and `gains` over the whole group.
     limits : Limits
     joined : bool
         Whether the group was made by joining its parts.
@@ -359,7 +359,7 @@ def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type:
     values : int64 array of shape (s, n)
         The value of every member, state by state; changed in place, as are sums, gains and distance.
     sums, gains : float arrays
-        As in `distances`.
+        See `distances`.
     distance : float array of shape (s,)
     bar : float
     pairs : int64 array of shape (s, t, 2)

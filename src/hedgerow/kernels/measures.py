@@ -217,12 +217,13 @@ def squared_sums(starts, values, counts, deviation, floor):  # type: ignore[no-u
     Parameters
     ----------
     starts : int64 array of shape (n_groups + 1,)
-        Where each class begins among the sparse counts, and where the last ends.
+        Index of each class's first sparse count, then the number of sparse counts.
     values, counts : int64 arrays
         The codes in each class, and how often each occurs there.
     deviation : float64 array
-        By code.
+        Deviation of each code's value.
     floor : float
+        The least square that a record counts.
 
     Examples
     --------
@@ -250,7 +251,7 @@ def cell_counts(starts, values, counts, cell, n_cells):  # type: ignore[no-untyp
     Parameters
     ----------
     starts, values, counts
-        As in `squared_sums`.
+        See `squared_sums`.
     cell : integer array
         The cell of each code.
     n_cells : int

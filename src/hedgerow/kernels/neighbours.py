@@ -329,11 +329,11 @@ def agreeing(
     Parameters
     ----------
     codes, starts, distances
-        As for `summed`.
+        See `summed`.
     within : array, shape (q, levels - 1)
-        The level of a cell is the number of these distances that it lies within.
+        Distances for each column; the level of a cell is the number of them that its own does not exceed.
     bits : int
-        Of a column; at most 32 in all.
+        Number of bits per column; all columns together have at most 32.
     out : array of uint32, shape (n,)
     """
     out[:] = 0
@@ -352,17 +352,20 @@ Patterns = NDArray[np.uint32]
 
 @checked
 def near_patterns(records: Floats, people: Floats, within: Floats, bits: int) -> Patterns:
-    """Return the agreement patterns of people with records, by the distance of their numbers.
+    """Return the agreement pattern of each person with each record, from the distances of their numbers.
+
+    A pattern holds the level of every column in `bits` bits of its own.
 
     Parameters
     ----------
     records : array, shape (d, n)
-        One column a row.
+        The records, column by column.
     people : array, shape (m, d)
+        The people, row by row.
     within : array, shape (levels - 1,)
-        The level of a pair is the number of these distances that it lies within.
+        Distances; the level of a pair is the number of them that its own distance does not exceed.
     bits : int
-        Of a column; they hold its levels.
+        Number of bits per column.
 
     Returns
     -------
@@ -389,9 +392,9 @@ def count_patterns(patterns: Patterns, sizes: Ints, bits: int) -> Ints:
     ----------
     patterns : array of uint32, shape (m, n)
     sizes : array of int, shape (n,)
-        How many records each one stands for.
+        Number of records that each column of `patterns` stands for.
     bits : int
-        Of a pattern.
+        Number of bits of a whole pattern.
 
     Returns
     -------
@@ -412,18 +415,18 @@ def count_ties(patterns: Patterns, sizes: Ints, paired: Ints, weights: Floats, b
     ----------
     patterns : array of uint32, shape (m, n)
     sizes : array of int, shape (n,)
-        How many records each one stands for.
+        Number of records that each column of `patterns` stands for.
     paired : array of int, shape (m,)
-        Where each person's own record is.
+        Column of each person's own record in `patterns`.
     weights : array, shape (2**(bits * d + 1),)
         Weight of pattern p over the first j columns, at ``2**(bits * j) + p``.
     bits : int
-        Of a column.
+        Number of bits per column.
 
     Returns
     -------
     array of int, shape (m, d)
-        For the first 1, ..., d columns; 0 where another record has more weight.
+        The number for the first 1, ..., d columns; 0 if another record has more weight.
     """
     d = 0
     while (2 << (bits * d)) < weights.size:

@@ -98,10 +98,10 @@ def pattern_weights(m: FloatArray, u: FloatArray, *, informative: bool = False) 
     Parameters
     ----------
     m, u : float arrays, shape (d, levels)
-        As of `estimate_agreement`.
+        The probabilities that `estimate_agreement` returns.
     informative : bool
-        Agreement never speaks against a pair, nor disagreement for it; what lies between
-        weighs no more than the one and no less than the other.
+        Clip the weights so that agreement never counts against a pair and disagreement never counts
+        for it, and the levels between lie between the two.
     """
     by_level = np.log2(m / u)
     if informative:

@@ -31,7 +31,7 @@ class SensitiveCounts(Dictionary):
     values : float array or list of str
         The distinct values that occur, in their order.
     counts : Counts
-        By position in `values`; a missing value has the code ``len(values)``.
+        Counts of codes, which are positions in `values`; a missing value has the code ``len(values)``.
     exact : sequence of int or Decimal
         The numbers themselves where doubles do not hold them; see `Column`.
     events : tuple of str
@@ -225,7 +225,7 @@ class SensitiveRanges(SensitiveCounts):
         Where each class begins among them; none is empty.
     column : Column
     measures : sequence of callables
-        The measures that will be asked for: they are taken together, in one pass over the rows.
+        The measures that will be needed: they are computed together, in one pass over the rows.
     by_record : bool
         Count `Counts.by_record`, which is enough for sums over the records of a class.
     """

@@ -39,12 +39,12 @@ class Check:
     Parameters
     ----------
     name : str
-        What was checked.
+        The name of the promise.
     required, reached : int, float or str
-        What was promised and what the table has.
+        The promised value and the value in the table.
     holds : bool
     detail : str
-        Where it is reached or broken; columns and counts only.
+        The place where the promise is broken or the value is reached; only columns and counts.
     """
 
     name: str
@@ -380,9 +380,9 @@ class LDiversity(ColumnGuarantee):
         The largest share is at most 1/l; at least l distinct values; the
         entropy is at least log l; r1 < c (rl + ... + rm).
     c : float
-        For "recursive".
+        The constant c of "recursive".
     columns : tuple of str, optional
-        Sensitive columns; by default all, with MART, Mondrian and Hedge all that are no numbers.
+        Sensitive columns. By default all of them; with MART, Mondrian and Hedge all that are not numeric.
     """
 
     kind: ClassVar[str] = "l_diversity"

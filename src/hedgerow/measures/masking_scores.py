@@ -143,7 +143,7 @@ def probabilistic_linkage(
     Parameters
     ----------
     original, masked, known, rows, scale
-        As for `distance_linkage`; at most 20 known attributes.
+        See `distance_linkage`; at most 20 known attributes.
     levels : sequence of float
         Three distances within which values agree, or one.
 
@@ -215,7 +215,7 @@ def _ties(
 def interval_disclosure(original: Floats, masked: Floats) -> Floats:
     """Return the percentage of originals within the rank interval of their masked value; shape (a,).
 
-    For p = 1 to 10 per cent and h = floor(p n / 100), the interval of a masked
+    For p = 1 to 10 percent and h = floor(p n / 100), the interval of a masked
     value runs from the masked value h ranks below to the one h ranks above it
     (cut at the ends). A masked value that occurs t times holds t ranks; the share
     of these whose interval holds the original is counted, so that no order of
@@ -253,7 +253,7 @@ MOST_LINKED = 20_000
 
 @dataclass(frozen=True)
 class InformationLoss:
-    """The five parts of information loss, in per cent; each is 0 if nothing changed.
+    """The five parts of information loss, in percent; each is 0 if nothing changed.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class InformationLoss:
     covariances : float
         Mean |v - v'| / |v| over covariances of columns i <= j that are not 0.
     variances : float
-        The same over variances.
+        Mean |v - v'| / |v| over the variances of the columns.
     correlations : float
         Mean |r - r'| over pairs of columns that vary; at most 200. A correlation
         with a column that became constant counts as 0.
@@ -301,18 +301,18 @@ class Scores:
         How many of these were linked.
     loss : InformationLoss
     distance, probabilistic : tuple of float
-        Per cent of records linked right with the first 1, 2, ..., `known` columns, each file
+        Percentage of records linked right with the first 1, 2, ..., `known` columns, each file
         standardised by its own means and deviations, as in the papers.
     interval : tuple of float
-        Per cent of originals inside the rank interval, per column.
+        Percentage of originals inside the rank interval, per column.
     paired_by : {"release", "order", "columns", "nothing"}
-        What shows which rows belong together: the release, the order as tested, or whole rows of
-        columns that were left as they were. "nothing": the order was taken for granted.
+        The evidence that rows belong together: the release itself, the order of the rows (tested), or
+        columns that were left unchanged. "nothing": the order was assumed without evidence.
     unchanged : tuple of str
         Compared columns in which the masked file holds the original numbers.
     distance_ranks, probabilistic_ranks : tuple of float
-        The same linkages on the original's ranks, which no single value moves; empty where they
-        were not asked for.
+        The same linkages on ranks in the original, which do not depend on outliers; empty if they
+        were not requested.
     """
 
     columns: tuple[str, ...]
@@ -335,7 +335,7 @@ class Scores:
 
     @property
     def il(self) -> float:
-        """Return the information loss (IL) in per cent; it has no upper bound."""
+        """Return the information loss (IL) in percent; it has no upper bound."""
         return self.loss.total
 
     @property
@@ -463,7 +463,7 @@ def _correlations(covariances: Floats) -> Floats:
 
 
 def _relative(before: Floats, after: Floats) -> tuple[float, int]:
-    """Return the mean relative change of non-zero entries in per cent, and the number of zero entries."""
+    """Return the mean relative change of non-zero entries in percent, and the number of zero entries."""
     counted = before != 0
     if not counted.any():
         return 0.0, int(before.size)

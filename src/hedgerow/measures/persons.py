@@ -53,7 +53,10 @@ class PeopleByClass:
 
     @property
     def persons(self) -> IntArray | None:
-        """Return each class's number of people, 1 if one person has most records; None without a person column."""
+        """Return each class's number of distinct people; None without a person column.
+
+        A class counts as 1 person if one person has more than half of its records.
+        """
         if not self.has_unit:
             return None
         # A group in which one person has most records says what is true of that person alone.
@@ -89,13 +92,13 @@ class Persons:
     Parameters
     ----------
     unit : str or None
-        The column that identifies a person; None where every record is one.
+        The column that identifies a person; None if every record is one.
     codes : int64 array, shape (n_rows,)
         The person of every record, 0 .. n - 1; its household where every record is a person.
     n : int
         Number of people, or of households.
     joined : int
-        Values read as another spelling of one that is there already.
+        Number of values that were read as another spelling of an earlier value.
     household : str, optional
         The column that identifies people who live together.
     homes : int64 array, shape (n,), optional

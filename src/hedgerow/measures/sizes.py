@@ -103,11 +103,11 @@ def wildcard_sizes(
     groups : Groups
         The strict classes.
     codes : sequence of integer arrays, shape (n_rows,)
-        Released codes, one array a quasi-identifier.
+        Released codes, one array per quasi-identifier.
     wild : sequence of boolean arrays, shape (n_rows,)
-        Which cells match anything.
+        True for cells that match anything.
     only : int64 array, optional
-        The classes to compute; the entries of all others mean nothing.
+        The classes to compute; the entries of all others are undefined.
 
     Returns
     -------
@@ -147,16 +147,16 @@ def attackers(
     Parameters
     ----------
     sizes : int64 array, shape (n_groups,)
-        Records of each class in the release; f, where each is a person.
+        Number of records of each class in the release; f below, if each record is a person.
     journalist : array, shape (n_groups,), optional
         The risk of each class's records for an intruder who does not know who is in the
-        release: 1/F where the people F of the class are counted in the population, or
-        `expected_risk` where they are estimated from a sample's weights.
+        release: 1/F if the people F of the class are counted in the population, or
+        `expected_risk` if they are estimated from a sample's weights.
     threshold : float, in (0, 1]
-        A record is at risk when its risk is above it.
+        A record is at risk if its risk is above the threshold.
     people : int64 array, shape (n_groups,), optional
-        People of each class in the release (`Persons.sizes`), where they may have several
-        records; f counts these then.
+        Number of people of each class in the release (`Persons.sizes`), if a person may have several
+        records; f then counts people.
 
     Returns
     -------
@@ -271,12 +271,13 @@ def population_uniques(sizes: IntArray, population: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``population``: its people; ``fraction``: the part of them in the sample; ``sample_uniques``:
-        people who are alone in their class of the sample. ``models``: by model the expected number of
-        people who are unique in the population, None where its equations have no solution for this
-        sample. ``chosen``: the model that Dankar's rule takes ("zayatz" where its first choice has no
-        solution); ``uniques``: its estimate; ``share``: the same as a share of the population;
-        ``sample_uniques_unique``: as a share of the sample's uniques. ``notes``: which model failed.
+        ``population``: its number of people; ``fraction``: the share of them in the sample;
+        ``sample_uniques``: the people who are alone in their class of the sample. ``models``: for each
+        model the expected number of people who are unique in the population, None if its equations
+        have no solution for this sample. ``chosen``: the model that Dankar's rule chooses ("zayatz" if its
+        first choice has no solution), ``uniques``: its estimate, ``share``: the estimate as a share of
+        the population, ``sample_uniques_unique``: the estimate as a share of the sample's uniques.
+        ``notes``: the models that failed.
 
     References
     ----------
@@ -330,7 +331,7 @@ def zayatz(size: IntArray, count: IntArray, population: float) -> float:
     Parameters
     ----------
     size, count : int64 arrays
-        The sizes that occur, ascending, and how many classes have each.
+        The class sizes that occur, ascending, and the number of classes of each size.
     population : float
     """
     from scipy.stats import hypergeom  # scipy.stats takes longer to load than a small table
@@ -352,13 +353,13 @@ def pitman(size: IntArray, count: IntArray, population: float) -> float | None:
     Parameters
     ----------
     size, count : int64 arrays
-        The sizes that occur, ascending, and how many classes have each.
+        The class sizes that occur, ascending, and the number of classes of each size.
     population : float
 
     Returns
     -------
     float or None
-        None where the likelihood has no maximum with 0 < alpha < 1 and theta > 0.
+        None if the likelihood has no maximum with 0 < alpha < 1 and theta > 0.
     """
     n, u = int((size * count).sum()), int(count.sum())
     # One class, or everybody alone: the likelihood has no maximum inside.
@@ -410,18 +411,18 @@ def slide_negative_binomial(size: IntArray, count: IntArray, population: float) 
     """Estimate population uniques by Chen & Keller-McNulty (1998): a class has 1 + NB(alpha, beta) people.
 
     The number of population classes is Shlosser's estimate (P. Haas, L. Stokes 1998); alpha and beta
-    are those that give the sample's classes of one and of two people.
+    are chosen to reproduce the sample's numbers of classes with one and with two people.
 
     Parameters
     ----------
     size, count : int64 arrays
-        The sizes that occur, ascending, and how many classes have each.
+        The class sizes that occur, ascending, and the number of classes of each size.
     population : float
 
     Returns
     -------
     float or None
-        None where no alpha above 0 and beta in (0, 1) give these.
+        None if no alpha above 0 and beta in (0, 1) reproduce them.
     """
     f = float((size * count).sum()) / population
     one, two = (float(count[size == s].sum()) for s in (1, 2))

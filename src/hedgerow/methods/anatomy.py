@@ -41,15 +41,14 @@ class Anatomy(Method):
     Parameters
     ----------
     l : int
-        At least 2: the records of a group differ in their sensitive value, at least l of
-        them, so that no value has a share above 1/l.
+        At least 2. The records of a group all have different sensitive values, and there are at least
+        l of them, so no value has a share above 1/l.
     key : Key or path, optional
         The steward's secret, or its file (made when it is not there), which decides what
-        records go together and how their groups are numbered. By default a fresh one,
-        forgotten with this object. Whoever has it reads the sensitive values off the two
-        tables.
+        records go together and how their groups are numbered. By default a new key, kept only in
+        this object. Anybody who has it can read the sensitive values from the two tables.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     schema : Schema, optional
         Kinds and category orders for `fit(X, y)`.
 
@@ -75,12 +74,12 @@ class Anatomy(Method):
 
     Notes
     -----
-    The quasi-identifiers are released as they are: whoever knows a person's finds the
-    person's group. Only the sensitive value is hidden, among l: who knows nothing but the
-    group is right with a chance of at most 1/l. That bounds no guess from all groups: a
-    rule that holds for everybody can be learned from both tables together and lifts that
-    chance if the quasi-identifiers say much about the value (D. Kifer, "Attacks on privacy
-    and deFinetti's theorem", SIGMOD 2009). `hedgerow.inference` tries it ("group counts").
+    The quasi-identifiers are released as they are: anybody who knows those of a person finds the
+    person's group. Only the sensitive value is hidden, among l values: a guess from the group
+    alone is right with a chance of at most 1/l. Guesses that use all groups are not bounded: a
+    rule that holds for the whole table can be learned from both tables, and raises that
+    chance if the quasi-identifiers predict the value well (D. Kifer, "Attacks on privacy
+    and deFinetti's theorem", SIGMOD 2009). `hedgerow.inference` tries this attack ("group counts").
 
     Examples
     --------

@@ -132,9 +132,9 @@ class RecipientNotes:
     Parameters
     ----------
     about : str
-        What was done to the table.
+        How the table was changed, as a sentence.
     cells : mapping of str to str
-        By column what its cells are, if "recoded" or "unchanged" does not say it.
+        A description of each column's cells, if "recoded" or "unchanged" is not enough.
     lines : sequence of str
         Further sections, as Markdown lines.
     promised, not_measured : sequences of str
@@ -154,10 +154,10 @@ class Method(Estimator):
     A method implements `_fit(table, schema) -> Plan`; it checks its parameters there,
     and never changes them. The parameter `schema`, which every method has, declares kinds,
     category orders and hierarchies if the columns' own types do not.
-    Whatever else a release asks of a method has a default here: the released
+    This class has defaults for everything else that a release needs: the released
     table (`release_table`), further checks (`release_checks`), files (`release_files`)
-    and notes for the recipient (`recipient_notes`). A method that `draws` has the
-    parameters `key` and `random_state` as well.
+    and notes for the recipient (`recipient_notes`). A method that `draws` also has the
+    parameters `key` and `random_state`.
     """
 
     # Whether the method cannot work without a sensitive column.

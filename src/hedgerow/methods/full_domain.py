@@ -71,7 +71,7 @@ def build(
     table, schema
         The table and its roles.
     hierarchies : mapping of str to Hierarchy
-        By quasi-identifier; one is built from the data for the others.
+        A hierarchy per quasi-identifier; for the others, one is built from the data.
     k, limit, loss
         See `Lattice`.
     guarantees : sequence of ColumnGuarantee
@@ -336,8 +336,8 @@ class Incognito(_FullDomain):
         Diversity of every sensitive column in every class: as if an intruder were left with
         at least l values.
     diversity : {"entropy", "distinct", "recursive"}
-        Which diversity: entropy of at least log(l); l different values; or
-        r_1 < c (r_l + ... + r_d) with falling counts r.
+        The definition of diversity: entropy of at least log(l); l different values; or
+        r_1 < c (r_l + ... + r_d) with the value counts r in descending order.
     t : float, optional
         t-closeness: largest earth mover's distance of a class from the table, in [0, 1].
     max_disclosure : float, optional
@@ -348,12 +348,12 @@ class Incognito(_FullDomain):
         Largest share of rows that may be released as ``*`` in every quasi-identifier.
         They form one more class that must keep the criteria.
     search : {"optimal", "minimal"}
-        "optimal": the node of least loss among all nodes. "minimal": all nodes without a
-        releasable node below them are found first (`minimal_`), the best of them is taken.
+        "optimal": release the node of least loss among all nodes. "minimal": find all releasable nodes
+        without a releasable node below them (`minimal_`), and release the best of them.
     objective : {"loss", "precision", "height", "discernibility", "average_class"}
-        What the best node minimises, suppressed rows included: the share of the domain
-        that a released cell covers; Sweeney's precision; the sum of levels; squared class
-        sizes; mean class size over k.
+        The loss that the best node minimises, including suppressed rows: the share of the domain
+        that a released cell covers; Sweeney's precision; the sum of levels; the sum of squared class
+        sizes; the mean class size over k.
     c : float
         The constant of recursive diversity.
     schema : Schema, optional
@@ -366,7 +366,7 @@ class Incognito(_FullDomain):
     minimal_ : list of dict
         The minimal nodes with their loss (with ``search="minimal"``).
     loss_, suppressed_
-        Loss of the node taken and the rows suppressed.
+        Loss of the released node, and number of suppressed rows.
 
     References
     ----------

@@ -131,12 +131,12 @@ class Hedge(PartitionMethod):
         In (0, 1]: the largest disclosure of any group and sensitive column. None or 1
         switches it off.
     numeric : {"mean", "median", "range"}, default "mean"
-        What numbers and dates are released as. Means and medians are rounded to the largest
-        of 1, 2, 5 x 10^m that is at most a quarter of the column's standard deviation (dates to a
-        day at least). A group in which fewer than k people have a value gets ``*``. Columns with a
+        The form in which numbers and dates are released. Means and medians are rounded to the largest
+        step of 1, 2, 5 x 10^m that is at most a quarter of the column's standard deviation (dates at
+        least to a day). A group in which fewer than k people have a value gets ``*``. Columns with a
         grid are released as ranges between its points.
     categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
-        What categories are released as.
+        The form in which categories are released.
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
     screen : bool, default True

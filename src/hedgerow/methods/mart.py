@@ -46,10 +46,10 @@ class MART(PartitionMethod):
         Fewest records of a leaf while growing; k by default. Smaller leaves
         are pruned by error-digression until every group has k records.
     numeric : {"range", "mean", "median"}, default "range"
-        What numbers and dates are released as. Means and medians are rounded to a public step, and
+        The form in which numbers and dates are released. Means and medians are rounded to a public step, and
         released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
-        What categories are released as.
+        The form in which categories are released.
     criteria : sequence of LDiversity, optional
         Further promises of every group ("frequency" or "entropy" l-diversity).
     max_depth : int, optional

@@ -44,9 +44,9 @@ class MaskedCells(NamedTuple):
     ------
     released : pyarrow array
     there : bool array of shape (n,)
-        Which cells had a value.
+        True for cells that had a value.
     masks : mapping of str to bool array
-        By field of `MaskedColumn` the cells that its share counts.
+        For each share in `MaskedColumn`, by field name, the cells that it counts.
     """
 
     released: pa.Array
@@ -85,7 +85,7 @@ class Masking(Method):
     facts_ : dict
         Figures about the whole table: number of blocks or groups, shares.
     columns_ : tuple of MaskedColumn
-        What changed in each column: shares unchanged, outside the original extent, clipped.
+        The changes in each column: shares unchanged, outside the original extent, and clipped.
     """
 
     words: ClassVar[str] = ""
@@ -264,9 +264,9 @@ class NoiseAddition(NumberMasking):
         covariances grow by 1 + scale**2.
     key : Key or path, optional
         The steward's secret, or its file (made when it is not there), from which the noise is
-        drawn: whoever has it can take it away. By default a fresh one, forgotten with this object.
+        drawn; anybody who has it can remove the noise. By default a new key, kept only in this object.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     clip : bool or pair of float
         Move released values back into the extent of their column, or into a pair.
     integers : bool
@@ -276,7 +276,7 @@ class NoiseAddition(NumberMasking):
 
     Notes
     -----
-    Missing cells stay missing; variances come from the values that are there,
+    Missing cells stay missing. Variances are computed from the present values,
     covariances from the complete rows.
 
     Examples
@@ -348,9 +348,9 @@ class RankSwapping(NumberMasking):
         missing, above 0 and at most 1 (0.05 reaches 5% of the ranks; at least one rank).
     key : Key or path, optional
         The steward's secret, or its file (made when it is not there), from which the swaps are
-        drawn: whoever has it can swap back. By default a fresh one, forgotten with this object.
+        drawn; anybody who has it can swap back. By default a new key, kept only in this object.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     schema : Schema, optional
         Kinds and category orders, if the columns' own types do not show them.
 
@@ -426,15 +426,15 @@ class PRAM(Masking):
         is spread evenly over the other categories.
     matrix : array (d, d), or mapping of str to array, optional
         Row i holds the probabilities of what category i becomes, categories in the
-        column's order (declared, else sorted). One for all columns or for each that is named.
+        column's order (declared, else sorted). One matrix for all columns, or one per named column.
     invariant : bool
         Follow the matrix P by its inverse in Bayes' sense, so that the expected
         counts of the categories stay as they are: a release needs no correction.
     key : Key or path, optional
         The steward's secret, or its file (made when it is not there), from which the moves are
-        drawn: whoever has it can take them back. By default a fresh one, forgotten with this object.
+        drawn; anybody who has it can undo them. By default a new key, kept only in this object.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     schema : Schema, optional
         Kinds and category orders, if the columns' own types do not show them.
 

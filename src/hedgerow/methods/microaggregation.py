@@ -107,10 +107,9 @@ class Microaggregation(Masking):
         Groups of exactly k (the last one of k to 2k - 1); groups of k to 2k - 1; or
         every column by itself, which does not make whole records equal.
     distance : {"auto", "euclidean", "gower"}
-        Euclidean for numbers, exact with search trees. Gower for categories beside
-        numbers (MDAV alone): means and most frequent categories are released; time
-        grows with the square of the rows. "auto" takes Euclidean when all columns
-        are numeric.
+        Euclidean is for numbers, exact with search trees. Gower also accepts categories (only with
+        MDAV): means and most frequent categories are released, and time grows with the
+        square of the number of rows. "auto" uses Euclidean if all columns are numeric.
     standardise : bool
         Divide numbers by their standard deviations first (Gower: always by ranges).
     gain : float
@@ -126,8 +125,8 @@ class Microaggregation(Masking):
     groups_ : array of int, shape (n,)
         Group of every row (not for individual ranking).
     facts_ : dict
-        Number of groups, their sizes, and for numbers the loss: within-group over total sum of
-        squares in per cent, standardised columns.
+        Number of groups, their sizes, and for numbers the loss: the within-group sum of squares as a
+        percentage of the total, for standardised columns.
 
     Raises
     ------
@@ -306,7 +305,7 @@ def joined_groups(groups: IntArray, points: FloatArray, k: int, persons: Persons
 
 
 def group_loss(values: FloatArray, groups: IntArray) -> float:
-    """Return the within-group sum of squares of standardised columns, in per cent of the total."""
+    """Return the within-group sum of squares of standardised columns, in percent of the total."""
     scaled = standardise(values)
     within = ((scaled - _centres(scaled, groups)[groups]) ** 2).sum()
     total = (scaled**2).sum()

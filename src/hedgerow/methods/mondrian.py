@@ -51,7 +51,7 @@ class Mondrian(PartitionMethod):
         in `MART`. "median" and "loss" do not look at sensitive columns while
         cutting: groups that exceed the cap are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
-        What numbers and dates are released as. Means and medians are rounded to a public step, and
+        The form in which numbers and dates are released. Means and medians are rounded to a public step, and
         released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional

@@ -403,10 +403,10 @@ class PoROP(NumberMasking):
         value's own residual.
     key : Key or path, optional
         The steward's secret, or its file (made when it is not there), from which the
-        noise is drawn: whoever has it can take it away. By default a fresh one,
-        forgotten with this object.
+        noise is drawn; anybody who has it can remove the noise. By default a new key,
+        kept only in this object.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     clip : bool or pair of float
         Move released values back into the extent of their column, or into a pair.
     integers : bool
@@ -420,7 +420,7 @@ class PoROP(NumberMasking):
         With "auto": block_size, remainder, degrees, il, dr and score of every candidate,
         and `held_out` for the best ones; best first.
     facts_, columns_, plan_
-        What changed: see `Masking`.
+        The changes; see `Masking`.
 
     Raises
     ------

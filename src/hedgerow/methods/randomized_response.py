@@ -65,21 +65,21 @@ class RandomizedResponse(Method):
     Parameters
     ----------
     l : float
-        At least 1. The cap on the chance of telling a sensitive value is 1/l.
+        At least 1. The cap on the chance of guessing a sensitive value right is 1/l.
     target : {"quasi", "sensitive", "both"}
-        What is randomized.
+        The columns to randomize.
     bound : {"paper", "operational"}
         "paper" caps Result 1, which counts guesses through the target's own record;
-        "operational" caps right guesses through any record: the intruder takes one of the
-        records released with the values that the target's may have been moved to, and
+        "operational" caps right guesses through any record: the intruder picks one of the
+        released records whose values the target's own may have been changed to, and
         guesses its sensitive value. Neither caps the guess of somebody who reconstructs
-        the table, as every reader can, and names the most frequent value of the target's
+        the table, as every reader can, and guesses the most frequent value in the target's
         group (see Notes).
     bins : int, or mapping of column to int or increasing cuts
-        Numbers and dates are cut into that many bins (of like counts), or at the cuts.
+        Numbers and dates are cut into this many bins (of similar counts), or at the cuts.
     caps : mapping of str to float, optional
-        Caps of their own for sensitive values ("HIV" or "illness=HIV") or groups
-        ("sex=Female,race=Other"); the lowest that fits counts instead of 1/l.
+        Caps that replace 1/l for sensitive values ("HIV" or "illness=HIV") or groups
+        ("sex=Female,race=Other"); if several apply, the lowest counts.
     known_negations : int or sequence of str
         How many sensitive values the attacker can exclude for the target (the worst
         ones), or which.
@@ -91,14 +91,14 @@ class RandomizedResponse(Method):
         Sensitive values about which nothing is promised.
     row_id : str, optional
         A column of unique row ids, which identifies the rows for the draws; by default a
-        row is identified by all that it holds. No draw depends on the order of the rows.
+        row is identified by its content. No draw depends on the order of the rows.
     key : Key or path, optional
         The steward's secret, or its file (made, mode 0600, when it is not there). By
-        default a fresh one, forgotten with this object. It enters no plan, log, report or
+        default a new key, kept only in this object. It enters no plan, log, report or
         pickle. The same key, table and parameters give the same release; any other
         release draws independently.
     random_state : int, optional
-        In place of a key, for experiments alone: it hides nothing.
+        A seed to use in place of a key, only for experiments: it keeps nothing secret.
     schema : Schema, optional
         Kinds, category orders and hierarchies for `fit(X, y)`.
 
@@ -113,7 +113,7 @@ class RandomizedResponse(Method):
     unprotected_ : float
         Share of records whose risk lies above the requested cap.
     cautions_ : list of str
-        What was warned about.
+        The warnings that `fit` issued.
 
     Raises
     ------
@@ -129,10 +129,10 @@ class RandomizedResponse(Method):
 
     Notes
     -----
-    What holds for a group of people stays in the table, for it is what readers reconstruct.
-    Where 85% of those with the target's quasi-identifiers have one sensitive value, the
-    reconstruction says so, and guessing it is right for 85% of them, under either bound
-    and whatever l is. A caution says for how many people such guesses are right.
+    Readers can reconstruct what holds for a group of people. If 85% of the people with the
+    target's quasi-identifiers have one sensitive value, the reconstruction shows it, and guessing
+    this value is right for 85% of them, under either bound and for any l. A caution says for how
+    many people such guesses are right.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Vector:
     kind : {"i", "d", "?"}
         32-bit whole numbers, doubles, or truth values.
     values : iterable of numbers, or contiguous array of that type
-        What it holds.
+        The numbers.
 
     Raises
     ------

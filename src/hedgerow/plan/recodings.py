@@ -35,9 +35,9 @@ class ColumnMap(PlanColumn):
     labels : tuple of str, float or None
         The released values, one per interval or per category. None is a missing cell.
     default : str, float or None
-        What an unknown category becomes.
+        The released value of an unknown category.
     missing : str, float or None
-        What a missing value becomes; None leaves it missing.
+        The released value of a missing value; None leaves it missing.
     """
 
     relation: ClassVar[str] = MAPPED
@@ -165,7 +165,7 @@ class Mask(Recoding):
     Parameters
     ----------
     method : str
-        What was done, in a few words.
+        A short description of the method.
     columns : tuple of MaskedColumn
     facts : mapping of str to number or str
         Outcomes for the table as a whole, publishable.
@@ -285,7 +285,7 @@ class Randomize(Recoding):
     row_id : str or None
         The column of row ids; None identifies each row by its content.
     bound : str
-        What was capped: "paper" (Guo, Ying & Wu 2010, Result 1) or "operational".
+        The kind of risk that was capped: "paper" (Guo, Ying & Wu 2010, Result 1) or "operational".
     risk, success, unprotected : float
         On the table the plan was fitted on: the largest paper risk, the largest
         operational success, the share of records above the requested cap.
@@ -322,7 +322,7 @@ class Anatomize(Recoding):
     sensitive : str
         The column.
     l : float
-        In every group each sensitive value has at most the share 1/l.
+        The promise: each sensitive value has at most the share 1/l of every group.
     groups : int
         Number of groups.
     """

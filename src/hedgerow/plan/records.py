@@ -136,7 +136,7 @@ class Recoding(Discreet):
         return {column.name: column.relation for column in self.recoded()}
 
     def meanings(self) -> Mapping[str, tuple[Cell, ...]]:
-        """Return the original values that released cells stand for, by recoded column; by default for no column."""
+        """Return, for each recoded column, the original values that its released cells stand for; {} if not known."""
         return {}
 
     def to_json(self) -> dict[str, Any]:
@@ -294,9 +294,9 @@ class Plan:
     columns : tuple of PlanColumn
         Every column of the original table with its role and kind.
     recoding : Recoding
-        What is done to the quasi-identifiers.
+        The change to the quasi-identifiers.
     promises : tuple of mapping
-        What `Release.verify` checks on the released table, e.g.
+        The promises that `Release.verify` checks on the released table, e.g.
         ``{"kind": "k_anonymity", "k": 10}``.
     n_rows : int
         Rows of the table the plan was fitted on.
@@ -431,9 +431,9 @@ class Plan:
         keep_order : bool, default False
             Leave the rows in the order they came in, which may show who is who.
         unseen : {"error", "suppress", "count"}, default "error"
-            What becomes of cells whose value the plan's cell does not cover, such as an age above
-            all that the plan was made from: PlanError with their number, released as `*`
-            (numbers: as missing), or released as they are recoded, with a warning that counts them.
+            How to treat values outside the plan's ranges and sets, such as an age above all ages that the
+            plan was made from: raise PlanError with their number, release them as `*` (numbers: as
+            missing), or release them as the plan recodes them and warn with their number.
 
         Returns
         -------

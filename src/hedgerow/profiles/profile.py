@@ -26,11 +26,11 @@ class Criterion:
     Parameters
     ----------
     name : str
-        Within the profile.
+        Name of the criterion, unique in the profile.
     clause : str
-        Where the source says it.
+        The clause of the source that contains it.
     asks : str
-        What it asks, in a sentence.
+        The requirement in a sentence.
     statistic : str
         The figure that answers it (`hedgerow.audit.profile_result`).
     at_most, at_least : float, optional

@@ -95,7 +95,7 @@ def apply_plan(
         The table to recode; columns that the plan does not release are left out, since nobody
         decided what they reveal.
     key : Key, optional
-        For randomized response: the steward's key. By default a fresh one, so that no
+        For randomized response: the steward's key. By default a new key, so that no
         draw can be repeated.
     keep_order : bool
         Keep the order of the rows, which may show who is who.

@@ -110,7 +110,7 @@ def compare(
     relations : mapping of str to str
         The released columns in order, and how each relates to its original.
     rows : int64 array of shape (n_rows,), or None
-        The original row behind each released one; None where their order is the same.
+        The original row behind each released one; None if their order is the same.
     progress : callable, optional
         Called with "verifying" and the part that is done.
     more : sequence of Recipe
@@ -162,11 +162,11 @@ class Derived:
     Parameters
     ----------
     sums : RowSums
-        Of the rows that the release must have.
+        Hash sums of the rows that the release must contain.
     outside : Counter
-        By column the cells that do not cover their original.
+        Number of cells in each column that do not cover their original value.
     untrue : Counter
-        By column the cells that are not the mean, median or shares of their group.
+        Number of cells in each column that are not the mean, median or shares of their group.
     """
 
     sums: RowSums

@@ -62,8 +62,8 @@ def explode(
     weight : str, default "weight"
         Name of the weight column.
     ranges : {"keep", "midpoint"}, default "keep"
-        What becomes of ranges such as ``[27-39]`` in the columns looked at.
-        "midpoint" makes a column of ranges and numbers numeric.
+        How to treat ranges such as ``[27-39]`` in these columns: leave them as they are, or
+        replace them by their midpoints, which makes a column of ranges and numbers numeric.
     max_rows : int, default 20,000,000
         Refuse to make more records than this.
 
@@ -218,7 +218,7 @@ def _split(
 def _midpoints(
     cells: Sequence[str | None], code: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.float64] | None:
-    """Return the midpoint of each row's range, or its number; None if there is no range, or other text."""
+    """Return each row's number or the midpoint of its range; None if no cell is a range, or one is other text."""
     middles = np.empty(len(cells))
     for at, cell in enumerate(cells):
         ends = parse_range(cell) if cell is not None else (np.nan, np.nan)

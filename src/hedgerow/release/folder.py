@@ -155,13 +155,13 @@ def write_folder(
     Parameters
     ----------
     folder : Path
-        Where to; its parent must exist.
+        The folder to create; its parent must exist.
     fill : callable
-        Writes the files into the folder it is given; what it raises removes them all.
+        Called with the hidden folder, to write the files into it. If it raises, they are all removed.
     force : bool
         Replace an earlier release.
     marks : set of str
-        The files that an earlier one holds.
+        File names by which an earlier release is recognised.
     """
     check_target(folder, force, marks)
     try:

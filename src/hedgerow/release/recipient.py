@@ -44,7 +44,7 @@ def recipient(
     singletons : iterable of str
         Sentences on groups of one person, where k counts records.
     layout : FileFormat
-        Of the table's file.
+        Format of the table's file.
     """
     removed = [n for n in plan.left_out if n not in pseudonyms]
     sizes, disclosure = numbers["groups"], numbers["disclosure"]

@@ -60,7 +60,7 @@ def reconstruct(
     Parameters
     ----------
     release : Release, folder, path or frame
-        What was received. A folder holds the table and ``public.json``.
+        The release as received. A folder contains the table and ``public.json``.
     parameters : path, mapping or Plan, optional
         The distortion parameters (``public.json``) where `release` is a table only.
     columns : sequence of str, optional
@@ -199,7 +199,7 @@ class Reconstruction:
         ----------
         columns : sequence of str
         level : float
-            Of the intervals, in (0, 1).
+            Confidence level of the intervals, in (0, 1).
         about : {"table", "population"}
             "table": the error of estimating the protected table. "population": also
             that its people are a sample (equation 2).

@@ -80,8 +80,8 @@ def evidence(audit: Mapping[str, Any], files: Mapping[str, Path | None]) -> str:
     audit : mapping
         `Audit.to_dict` of an audit with a profile.
     files : mapping of str to Path
-        What was judged, by what it is: "released", "original"; None and what is no file is left
-        out.
+        The files that were measured, by role ("released", "original"). Entries that are None or not a
+        file are left out.
 
     Raises
     ------
@@ -131,9 +131,9 @@ class RowMap:
     Parameters
     ----------
     rows : int64 array of shape (n_rows,)
-        For every released row the row of the original.
+        The original row of every released row.
     fingerprint : str
-        Of the original's quasi-identifiers and sensitive columns, in order.
+        Fingerprint of the original's quasi-identifiers and sensitive columns, in order.
     """
 
     rows: NDArray[np.int64]

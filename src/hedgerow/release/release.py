@@ -60,7 +60,7 @@ class Release:
     plan : Plan
         How it was made. Private: it holds thresholds taken from the data.
     checks : list of Check
-        What was verified on the released table.
+        The checks that the released table passed.
     parts : bool
         Whether `write` writes the table as a folder of Parquet files.
     """
@@ -331,7 +331,7 @@ class Release:
         profile : str, path or Profile
             One of `Profile.names`, or a TOML file of your own.
         **audit_options
-            What `hedgerow.audit` takes; attacks are tried where the profile asks for them.
+            Options of `hedgerow.audit`; attacks are run if the profile asks for them.
 
         Returns
         -------
@@ -346,11 +346,11 @@ class Release:
         Parameters
         ----------
         column : str, optional
-            The column to draw. Without it the groups are drawn, by their size and by what they give
-            away about the most exposed sensitive column; where values were altered, or nothing is
-            sensitive, the first quasi-identifier is drawn.
+            The column to draw. By default the groups are drawn, by their size and their disclosure of the
+            most exposed sensitive column; if values were altered, or no column is sensitive, the first
+            quasi-identifier is drawn.
         ax : matplotlib axes, optional
-            Where to; by default those of a new figure.
+            The axes to draw on; a new figure by default.
 
         Returns
         -------
@@ -389,14 +389,14 @@ class Release:
         Parameters
         ----------
         folder : path
-            Where to; its parent must exist.
+            The folder to create; its parent must exist.
         force : bool, default False
             Replace an earlier release of that name.
         escape : bool, default True
             In CSV, put an apostrophe before cells that a spreadsheet would run.
         measured : Audit, optional
-            What ``hr.audit(release.original, release.table, release.schema)`` measured:
-            ``report.html`` is written from it, and ``audit.json`` holds its numbers too.
+            The result of ``hr.audit(release.original, release.table, release.schema)``:
+            ``report.html`` is written from it, and ``audit.json`` contains its numbers too.
         mapping : bool, default False
             Also write ``mapping.json``, private: the row of the original behind each released one.
             `hedgerow.audit` needs it for folders of randomized or masked releases.

@@ -36,7 +36,7 @@ class Verified:
     ----------
     checks : list of Check
     expected : ExpectedRows, optional
-        The rows that its file must have; None where the table has other rows or columns.
+        The rows that its file must have; None if the table has other rows or columns.
     classes : Classes, optional
         The released groups, on which the promises were checked.
     """
@@ -61,13 +61,13 @@ def verify(
     Parameters
     ----------
     plan : Plan
-        What was promised.
+        The plan, with the promises to check.
     original, released : Table
-        Before and after.
+        The tables before and after protection.
     pseudonyms : iterable of str
         Identifiers that were replaced instead of left out.
     secret : Secret, optional
-        Of the pseudonyms.
+        The secret with which the pseudonyms were made.
     rows : int64 array of shape (n_rows,), optional
         The row of the original behind each released one; by default the same.
     progress : callable, optional
@@ -122,7 +122,7 @@ def verify_file(
     ----------
     path : Path
     expected : ExpectedRows
-        What verifying the table gave.
+        The rows that `verify` expects in the file.
     written : Table
         The table that was written.
     like : Table

@@ -327,7 +327,7 @@ def rare_ends(
     labels : sequence of str or None
         The released cells, each once.
     ends : sequence of pairs
-        What each says at least and at most.
+        The smallest and largest number that each cell allows.
     counts : int64 array
         Records that show each cell.
     """

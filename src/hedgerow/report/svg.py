@@ -30,7 +30,7 @@ def shares_by_group(
     Parameters
     ----------
     shares : sequence of float
-        Of the records, in bins of equal width from nothing to all.
+        Share of the records in each bin; the bins have equal width from 0 to 1.
     cap : float, optional
         Position of the cap line.
     alt : str

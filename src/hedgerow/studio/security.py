@@ -147,8 +147,8 @@ def is_welcome(client: tuple[str, int] | None, port: int) -> bool:
 def owner(client: tuple[str, int] | None, port: int) -> int | None:
     """Return the user id at the other end of a connection to a port of 127.0.0.1.
 
-    Return None on systems that do not report it. An end that was closed or reset, or cannot be
-    found, belongs to nobody (-1); for a closed one the system would report root.
+    Return None on systems that do not report it, and -1 if the connection was closed or reset or
+    cannot be found. (For a closed connection the system itself would report root.)
     """
     if sys.platform != "linux":
         return None

@@ -383,7 +383,7 @@ class StudioState:
 def _joined(
     before: Mapping[str, Any] | None, after: dict[str, Any], line: Any, tried: list[Any]
 ) -> dict[str, Any]:
-    """Return new frontier points together with earlier ones, which a new worker does not have."""
+    """Return new frontier points merged with the earlier ones, which a restarted worker no longer has."""
     title = after["title"]
     if before is None:
         return {**after, "base": {title: line}, "asked": tried}

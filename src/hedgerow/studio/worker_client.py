@@ -30,7 +30,7 @@ class Job:
     name : str
         A method of `Worker`.
     title : str
-        The same for a reader.
+        The name as shown to the user.
     """
 
     number: int

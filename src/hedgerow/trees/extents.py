@@ -51,7 +51,7 @@ class ByExtents(NamedTuple):
     words
         The records.
     min_leaf
-        In the units of `person`.
+        Smallest size of a leaf, in the units of `person`.
     share
         Position of a record's share of a person, as in `Format.codes`.
     person
@@ -59,11 +59,11 @@ class ByExtents(NamedTuple):
     offsets
         Offset of each column's codes among all codes, with the end of the last.
     count
-        Per code, all 0 between two columns.
+        Records per code; all 0 between two columns.
     lo, hi
-        Per code and column: the extent.
+        The extent per code and column.
     begins
-        Per code and column: where its categories begin, with the end of the last column's.
+        The index of the first category per code and column, with the end of the last column's.
     rows
         The records, code after code.
     met

@@ -75,7 +75,7 @@ class _Grower:
 
     @cached_property
     def terms(self) -> Terms:
-        """Return what the compiled loops take of the rules and the layout."""
+        """Return the rules and the layout in the form that the compiled loops expect."""
         return Terms.of(self.rules, self.layout, self.n)
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
@@ -155,15 +155,15 @@ def grow_below(
     Parameters
     ----------
     rows : NodeRows
-        They are moved in place.
+        The rows of the node; they are reordered in place.
     layout, rules, max_depth
-        Those of the whole tree.
+        The settings of the whole tree.
     n : int
-        Rows of the whole tree.
+        Number of rows of the whole tree.
     depth : int
-        Of the node.
+        Depth of the node.
     stats : int64 array of shape (layout.size,)
-        Its statistics.
+        Statistics of the node.
     """
     return _Grower(rows, layout, rules, n, max_depth).branch(0, rows.n, depth, stats, 0)
 

@@ -71,7 +71,7 @@ class Format:
     classes : int array
         Positions of the classes, among the 16-bit fields.
     cells : int array
-        Positions of the judged columns' cells, among the bytes.
+        Positions of the cells of the columns that a cap limits (`ScoredColumn`), among the bytes.
     number : tuple of int
         Width (LONG, or WORD beyond 2^32 - 1 rows) and position of the row's number.
     n_words : int

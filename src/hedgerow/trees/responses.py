@@ -49,7 +49,7 @@ class Quantity:
     source : int
         The sensitive column whose value codes determine it.
     units : int32 array of shape (n_values + 1,)
-        By value code, the missing one last.
+        The whole number of each value code, the missing code last.
     counts : int64 array of shape (n_values + 1,)
         Records of the table by value code.
     """

@@ -69,7 +69,7 @@ class Search(NamedTuple):
     split
         Its column, last code left, first code right, whether missing values go left.
     subset
-        By code, whether it goes left.
+        For every code, whether it goes left.
     stats
         Statistics vectors: those of a candidate's two sides, and of the best split's left
         side.
@@ -81,7 +81,7 @@ class Search(NamedTuple):
     cells
         Counts of the judged columns' cells by row of the histogram.
     sides
-        The same counts for a candidate's left and right side, and for the node.
+        Counts of the judged columns' cells for a candidate's left and right side, and for the node.
     """
 
     columns: Any
@@ -450,7 +450,7 @@ class Counted:
         Per node a statistics vector for every code, columns one after the other, each with its
         missing code last.
     cells : int64 array of shape (nodes, codes, cells)
-        The same of the judged columns' cells.
+        Counts of the judged columns' cells, in the same layout.
     """
 
     sums: Ints

@@ -49,7 +49,7 @@ class ClassBlocks(NamedTuple):
         Public share of every class among the known values, at the class's offset; missing
         is -1.
     loss
-        What a record of every class adds to the public Brier loss, at the class's offset.
+        The public Brier loss of one record of every class, at the class's offset.
     """
 
     starts: Ints
@@ -122,7 +122,7 @@ class StatisticsLayout:
     floors
         Per numeric response the least of a record's z^2 >> shift.
     loss
-        What a record of every class adds to the public Brier loss, at the class's offset.
+        The public Brier loss of one record of every class, at the class's offset.
     alone
         True if each category is tried against the rest, instead of all subsets and the
         axis.

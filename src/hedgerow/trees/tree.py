@@ -41,8 +41,8 @@ class NodeMeasures:
     q : float array
         Error-digression ratio, equation (8); NaN for leaves.
     p_value : float array
-        Of the likelihood ratio test that the node's covariance matrix is the
-        table's, equation (9) with n_t - 1; the G-test for classes; they add up.
+        P-value of the likelihood ratio test that the node's covariance matrix is the table's,
+        equation (9) with n_t - 1; for classes, of the G-test. With both, the statistics are added.
     explained : float array of shape (nodes, responses)
         Share by which a node reduces the public squared error: 1 less the terms of formula (10).
     """

@@ -191,7 +191,7 @@ class Estimate:
     ----------
     disclosure, utility : float
     between : tuple of int
-        The tried k below and above; only the nearest one outside the tried range.
+        The nearest tried k below and above the setting's k; just one of them if all tried k lie on one side.
     """
 
     disclosure: float
@@ -211,17 +211,17 @@ def estimated(
     Parameters
     ----------
     points : sequence of mapping
-        As `Frontier.to_dict` has them.
+        The points of `Frontier.to_dict`.
     method : str
-        The title of the method; the points of others say nothing.
+        The title of the method; points of other methods are ignored.
     k : int
     cap : float or None
-        The cap on disclosure; None and 1 are none.
+        The cap on disclosure; None and 1 mean no cap.
 
     Returns
     -------
     Estimate or None
-        None where no point of the method has a k.
+        None if no point of the method has a k.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class Request:
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
     max_inference : float, optional
-        What named attackers may infer at most; see `hedgerow.protect`.
+        The most that named attackers may infer; see `hedgerow.protect`.
     profile : str or path, optional
         The standard to keep; see `hedgerow.protect`.
     keep_order : bool
@@ -46,7 +46,7 @@ class Request:
     path : Path, optional
         The file of the table; None for tables that came in as an object.
     measured : mapping, optional
-        What `hedgerow.audit` measures for the report; None for no report.
+        Options of the `hedgerow.audit` that is run for the report; None for no report.
     out : Path, optional
         The release folder; ``release/`` by default.
     escape : bool

@@ -254,7 +254,7 @@ class Session:
         Parameters
         ----------
         schema : Schema, optional
-            By default the chosen one, or else the proposal of `inspect`.
+            The roles; by default the chosen schema, or else the proposal of `inspect`.
         attacks : bool
             Also let a regression tree attack every sensitive column, which takes longer.
         progress : callable, optional
@@ -367,7 +367,7 @@ class Session:
         methods : Method, sequence or mapping of Method, optional
             The methods to try; by default the chosen one.
         schema : Schema, optional
-            By default the chosen one.
+            The roles; by default the chosen schema.
         keep : bool
             Add to the points of earlier searches if they have the same axes.
         progress : callable, optional

@@ -175,9 +175,9 @@ def sensitive_summary(
 def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
     """Return the smallest nonzero count of one sensitive value in one group, in records or people.
 
-    Missing counts as a value. Counts over several groups or several values, and a total less any
-    of them, are sums of such cells, so none of those is smaller. None for a number or a date with
-    more than 20 values, which are not categories.
+    Missing counts as a value. Any other published count (over several groups or values, or a total
+    minus such a count) is a sum of these cells, so it is at least as large. Return None for numbers
+    and dates with more than 20 distinct values.
     """
     if column.is_number and column.n_values > CATEGORIES:
         return None

@@ -135,27 +135,29 @@ def composition(
     """Measure what an intruder learns by intersecting each person's groups over several releases.
 
     The intruder knows the quasi-identifiers of a person who is in the releases, finds the
-    person's group in each, and keeps the sensitive values that all of them have, each as often
-    as the group that has it least.
+    person's group in each release, and keeps the sensitive values that occur in all these groups.
+    A value counts as often as in the group where it is rarest.
 
     Parameters
     ----------
     pair : Pair
         The release that is audited.
     others : sequence of ReleaseGroups
-        The other ones.
+        The other releases.
     k : int, optional
-        The fewest records that should be left for a person; by default the smallest group's size.
+        The smallest number of records that should remain for a person; by default the size of the
+        smallest group.
 
     Returns
     -------
     dict
-        By sensitive column, what the releases leave and disclose together, and each alone.
+        For each sensitive column, the remaining values and the disclosure of all releases together, and
+        of each release by itself.
     list of dict
-        One attack per sensitive column. ``success`` is the share of people with one value left,
-        which is theirs; ``public_best`` the highest such share for one release alone; ``control``
-        leaves the person's own record out of every group; ``original`` uses the groups of the
-        original.
+        One attack per sensitive column. ``success`` is the share of people for whom only one value
+        remains and it is their own; ``public_best`` is the highest such share for a single release;
+        ``control`` leaves the person's own record out of every group; ``original`` uses the groups
+        of the original.
     """
     audited = ReleaseGroups.of("this release", pair, pair.rows, pair.original.n_rows)
     k = int(pair.value_groups.sizes.min()) if k is None else k

@@ -366,7 +366,7 @@ class TrainingSet:
             The position of each row's group in `groups`, ascending.
         rows : int array
         forecasts : float array, shape (n_rows, 1 or n_values)
-            At the true quasi-identifiers.
+            The forecast of each row from its true quasi-identifiers.
         sums : float array, shape (n_groups, 1 or n_values)
             The summed forecasts of each group; 0 for groups of another block.
         sizes : int array, shape (n_groups,)
@@ -443,10 +443,10 @@ class TrainingSet:
         return dict(zip((EXPECTED, *(t.key for t in tolerances)), guesses, strict=True))
 
     def _groups_near(self, people: Known) -> Any:
-        """Return the chances of each person's nearest classes, by the distance that the method groups rows by.
+        """Return the chances of each person's nearest classes, by the distance with which the method groups rows.
 
-        Microaggregation takes Euclidean distances of standardised numbers, and those of `Reach`
-        (Gower's) where there are categories.
+        This is the Euclidean distance of standardised numbers or, if there are categories, Gower's
+        distance (`Reach`).
         """
         columns = self.released
         if not self.altered or not all(
@@ -466,14 +466,16 @@ class TrainingSet:
         return self._by_person([(np.array(at), sizes[at] / sizes[at].sum()) for at in nearby])
 
     def _near(self, people: Known) -> tuple[Any, Any]:
-        """Return each person's weights of the 10 nearest records, and chances of the nearest classes.
+        """Return the weights of each person's 10 nearest records, and the chances of the nearest classes.
 
         Returns
         -------
         sparse array, shape (n_people, n_classes)
-            The weight of each record of a class among the 10 nearest; a row times the class sizes is 1.
+            The weight of one record of each class, 0 if the class is not among the 10 nearest records.
+            Multiplied by the class sizes, every row sums to 1.
         sparse array, shape (n_people, n_classes)
-            The chances of the nearest classes; if any cover the person, of the likeliest of these.
+            The chance that the person is in each of the nearest classes. If cells of several classes
+            cover the person's values, only the most likely of these classes count.
         """
         if people in self._reached:
             return self._reached[people]

@@ -294,7 +294,7 @@ def linkage_summary(
         ``attacks``: distance-based and probabilistic linkage of some people, as
         `linking_attacks` gives them; ``highest`` is the larger success.
         ``scores``: linkage of all records by the numeric quasi-identifiers, interval
-        disclosure and information loss (Domingo-Ferrer & Torra), in per cent; None
+        disclosure and information loss (Domingo-Ferrer & Torra), in percent; None
         if no two records are complete. ``reconstructed``: how well a reader of randomized columns
         guesses about a group, by `reconstructed`; None if no plan says how they were drawn.
     """
@@ -340,11 +340,11 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
     Returns
     -------
     dict, or None
-        ``least``: fewest records of a group that is measured; ``groups``, ``records``: number of
-        such groups and of their records; and by sensitive column what a right guess ``means``, the
-        share of right guesses in the ``worst`` group, that over all these records (``right``), and
-        ``shares``, a histogram of the records by the share in their group, in twentieths. None
-        without such groups or sensitive columns.
+        ``least``: the smallest group size that is measured; ``groups``, ``records``: the number of
+        groups of at least this size, and of their records; ``columns``: for each sensitive column, in
+        words when a guess counts as right (``means``), the share of right guesses in the ``worst``
+        group and over all these records (``right``), and ``shares``, a histogram of the records by the
+        share in their group, with 20 bins. None if there are no such groups or no sensitive columns.
     """
     randomized = {column.name: column for column in recoding.columns}
     codes = [
@@ -377,7 +377,7 @@ def reconstructed(pair: Pair, recoding: Randomize) -> dict[str, Any] | None:
 
 
 def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
-    """Return each group's share of records whose value the best single guess hits; shape (n_groups,)."""
+    """Return the share of each group's records for which the best single guess is right; shape (n_groups,)."""
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)

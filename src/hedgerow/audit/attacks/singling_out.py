@@ -32,16 +32,16 @@ Tests = tuple[Test, ...]
 
 @dataclass(frozen=True)
 class Predicate:
-    """A description of a person, with the share of people expected to fit it according to totals of single columns.
+    """A description of a person, with the share of people expected to fit it.
 
     Parameters
     ----------
     weight : float
-        The share of people who would fit if columns were independent.
+        The expected share: the product of the columns' public shares, as if columns were independent.
     tests : tuple of Test
         Tests of quasi-identifiers, in the order of their names, then of sensitive columns.
     chance : float
-        The share of those who fit that a random coin keeps.
+        The probability with which a random draw keeps each person who fits.
     """
 
     weight: float

@@ -183,13 +183,14 @@ def estimates(pair: Pair, weights: str) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        ``people``: summed weights; ``columns``: totals and means of numbers, and of categories the
-        largest change of a share (each ``original`` and ``release``); ``group_by``: relative errors of
-        weighted means by each quasi-identifier. None if the release shows no weights.
+        ``people``: the sum of the weights. ``columns``: the total and mean of each numeric column, both as
+        ``original`` and ``release``, and the largest change of any category's share in each other column.
+        ``group_by``: the relative errors of weighted means by each quasi-identifier. None if the release
+        shows no weights.
 
     Notes
     -----
-    A released range stands for the original values inside it, evenly; a set for its members.
+    A released range is read as spread evenly over the original values inside it, a set over its members.
     """
     before = pair.original.column(weights, kind="numeric").numbers
     after = released_weights(pair, weights)

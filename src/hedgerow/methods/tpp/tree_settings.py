@@ -276,7 +276,7 @@ def from_json(data: Mapping[str, Any]) -> Settings:
 def parse(text: str) -> list[Settings]:
     """Read settings from text: models separated by ``;``, each a kind followed by ``name=value`` words.
 
-    A forest or boosting takes the settings of its trees beside its own.
+    A forest or boosting model accepts the settings of its trees in addition to its own.
 
     Examples
     --------
