@@ -136,7 +136,7 @@ def load_census_income(
     Parameters
     ----------
     part : {"train", "test", "both"}
-        Which part.
+        The part to return.
     complete : bool
         Only the records without missing values: 95,130 of the 199,523 in the train part.
     download : bool
@@ -173,7 +173,7 @@ def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = F
     name : {"census", "eia", "tarragona"}
         1,080 x 13, 4,092 x 15 or 834 x 13.
     download : bool, default False
-        Fetch the file where it is not at hand.
+        Fetch the file if it is not at hand.
     """
     if f"casc_{name}.parquet" not in _HOMES:
         raise InputError(f"there is no CASC file {name!r}", hint="census, eia or tarragona")

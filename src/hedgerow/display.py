@@ -58,7 +58,7 @@ def notebook_html(title: str, sentences: Iterable[str] = (), *tables: Rows, note
     sentences : iterable of str
         Shown below the title.
     tables : (caption, head, rows)
-        Those without rows are left out.
+        Tables to show; tables without rows are left out.
     notes : iterable of str
         A list of warnings at the end.
     """

@@ -58,9 +58,9 @@ class HedgerowError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong and where: files, columns and counts, never a person's value.
+        The problem and its place: files, columns and counts, never a person's value.
     hint : str, optional
-        What to do about it.
+        Advice on how to solve it.
     """
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
@@ -111,11 +111,11 @@ def needed(package: str, extra: str, what: str) -> ModuleType:
     Parameters
     ----------
     package : str
-        What is imported.
+        The name of the package.
     extra : str
         The extra of hedgerow that installs it.
     what : str
-        What it is needed for, in the plural.
+        The things that need it, as a plural noun for the error message.
 
     Raises
     ------

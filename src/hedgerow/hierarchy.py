@@ -189,7 +189,7 @@ class Hierarchy:
         widths : sequence of float
             Width per level, each a whole multiple of the one before.
         origin : float
-            Where an interval begins.
+            A number at which an interval begins.
 
         Examples
         --------
@@ -263,7 +263,7 @@ class Hierarchy:
         keep : sequence of int, optional
             Characters kept per level, decreasing; by default one less each level.
         mask : str
-            What stands for each character that is cut.
+            The character that replaces each character that is cut.
 
         Examples
         --------

@@ -126,14 +126,14 @@ class Comparison:
     column : str
     kind : {"numbers", "categories"}
     rows : tuple of (str, before, after)
-        Quantiles and mean of numbers (days as dates), then the share that is missing; of
-        categories the share of each, of the twelve most frequent and of the others together.
-        A released range is read as spread evenly over the original's values inside it.
+        For numbers, the quantiles and the mean (days as dates); for categories, the shares of the twelve
+        most frequent and of all others together; then the share of missing values. A released range is
+        read as spread evenly over the original's values inside it.
     moved : float
-        The share of the records that would have to move to make both distributions the same, as
-        `plot` draws them: in bins, or by category.
+        The share of the records that would have to change to make both distributions equal, in the
+        bins or categories that `plot` draws.
     shape : mapping
-        What `plot` draws.
+        The data that `plot` draws.
     """
 
     column: str

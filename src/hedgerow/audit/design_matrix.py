@@ -55,7 +55,7 @@ class Everybody:
     ----------
     quasi : Known
     order : int array, shape (n_rows,)
-        The rows in an order that their content gives.
+        The rows sorted by their content.
     """
 
     quasi: Known

@@ -97,7 +97,7 @@ def in_words(parameters: Mapping[str, Any]) -> str:
 def methods_by_name(methods: Any) -> dict[str, Any]:
     """Return the methods by name; the default is `MART`.
 
-    Methods with the same title get their parameters into their names.
+    If several methods have the same title, their names include their parameters.
     """
     if methods is None:
         methods = MART()
@@ -309,10 +309,10 @@ class Point:
     method : str
         The method's name.
     parameters : mapping
-        Its k, max_disclosure and what else was asked.
+        Its parameters: k, max_disclosure and others that were set.
     k : int or None
-        Records of the smallest class, as reached; None if values were altered, so
-        that classes of equal cells say nothing.
+        Number of records of the smallest class; None if values were altered, since classes of
+        equal cells then mean nothing.
     classes : int or None
         Number of classes.
     worst, mean_over_groups, mean_over_records : float or None
@@ -320,7 +320,7 @@ class Point:
         over classes and over records, averaged over the sensitive columns.
     linkage : float or None
         Share of people whose record is linked by an intruder who knows all
-        quasi-identifiers; measured where values were altered, and where asked for.
+        quasi-identifiers; measured if values were altered, or on request.
     ncp : float
         Normalised certainty penalty.
     disclosure, utility : float
@@ -328,20 +328,20 @@ class Point:
     dominated : bool
         Whether another point is no worse on both axes and better on one.
     inferred, advantage : float or None
-        The most that named attackers explain of any sensitive column, of all members or the
-        worst tenth, and the largest member advantage; measured where they were asked for.
+        The largest share of any sensitive column that named attackers explain (over all members or
+        the worst tenth), and the largest member advantage; measured on request.
     explained, most_explained : float or None
-        The part of the public loss that the groups explain, averaged over the sensitive
-        columns (R squared of numbers, of categories the same of the Brier score), and the most
-        that any partition explains under the same cap (`hedgerow.measures.disclosure`).
+        The share of the public loss that the groups explain, averaged over the sensitive columns
+        (R squared for numbers, its counterpart by the Brier score for categories), and the most
+        that any partition can explain under the same cap (`hedgerow.measures.disclosure`).
     loss, least_loss : float or None
-        Of microaggregation, the part of the sum of squares that is lost within groups, and one
-        that no grouping with the same k goes below (`hedgerow.methods.microaggregation`).
+        For microaggregation: the share of the sum of squares that is lost within groups, and a lower
+        bound of it for any grouping with the same k (`hedgerow.methods.microaggregation`).
     of_optimum : float or None
-        explained / most_explained, or least_loss / loss: at least this part of the best
-        possible is reached.
+        explained / most_explained, or least_loss / loss: a lower bound of the share of the best
+        possible result that is reached.
     uncapped : float or None
-        The utility of the same setting without its cap; measured on the axis "learning".
+        The utility of the same setting without its cap; measured if the utility is "learning".
     """
 
     method: str
@@ -393,15 +393,15 @@ class Frontier:
     Parameters
     ----------
     points : tuple of Point
-        In the order in which they were asked for.
+        The releases, in the order in which their settings were given.
     infeasible : tuple of mapping
         Settings under which this table cannot be released, with the reason.
     utility, disclosure : str
-        What the two axes show.
+        The figures on the two axes.
     people, schema, methods
-        What `release` protects again.
+        The table, roles and methods with which `release` makes the release of a point again.
     max_inference : float, optional
-        The bound that every point keeps, and its release.
+        The bound on inference that every point meets.
     """
 
     points: tuple[Point, ...]
@@ -477,8 +477,8 @@ class Frontier:
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Plot disclosure against utility, one mark per release.
 
-        Releases that no other beats are named by k and max_disclosure (and whatever else was
-        asked) where there is room; dominated ones are faint.
+        Releases that no other dominates are labelled with their parameters if there is room; dominated
+        ones are faint.
 
         Parameters
         ----------
@@ -559,12 +559,13 @@ class Frontier:
     def joined(self, more: Frontier) -> Frontier:
         """Combine these points with those of another search on the same table, keeping each setting once.
 
-        Where a setting was tried twice, or a method of one name stands for two, the other search has it.
+        If both searches tried a setting, or their methods of the same name differ, the other search's
+        points are kept.
 
         Raises
         ------
         ParameterError
-            The axes, the schema or the bound differ, so the points cannot stand in one picture.
+            The axes, the schema or the bound differ, so the points are not comparable.
         """
         if not self.is_comparable(more):
             raise ParameterError(**refusal("other_axes"))
@@ -695,10 +696,10 @@ class Prepared:
     Parameters
     ----------
     table : Table
-        As it was read.
+        The table as read.
     schema : Schema
     rows : Table
-        The rows in an order that their content gives, so that sums come out the same in any.
+        The rows sorted by their content, so that sums do not depend on the input order.
     roles : Schema
         The schema with the declared categories of the table.
     """
@@ -772,36 +773,36 @@ def frontier(
     people : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
     schema : Schema
-        Its roles; at least one sensitive column, but for the linkage axis.
+        Its roles, with at least one sensitive column unless the disclosure axis is "linkage".
     methods : Method, sequence of Method or mapping of str to Method, optional
-        What protects; `MART` by default. All are placed on the same axes.
+        The methods to compare; `MART` by default. All are placed on the same axes.
     k, max_disclosure : iterables
         The settings to try, every combination.
     settings : mapping of str to iterable, optional
         Values of further parameters to try, such as ``{"scale": [0.1, 0.5]}``. How strongly a
         method masks (``l``, ``scale``, ``proportion``, ``stay``, ``top_share``) is varied
-        unasked where it stands at its default.
+        automatically unless you set it.
     utility : {"certainty", "queries", "learning"}
-        The utility axis. "learning": people are dealt into three parts, each left out of a
-        release once, and the best of the named attackers (`hedgerow.inference`) is asked about
-        those left out: R squared, for categories the same of the Brier score, averaged over
-        the sensitive columns. It also releases every setting without its cap, and warns
-        where a cap takes more than half of that away.
+        The utility axis. "learning": cross-validation in three folds. The best of the named learners
+        (`hedgerow.inference`) is trained on a release of two folds and predicts the third. The utility
+        is its R squared (for categories, the counterpart by the Brier score), averaged over the
+        sensitive columns. Every setting is also released without its cap, and a warning is given
+        if the cap more than halves the utility.
     disclosure : {"worst", "mean_over_groups", "mean_over_records", "linkage", "inferred", "advantage"}, \
             optional
-        The disclosure axis; the table has them all. By default "worst", and "linkage" as
-        soon as one of the methods alters values: every method can be held to that.
+        The disclosure axis; every point has all of these figures. By default "worst", or "linkage" if
+        one of the methods alters values, since it can be measured for every method.
         "inferred" and "advantage" train learners (`hedgerow.inference`), which takes longer.
     max_inference : float, in (0, 1), optional
-        Leave out settings from whose release named attackers infer more, of all members or the
-        worst tenth; measured, as by `hedgerow.protect`.
+        Leave out settings whose release lets named attackers infer more than this about all members
+        or the worst tenth; measured as in `hedgerow.protect`.
     random_state : int
-        For queries, folds, and the draws of methods that have neither a key nor a random state;
-        their release is drawn anew, from a secret key.
+        Seed for queries, folds, and the draws of methods that have neither a key nor a random state;
+        `Frontier.release` draws such a release again, from a secret key.
     threads : int
-        Releases made at the same time.
+        Number of releases to make at the same time.
     progress : callable, optional
-        Called with what is being done and the share that is done; what it raises
+        Called with the current step and the share that is done; an exception from it
         stops the search.
 
     Returns

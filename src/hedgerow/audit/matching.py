@@ -269,16 +269,16 @@ def order_shown_by(
     Parameters
     ----------
     before, after : Table
-        As many rows each.
+        Two tables with the same number of rows.
     quasi : sequence of ReleasedColumn
-        The released quasi-identifiers, which stand in place of those of `after`.
+        The released quasi-identifiers, which replace those of `after`.
     level : float
-        Chance of a random order to be taken for the order.
+        Probability of accepting a random order (significance level).
 
     Returns
     -------
     list of str
-        In the order of the original's columns; empty where the order shows nothing.
+        The columns in the order of the original; empty if none shows that the rows correspond.
     """
     pairs = {one.name: (one, other) for one, other in shared(before, after)}
     read = {column.name: column for column in quasi}

@@ -95,7 +95,7 @@ class Task(Generic[S]):
     why : str
         Why nothing is compared with the original; "" if it is.
     wanted : set of str
-        Those of `ON_SAMPLE` and "per_person" that are measured.
+        The optional figures (`ON_SAMPLE` and "per_person") to measure.
     options : mapping
         The options by name, as the audit's JSON has them.
     learners : sequence of str
@@ -233,17 +233,17 @@ class Figure:
     Parameters
     ----------
     gives : str
-        Its place in an audit; several places with commas, for as many values. What is
-        given as "attacks" joins those that are there.
+        Its key in an audit, or several keys separated by commas if `of` returns several values.
+        Results for "attacks" are added to the earlier ones.
     of : callable
-        Measures it of a `Task`.
+        Function that measures it for a `Task`.
     needs : sequence of str
-        What must be there (`Task.there`); else it is left out.
+        Requirements (`Task.there`); if one is not met, the figure is left out.
     says : str
-        Reported before it.
+        The step to report before it is measured.
     parallel : bool
-        Whether it is measured at the same time as the next one: numpy leaves the interpreter free most of
-        the time.
+        Whether it is measured at the same time as the next figure: numpy releases the interpreter lock
+        most of the time.
     """
 
     gives: str
@@ -449,52 +449,52 @@ def audit(
 ) -> Audit:
     """Measure the disclosure and utility of a release.
 
-    Works on any released file, whoever made it. A method that alters values (noise,
-    swapping, randomized response ...) is judged by how well its records are linked with
-    their originals, not by classes of equal cells. Files whose rows belong to nobody
-    (synthetic data) or cannot be paired are judged by attacks on people who took part,
-    beside the same attacks on people who did not (`control`).
+    This works for any released file, made with Hedgerow or not. If a method alters values (noise,
+    swapping, randomized response ...), risk is measured by how often its records are linked with
+    their originals, not by classes of equal cells. If the rows stand for no real person (synthetic
+    data) or cannot be paired, risk is measured by attacks on people who are in the original, compared
+    with the same attacks on people who are not (`control`).
 
-    No table of all pairs of people, rows or values is made: memory grows with the rows (about
-    1.5 KB each with ten quasi-identifiers), and learners are trained on 20,000 different rows of at
-    most 62 features a quasi-identifier. A million rows, one column of 80,000 values, take 2 GB with
-    everything (`benchmarks/audit.py --attacks`).
+    Memory grows linearly with the rows (about 1.5 KB per row with ten quasi-identifiers), and learners
+    are trained on 20,000 distinct rows with at most 62 features per quasi-identifier. A million rows
+    with a column of 80,000 values need 2 GB with all attacks (`benchmarks/audit.py --attacks`).
 
     Parameters
     ----------
     original : path, pandas, Polars or Arrow table, DuckDB relation
-        The table before, or None. Of a release alone (None) its groups are measured, and what they
-        give away beside its own totals; so they are where cells cannot be read. What was not measured is
-        None, and `not_measured` of the data says why.
+        The table before protection. Without it (None), or if the released cells cannot be read, only the
+        groups of the release are measured, and their disclosure compared with the release's own
+        totals. Figures that were not measured are None; `not_measured` in the data gives the reasons.
     released : Release, release folder, path or frame
-        The table after. A `Release` knows its rows, its schema and its plan; a
-        folder holds its plan. Otherwise rows are paired by `key`, by the columns that were
-        left as they were, or by their order where that is shown by a test.
+        The table after protection. A `Release` knows its rows, its schema and its plan; a
+        folder contains its plan. Otherwise rows are paired by `key`, by the columns that were
+        left unchanged, or by their order if a test confirms it.
     schema : Schema, optional
-        Which columns are quasi-identifiers and which are sensitive; by default
-        what the release or its plan says.
+        The roles of the columns; by default those of the release or its plan.
     plan : Plan, optional
-        The plan of a released file, for cells that do not say what they mean.
+        The plan of a released file, if its cells cannot be read without it.
     key : str, optional
         A column of both tables that numbers the rows.
     paired : bool, optional
-        False: compare no row with its original, whatever the number of rows; True: refuse
-        tables whose rows cannot be paired. By default rows are paired where something shows
-        which belong together, and a note says when nothing does.
+        False: never compare rows with their originals. True: refuse tables whose rows cannot be
+        paired. By default rows are paired if there is evidence which belong together; a note
+        says so if there is none.
     attacks : bool
         Run the regression, linking, singling-out, downcoding and membership attacks.
     learning : bool
         Compare learning from the release with learning from the original.
     inference : bool, optional
         Measure what learners infer about members and strangers (`hedgerow.inference`); by
-        default as `attacks`. Strangers are the people of `control`, or those whom the method of a
-        `Release` leaves out as it releases the rest again.
+        default as `attacks`. Strangers are the people of `control`, or people who are left out when the
+        method of a `Release` is fitted again on the others.
     control : frame or path, optional
-        People who are not in the original, for the attacks' control; without it
-        the same people with their own rows withheld, and where rows are not paired nobody.
-        Membership needs them, or a `Release`, whose method releases parts of the people again.
+        People who are not in the original, as a control group for the attacks. By default the
+        control is the same people with their own rows withheld; if rows are not paired, there is none.
+        The membership attack needs such people, or a `Release`, whose method can be fitted again
+        without some of its people.
     others : sequence of Release, release folders, paths or frames
-        Further releases of the same people, or of some of them: what all of them tell together.
+        Further releases of the same people, or of some of them, to measure what all of them together
+        disclose.
     population : frame or path, optional
         The population that the original was drawn from (journalist risk).
     weights : str, optional
@@ -502,49 +502,47 @@ def audit(
         population table): each class's expected risk, by Benedetti and Franconi, population uniques,
         and weighted estimates before and after.
     population_size : int, optional
-        People of the population that the original was drawn from, for population uniques; by
-        default the population table's rows, or the summed weights.
+        Size of the population that the original was drawn from, for population uniques; by
+        default the number of rows of the population table, or the sum of the weights.
     suda : int, at least 1, optional
-        Find the special uniques of original and release (SUDA2): records that so many
-        quasi-identifiers or fewer single out. The sample's share of the population, for DIS, is that of
-        `weights`, else .01.
+        Find the special uniques of original and release (SUDA2): records that are unique in this many
+        quasi-identifiers or fewer. The sampling fraction, for DIS, comes from `weights`, else
+        it is .01.
     k : int, at least 1, optional
-        What was asked of the release, for the average class size over k; by default
-        what its plan promises.
+        The required k, for the average class size over k; by default the k that the plan promises.
     threshold : float, in (0, 1]
         Re-identification risk above which a record counts as at risk.
     people : int, at least 1
         How many people each attack is tried on.
     learners : sequence of str, optional
-        Who attacks: "tree", "gradient boosting", "nearest", "linear".
+        The learners to attack with: "tree", "gradient boosting", "nearest", "linear".
     random_state : int
-        For random queries, descriptions, folds and bootstrap intervals, and who of the people is
-        asked: the maker of a release does not know your number.
+        Seed for random queries, descriptions, folds, bootstrap intervals and the choice of people to
+        attack. The maker of a release cannot know it in advance.
     allow_outside : bool
         Accept released ranges and sets that miss their row's original value.
     per_person : bool
         Also measure each record's disclosure by its group, highest first:
         `Audit.per_person`, which is in no report and no JSON.
     date : str, optional
-        The day that the report names, such as ``2026-01-31``. No clock is read: the same call gives
-        the same report.
+        The date to print in the report, such as ``2026-01-31``. No clock is read, so the same call
+        gives the same report.
     profile : str, path or Profile, optional
-        What a standard asks (`Profile.names`, or a TOML file of your own): the audit then says of
-        each criterion whether the release meets it. What a profile needs and is not measured here
-        (attacks, a population) stands there as not measured.
+        A standard (`Profile.names`, or a TOML file of your own): the audit then says for each criterion
+        whether the release meets it. Criteria whose figures are not measured here (attacks, a
+        population) are reported as not measured.
     sample : int, at least 1, optional
-        Try attacks, learners and inference on so many records, chosen by a keyed hash of what they
-        hold: whole groups of equal released quasi-identifiers, the last one as a whole; single
-        records where values were altered. `table` says how many and which. By default all records,
-        for which a table that streams past has no room.
+        Run attacks, learners and inference on about this many records, chosen by a keyed hash of their
+        content: whole groups of equal released quasi-identifiers, or single records if values
+        were altered. `table` reports the sample. By default all records are used, which a table
+        that is read in chunks does not allow.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
-        The engine that keeps the tables; see `hedgerow.protect`. "duckdb" reads them a few rows at a time,
-        "spark" has executors read files;
-        what is found is the same. Of Spark DataFrames and what their plan makes of them, pairs of rows are
-        counted where they are, and come here as codes; where no plan tells the pairs, both tables are
-        copied once into a private folder of this machine, and read as by "duckdb".
+        The engine that holds the tables; see `hedgerow.protect`. "duckdb" reads them a few rows at a
+        time, "spark" reads files on the executors; the figures are the same. For Spark DataFrames with
+        a plan, pairs of rows are counted on the cluster and only codes are transferred. Without a plan,
+        both tables are copied once into a private local folder, and read as by "duckdb".
     memory : str or int, optional
-        Most memory that "duckdb", or codes from a cluster, take.
+        Most memory that "duckdb", or codes from a cluster, may use.
     progress : callable, optional
         Called with a line of text and None before each long step; what it raises
         stops the audit.

@@ -35,9 +35,9 @@ class Outside:
     ----------
     sides : TablePair
     people : People
-        In the codes of the original.
+        The other people, in the codes of the original.
     members : int array
-        The members who may be asked about.
+        The members who may be attacked.
     places : int array
         Places of `people` in the pair that they were left out of; empty for a control.
     """
@@ -67,9 +67,9 @@ def check_control(original: Table, control: Table, schema: Schema) -> None:
     Raises
     ------
     SchemaError
-        It lacks a column.
+        The control lacks a column.
     InputError
-        At least a twentieth of the control, beyond chance, has records of the original.
+        At least a twentieth of the control, beyond chance, shares records with the original.
     """
     schema.check(control.names)
     n, m = original.n_rows, control.n_rows

@@ -73,7 +73,7 @@ def sample_of(pair: Pair, n: int, random_state: int) -> Sample:
     ----------
     pair : Pair
     n : int
-        Records; of groups the last is taken whole.
+        Number of records; the last group is included whole, so the sample may be larger.
     random_state : int
         Seed of the hash; other seeds choose other records.
     """

@@ -46,11 +46,10 @@ def score(
 ) -> Scores:
     """Score a masked file against its original: information loss, disclosure risk and their mean.
 
-    A `Release` or its folder knows its rows (a folder by its ``mapping.json``). Otherwise row i
-    of one file must belong to row i of the other, which is tested (`Scores.paired_by`), or whole
-    rows of columns that were left as they were must show which belong together; a caution says
-    where neither shows it. Rows with a missing value in a compared column
-    of either file are left out, and counted.
+    A `Release` knows its rows, a release folder by its ``mapping.json``. For other files, row i of one
+    must belong to row i of the other, which is tested, or columns that were left unchanged must show
+    which rows belong together (`Scores.paired_by`). A caution says if neither is the case. Rows with a
+    missing value in a compared column of either file are left out, and counted.
 
     Parameters
     ----------
@@ -58,15 +57,15 @@ def score(
     masked : the same, or a Release or its folder
     columns : list of str, optional
         Columns to compare, in the order in which an intruder learns them; by
-        default every numeric column that both files have, but for nameless ones in front.
+        default every numeric column that both files have, except nameless ones at the front.
     known : int, optional
-        Columns the intruder knows, 1 to all (at most 20); half of them, rounded up,
-        by default.
+        Number of columns the intruder knows, at least 1 and at most 20; by default half of the
+        compared columns, rounded up.
     records : int or None, default 20,000
-        Link at most this many masked records, drawn by `random_state`, against all
-        originals; None links all. Pairs grow with rows times records.
+        Link at most this many random masked records with all originals; None links all. The time
+        grows with the number of rows times `records`.
     random_state : int
-        Draws the records to link.
+        Seed for drawing the records to link.
     missing, decimal, encoding
         How CSV files are read; see `hedgerow.Schema`.
 

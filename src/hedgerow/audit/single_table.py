@@ -97,13 +97,13 @@ class Unprotected:
     classes : mapping
         How many records share all quasi-identifiers; see `hedgerow.measures.sizes.summary`.
     reidentification : mapping
-        What the sizes say of finding a person's record.
+        The re-identification risk that follows from the class sizes.
     attacks : sequence of mapping, optional
         A regression tree on every sensitive column: ``success`` on people of the table, ``control``
-        with their own rows withheld, and ``public_best``, what public totals give. None if
-        nobody asked, or no column is sensitive.
+        with their own rows withheld, and ``public_best``, the success of a guess from public totals. None
+        if not requested, or if no column is sensitive.
     influence : sequence of mapping, optional
-        Which quasi-identifiers carry it; largest share first.
+        The contribution of each quasi-identifier to the attacks, largest share first.
     """
 
     rows: int

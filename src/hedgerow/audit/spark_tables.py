@@ -112,7 +112,7 @@ def counted(
     released : Release on a cluster, Spark DataFrame or Table
     schema : Schema, optional
     plan : Plan, optional
-        Of a release that is no `Release`.
+        The plan, if `released` is not a `Release`.
     weights : str, optional
         Column of sampling weights, by default the schema's.
     memory : str or int, optional

@@ -41,7 +41,7 @@ class UnreadCells(InputError):
     Parameters
     ----------
     cells : mapping of str to mapping of str to int
-        By column the released cells, which are public, and the rows that show them.
+        For each column, the released cells (which are public) and the number of rows with each.
     """
 
     def __init__(self, cells: Mapping[str, Mapping[str, int]]) -> None:
@@ -79,12 +79,12 @@ class Subject:
     plan : Plan, optional
         The plan of the release; it explains cells that do not explain themselves.
     second : Table, optional
-        The table that the released one cannot be read without (Anatomy's).
+        A second table that is needed to read the release (Anatomy's sensitive table).
     rows : RowMap, optional
-        The row of the original behind each released row, where the release knows it.
+        The original row of each released row, if the release knows it.
     verified : bool
-        Whether its cells need no comparison with their originals: that was done already,
-        or the method alters them.
+        Whether its cells need not be compared with their originals, because this was already done or
+        because the method alters them.
     method : Method, optional
         The method of a given `Release`; it can release part of the people again.
     notes : tuple of str
@@ -166,14 +166,14 @@ def subject(
     schema : Schema, optional
         The roles; by default those of the release or its plan.
     plan : Plan, optional
-        By default that of the release or of its folder.
+        The plan; by default that of the release or of its folder.
     holds : Holder, optional
-        The engine that holds its table; by default the one in memory.
+        The engine that holds its table; by default the in-memory engine.
 
     Raises
     ------
     SchemaError
-        Nothing says which columns are quasi-identifiers.
+        The roles are not known: there is no schema, release or plan.
     """
     if isinstance(released, Release):
         return of_release(released, schema)

@@ -240,7 +240,7 @@ def bootstrap(values: npt.NDArray[np.floating], *, random_state: int = 0) -> Rat
     """Return the mean of values with a percentile bootstrap interval (95%).
 
     The resampling works on the sorted values, so the interval does not depend
-    on row order. Fewer than two values have no interval but the value itself.
+    on row order. With fewer than two values, both ends are the mean itself.
     """
     # imported here: scipy.stats takes longer to load than a small table
     from scipy import stats
@@ -273,8 +273,9 @@ def relative(attack: float, control: float) -> float:
 def gained(success: Rate, control: Rate) -> Rate | None:
     """Return the gain of an attack over its control (see `relative`), with a 95% interval.
 
-    Wilson's ends of both shares, each by how much it moves the figure, are squared and
-    added (Newcombe's way for a difference). None if the control leaves nothing to gain.
+    The distances to the ends of both Wilson intervals, multiplied by the derivative of the gain, are
+    combined as the root of their squares (Newcombe's method for a difference). None if the control
+    already succeeds always.
 
     References
     ----------
@@ -303,10 +304,10 @@ class Rates:
     Parameters
     ----------
     success, control, original : Rate
-        On people of the release, on people who are not in it, on the original table; None
-        where nobody is at hand to ask, or nothing to compare with.
+        The success on people of the release, on people who are not in it, and on the original table;
+        None if there are no such people, or no original.
     controlled : bool
-        Whether the control says what the attack would have found without the release.
+        Whether the control shows the attack's success without the release.
     """
 
     success: Rate
@@ -331,13 +332,13 @@ def attack_record(
     Parameters
     ----------
     attack, learner, target : str
-        Which attack, by what means, on what.
+        The names of the attack, its learner and the attacked column.
     means : str
-        What counts as a success.
+        The meaning of a success.
     rates : Rates
     public, best, random_row : float
         The success of guesses that need no attack: the usual guess from public totals, the best such
-        guess, a released row taken at random; the last two by default as the usual guess.
+        guess, and a random released row; the last two equal the first by default.
     """
     success, control, original = rates.success, rates.control, rates.original
     best = public if best is None else best

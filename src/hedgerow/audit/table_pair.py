@@ -127,7 +127,7 @@ class TablePair:
     Parameters
     ----------
     schema : Schema
-        The roles; `quasi` and `sensitive` are what is measured.
+        The roles; only `quasi` and `sensitive` columns are measured.
     original, released : Table
         The tables as read.
     members : People
@@ -135,23 +135,22 @@ class TablePair:
     released_quasi : tuple of ReleasedColumn
         The released quasi-identifiers, one cell per released row.
     released_sensitive : tuple of Column
-        What the released sensitive columns show, in the original's codes where values agree.
+        The released sensitive columns, with the original's codes for values that occur there.
     strangers : People, optional
-        People who took no part: the control.
+        People who are not in the original: the control group.
     notes : tuple of str
-        What a reader should know about the pairing.
+        Notes on the pairing, for the reader of the audit.
     risk_model : {"classes", "linkage", "attacks"}
-        What judges the release: classes of equal cells, links of altered records, or the attacks
-        alone.
+        How risk is measured: in classes of equal cells, by linking altered records, or only by attacks.
     groups : Groups, optional
         The groups of a second table that publishes the sensitive values.
     by_group : str, optional
         The sensitive column whose values that table gives, by group and not by row.
     cells : tuple of ReleasedColumn
-        The released sensitive columns, if rows are not paired; what they cover is in the joint codes.
+        The released sensitive columns, if rows are not paired; they cover values in the joint codes.
     own_codes : TablePair, optional
-        The same tables under the members' own dictionaries, if strangers share their codes: only the
-        figures of attacks may depend on who the strangers are.
+        The same tables with dictionaries from the members only, if strangers are coded too. Figures
+        other than attacks use these, so that they do not depend on the strangers.
     """
 
     schema: Schema

@@ -47,9 +47,9 @@ def rows_alike(
     Returns
     -------
     int array, shape (n_rows of the second,)
-        Rows of the first; where none is left any.
+        Rows of the first table; arbitrary for rows without an equal row.
     int
-        How many rows have none.
+        Number of rows without an equal row.
 
     Examples
     --------

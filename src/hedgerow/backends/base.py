@@ -109,7 +109,7 @@ class ReleasedTable:
         The input row of each released row; None if the order was kept, or if rows have no
         numbers (on a cluster).
     files : Table, optional
-        The rows, where nobody else changes them; None if they are in `frame`.
+        The rows, if they are stored in files that nobody else changes; None if they are in `frame`.
     """
 
     frame: Any

@@ -38,13 +38,13 @@ def new_file(
     force : bool
         Replace a file of that name.
     hint : str
-        What to do where there is one.
+        Advice to give if the file exists and `force` is not set.
     mark : bytes, optional
-        Replace a file that begins with these bytes, for it is ours.
+        Also replace a file that begins with these bytes, since Hedgerow wrote it.
     inputs : iterable
-        Paths of files that the command reads, which nothing replaces; None is passed over.
+        Paths of files that the command reads, which must never be replaced; None is skipped.
     endings : collection of str
-        What a name with an ending can end in; any by default.
+        The allowed file endings; any by default.
     """
     check("the name of a file to write", path, PATH)
     target = Path(path)
@@ -119,7 +119,7 @@ def received(source: Any) -> Any:
     Raises
     ------
     InputError
-        It was asked for twice: it holds one table.
+        Standard input was requested twice, but it contains one table.
     """
     if source != STREAM:
         return source

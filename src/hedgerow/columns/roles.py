@@ -226,7 +226,7 @@ def repeated(shares: Mapping[str, float]) -> list[str]:
 
 
 def _names_people(name: str) -> bool:
-    """Return whether a column is named like a key of people, however often its values repeat."""
+    """Return whether a column's name suggests a person key, regardless of how often its values repeat."""
     return bool(tokens(name) & PEOPLE)
 
 

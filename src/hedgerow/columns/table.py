@@ -42,7 +42,7 @@ class Window:
     Parameters
     ----------
     rows : slice or int64 array
-        Which rows they are.
+        The indices of the rows.
     cells : mapping of str to pyarrow array
     """
 
@@ -455,7 +455,7 @@ class Table:
         Parameters
         ----------
         columns, drop
-            As in `restore`.
+            See `restore`.
         keep_order : bool
             Keep the order of the rows; by default they are sorted by their content.
 

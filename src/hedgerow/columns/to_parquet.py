@@ -53,13 +53,13 @@ class OpenOptions:
         Columns that it declares categorical keep the spelling of a CSV file; columns that it
         leaves out are not coded.
     memory : str or int, optional
-        Most memory that this process takes, such as "4GB", of an engine that streams; by default
+        Most memory that this process may use, such as "4GB", with an engine that streams; by default
         half of the machine's.
     unescape_formulas : bool
         In CSV files, remove the apostrophe before cells that a spreadsheet would run.
     resume : bool, optional
-        Of an engine that can: keep finished files until the work is done, in case the run is killed.
-        True resumes from the files of a killed run, False begins anew. By default no files are kept.
+        Keep finished files until the work is done, in case the run is killed (if the engine can): True
+        resumes from the files of a killed run, False begins anew. By default no files are kept.
     """
 
     schema: Schema | None = None

@@ -366,7 +366,7 @@ def shake(values, sums, gains, distance, bar, pairs, refusal, visited):  # type:
         The members to swap.
     refusal : Refusal
     visited : float array of shape (p, w)
-        The sums of all parts are added to it, once for every state.
+        Changed in place: the sums of all parts are added once for every state.
     """
     p, w = sums.shape[1], sums.shape[2]
     pad, admitted, now = np.empty((3, w)), np.empty(p), np.empty(p)

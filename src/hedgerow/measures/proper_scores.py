@@ -354,7 +354,7 @@ class BrierScore(_CellScore):
 
 
 class RankedScore(_CellScore):
-    """The ranked score, which judges the events "value <= t" at the cuts.
+    """The ranked probability score: the Brier scores of the events "value <= t", summed over the cuts t.
 
     Parameters
     ----------

@@ -103,9 +103,9 @@ class Outcome:
     loss : float
         The chosen loss, suppressed records included.
     suppressed : int
-        Records suppressed.
+        Number of suppressed records.
     classes : int
-        Released classes, the suppressed one not counted.
+        Number of released classes, not counting the suppressed one.
     """
 
     node: Levels

@@ -68,7 +68,7 @@ def near_sum(points: FloatArray, k: int) -> float:
 def _nearest(
     points: FloatArray, records: FloatArray, k: int
 ) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield the k points nearest to each record and their squared distances, in arrays that are used again."""
+    """Yield the k points nearest to each record, and their squared distances; the arrays are reused."""
     tree, near, gaps = build(points), np.empty(k, np.int64), np.empty(k)
     for record in records:
         nearest(tree, record, k, near, gaps)

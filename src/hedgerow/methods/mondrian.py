@@ -33,7 +33,7 @@ _MEDIAN = 350
 class Mondrian(PartitionMethod):
     """Cut people into groups of at least k, splitting by one column at a time.
 
-    `objective` decides where a group is cut; a group stays whole if no cut leaves k records on both
+    `objective` decides how a group is split; a group stays whole if no split leaves k records on both
     sides. Disclosure is capped only if you ask for it (`max_disclosure`).
 
     Parameters
@@ -51,8 +51,8 @@ class Mondrian(PartitionMethod):
         in `MART`. "median" and "loss" do not look at sensitive columns while
         cutting: groups that exceed the cap are joined to their siblings.
     numeric : {"range", "mean", "median"}, default "range"
-        The form in which numbers and dates are released. Means and medians are rounded to a public step, and
-        released only if at least k people have a value, as in `Hedge`.
+        The form in which numbers and dates are released. Means and medians are rounded to a public
+        step, and released only if at least k people have a value, as in `Hedge`.
     categorical : {"concatenate", "weighted", "hierarchy", "suppress"}, default "concatenate"
     criteria : sequence of LDiversity, optional
         Further promises ("regression" and "information_gain" only).
@@ -65,7 +65,7 @@ class Mondrian(PartitionMethod):
     ----------
     plan_ : Plan
     tree_ : Tree
-        With "regression" and "information_gain".
+        The fitted tree; only with "regression" and "information_gain".
 
     References
     ----------

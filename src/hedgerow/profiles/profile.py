@@ -90,9 +90,9 @@ class Profile:
     Parameters
     ----------
     name : str
-        Name to load it by.
+        The name to load it by.
     title, source, date : str
-        The standard, where it stands, and its date.
+        The title of the standard, the document that contains it, and its date.
     criteria : tuple of Criterion
     note : str
         Remarks for users of the profile.

@@ -67,7 +67,7 @@ class Search(NamedTuple):
     best
         The best gain so far.
     split
-        Its column, last code left, first code right, whether missing values go left.
+        The best split so far: column, last code left, first code right, whether missing values go left.
     subset
         For every code, whether it goes left.
     stats
@@ -76,8 +76,8 @@ class Search(NamedTuple):
     goes_left
         For every code that occurs, whether it goes left.
     is_judging
-        1 while candidates must keep the caps on judged columns, whose cells are then
-        counted.
+        1 while candidates must keep the caps on judged columns (`ScoredColumn`), whose cells are
+        then counted.
     cells
         Counts of the judged columns' cells by row of the histogram.
     sides

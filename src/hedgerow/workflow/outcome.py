@@ -15,13 +15,13 @@ _SAY = read_toml(__package__, "texts.toml")["outcome"]
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
-    """Return sentences on what was promised and reached, by the risk model that applies to the release.
+    """Return sentences on the promised and the reached figures, by the risk model that applies to the release.
 
     Parameters
     ----------
     release : Release
     measured : Audit, optional
-        The audit of the release, for what linkage and learners found.
+        The audit of the release, which adds the results of linkage and learners.
     """
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}

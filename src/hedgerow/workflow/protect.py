@@ -42,7 +42,7 @@ def protect(
     Parameters
     ----------
     people : path, pandas, Polars or Arrow table, DuckDB relation, Spark DataFrame
-        One record per person, or several where the schema has a `unit`; never changed. A path may
+        One record per person, or several if the schema has a `unit`; never changed. A path may
         be a folder of Parquet or CSV files, a pattern such as ``people/*.parquet``, or a
         table of a DuckDB database, ``people.duckdb::visits``.
     schema : Schema
@@ -52,41 +52,41 @@ def protect(
     pseudonym_key : bytes or path, optional
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
-        person, within this release and with others under the same key. Households get none,
-        because one would show who lives together.
+        person, within this release and with others under the same key. Households get no
+        pseudonyms, which would show who lives together.
     max_inference : float, in (0, 1), optional
-        Accept a release only where the best of the named attackers (`hedgerow.inference`),
-        who have it and are asked about its people, takes at most this share off the public
-        error of every sensitive column, over all people and over the worst tenth. The
-        method is tightened step by step (`Method.stricter`: k up, cap down) until it does.
-        A measured bound under these attackers, not a promise about others.
+        Accept a release only if the best of the named attackers (`hedgerow.inference`), trained
+        on it, explains at most this share of the public error of every sensitive column of its
+        people, over all of them and over the worst tenth. The method is tightened step by step
+        (`Method.stricter`: k up, cap down) until this holds. The bound is measured for these
+        attackers; it promises nothing about others.
     profile : str, path or Profile, optional
-        A standard to keep (`Profile.names`, or a TOML file of your own). A k below what keeps it is
-        raised where the method has its own k, and refused where you chose another; what k does not keep
-        is measured, with attacks where the standard asks for them (`Release.against`). The plan
-        remembers the profile, and `Release.verify` checks it again.
+        A standard to meet (`Profile.names`, or a TOML file of your own). If the default k is too small
+        for it, k is raised; if you chose such a k, it is refused. Criteria that k cannot ensure
+        are measured on the release, with attacks if the standard requires them (`Release.against`). The
+        plan stores the profile, and `Release.verify` checks it again.
     keep_order : bool, default False
-        Leave the rows in the order of the input. By default a release stands in the order that
-        its own content gives, for the order of a register may tell who is who.
+        Leave the rows in the order of the input. By default the rows are sorted by their released
+        content, because the order of a register may reveal who is who.
     parts : bool, default False
         Write the release as a folder of Parquet files of 1,048,576 rows each, ``release/``, in
         place of one file; the same ones on every engine.
     engine : {"auto", "memory", "duckdb", "spark"}, default "auto"
-        Where it is computed; the release is the same byte for byte. "duckdb" reads the table a few
-        rows at a time and holds codes in files where they are many; `Method.engines` says
-        which methods run there. "auto" takes it for folders, patterns, databases, and what does
-        not fit into memory; and "spark", whose rows stay on their cluster, for Spark DataFrames.
+        The engine that computes the release, which is the same byte for byte. "duckdb" reads the table
+        a few rows at a time and stores large codes in files; `Method.engines` lists the engines that
+        a method runs on. "auto" chooses "duckdb" for folders, patterns, databases and tables that do not
+        fit into memory, and "spark" for Spark DataFrames, whose rows stay on their cluster.
     memory : str or int, optional
-        Most memory that "duckdb" takes, such as ``"4GB"``; by default half of the machine's. With
-        "spark" that of this process: methods that bring codes of all records here are
-        refused where these take more.
+        Most memory that "duckdb" may use, such as ``"4GB"``; by default half of the machine's. With
+        "spark", the memory of this process: methods that collect codes of all records here are
+        refused if the codes need more.
     resume : bool, optional
-        "duckdb" keeps finished files until the release is gone, for the same call to go on from
-        where its process is killed: True goes on from what one left, False begins anew. By
-        default nothing is kept.
+        With "duckdb", keep finished files until the release is deleted, so that the same call can
+        continue after its process was killed: True continues from such files, False begins anew.
+        By default no files are kept.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
-        part of it that is done, or None; what it raises ends the work.
+        share of it that is done, or None; an exception from it ends the work.
 
     Returns
     -------
@@ -95,9 +95,9 @@ def protect(
     Raises
     ------
     InfeasibleError
-        No release within `max_inference` was found; says what was reached.
+        No release within `max_inference` was found; the message gives the lowest value reached.
     PromiseError
-        A criterion of the profile is not met; one that cannot be measured stops nothing.
+        A criterion of the profile is not met. Criteria that cannot be measured are ignored.
     SchemaError
         ``rest="release"`` would release columns that look like identifiers; identifiers
         repeat, and the schema does not say who is a person.

@@ -263,9 +263,9 @@ class _Remaining:
     Parameters
     ----------
     counts, withheld : sparse int arrays, shape (n_people, n_values)
-        Records still possible by value, and the same without the person's own record.
+        Number of records still possible with each value, with and without the person's own record.
     is_member : bool array, shape (n_people,)
-        Who is in the release; the counts of the others are empty.
+        True for people in the release; the counts of all others are empty.
     """
 
     counts: csr_array

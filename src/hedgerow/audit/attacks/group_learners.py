@@ -39,7 +39,7 @@ class GroupRows:
     codes : int array, shape (n_rows,)
         A value for each row; the values of a group's rows are together those it publishes.
     is_known : bool array, shape (n_values,)
-        Which codes are known values.
+        True for codes of known values.
     members : int array
         Rows of the people who will be attacked.
     separate : bool

@@ -1,9 +1,9 @@
 """Attack by an intruder who knows the method: find the values that agree with its refused groups.
 
-A cap bounds what a released group says. Methods that keep one refuse finer groups because some part
-would break it, and somebody who knows the method, its parameters and everybody's quasi-identifiers
-can work out which finer groups were refused, and what that says of their members ("minimality",
-Wong et al. 2007). No release of such methods promises anything about this; here it is measured.
+A cap bounds the disclosure of a released group. Methods with a cap refuse finer groups if some part
+would exceed it. Somebody who knows the method, its parameters and everybody's quasi-identifiers can
+work out which finer groups were refused, and draw conclusions about their members ("minimality
+attack", Wong et al. 2007). Releases promise nothing about this attack; this module measures it.
 
 The intruder sees the sensitive values of every released group and, at first, believes every
 assignment of them to its members equally likely. Assignments that do not agree with the method are
@@ -22,8 +22,8 @@ then left out:
   the joins and the choice of the partner, how the sensitive columns shaped the cells, and groups that
   are one because they read alike.
 
-What is left out would exclude more assignments. Without it the intruder knows less: every conclusion
-is right as far as it goes, and on average weaker than it could be.
+These omissions would exclude more assignments. An intruder who ignores them knows less: every
+conclusion stays valid, and is on average weaker than it could be.
 
 For every refused part (both sides of a refused split; the cells of a joined group) the forecast is
 the mean, over the assignments that are left, of what the promise scores. Its disclosure is that of
@@ -81,9 +81,9 @@ class Values:
     Parameters
     ----------
     of_row : int64 array of shape (n,)
-        The distinct row that each record's values are.
+        The index of each record's values among the distinct rows.
     sums : float64 array of shape (v, w)
-        What one record with these values adds to each sum.
+        The amount that one record with these values adds to each sum.
     gains : float64 array of shape (v, 2 g)
         Sums whose means a split must change, and the counts that divide them.
     limits, cap : Limits
@@ -360,25 +360,26 @@ def knows_method(
     pair : Pair
         The whole original that the method was fitted on, and its release.
     method : Method
-        Fitted.
+        The fitted method.
     plan : Plan
     random_state : int
-        Decides which groups are sampled, and how.
+        Seed for choosing the groups and sampling their assignments.
     progress : callable, optional
         Called with a line of text and the share that is done.
 
     Returns
     -------
     dict or None
-        ``cap``; ``groups``: numbers of released groups whose finer groups were refused
-        (``refused``), of those measured (``asked``), of these the enumerated ones, and of sampled
-        groups without an agreeing assignment (``lost``); ``parts`` and ``people``: the number
-        measured, and how many are above the cap at least and at most, by 95% intervals of each
-        part; ``worst``: the part whose disclosure has the highest lower end, by intervals that hold
-        for all parts at once; ``mean``: disclosure of the parts, and as their groups show it.
-        None if the attack does not apply: without a cap, if a person may have several records, if
-        another promise is no limit on sums over records, if the schema names other columns than
-        the plan, or if the records are not in memory.
+        ``cap``. ``groups``: the number of released groups whose finer groups were refused
+        (``refused``), of those that were measured (``asked``), of those measured by enumeration, and of
+        sampled groups for which no agreeing assignment was found (``lost``). ``parts`` and ``people``:
+        the number measured, and lower and upper bounds of the number above the cap, by a 95% interval
+        for each part. ``worst``: the part whose interval has the highest lower end, with intervals
+        that hold for all parts at once. ``mean``: the mean disclosure of the parts by this attack, and by
+        their released groups.
+        None if the attack does not apply: there is no cap, a person may have several records,
+        another promise is not a limit on sums over records, the schema names other columns than
+        the plan, or the records are not in memory.
     """
     promised = [from_promise(promise) for promise in plan.promises]
     cap = next((promise.limit for promise in promised if isinstance(promise, Disclosure)), None)

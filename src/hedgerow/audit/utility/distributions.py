@@ -33,9 +33,9 @@ def places_inside(
 def value_shares(column: ReleasedColumn) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return a numeric column's values with their original and released shares; missing cells are left out.
 
-    A released range spreads its rows evenly over the original values inside it
-    (what a reader who knows the domain would do); a range or number without any
-    stands at its middle.
+    The rows of a released range are spread evenly over the original values inside it, as a reader who
+    knows the domain would do. A range or number that contains no original value counts as its
+    midpoint.
     """
     values = np.asarray(column.whole.values, np.float64)
     first, end = places_inside(values, column.lo, column.hi)

@@ -86,10 +86,12 @@ def discernibility(pair: Pair) -> float:
 def entropy_loss(pair: Pair, column: ReleasedColumn) -> float:
     """Return the non-uniform entropy of a column: the bits lost as a share of the bits in the original.
 
-    Per row -log2(P(value) / P(cell)), with P the shares in the original column, over
-    -log2 P(value). Gionis, Tassa (2009), k-anonymization with minimal loss of
-    information. Numbers that stand for their group count as its true extent; another
-    cell that does not cover the value counts nothing, a row that was left out all it held.
+    A row loses -log2(P(value) / P(cell)) of its -log2 P(value) bits, where P are the shares in the
+    original column; both are summed over the rows. Numbers that replace their group's values count as
+    the group's range. A cell that does not cover its value loses nothing, a row that was left
+    out loses all its bits.
+
+    Gionis, Tassa (2009), k-anonymization with minimal loss of information.
     """
     original = column.original
     counts = column.whole.counts().astype(np.float64)

@@ -193,9 +193,9 @@ def map_parts(frame: Any, work: Work, schema: Any, *, whole: bool = False) -> An
     work : callable
         Takes a table of at least one row and yields batches.
     schema : str or StructType
-        Of the batches.
+        Schema of the batches.
     whole : bool
-        Give it all rows of a partition at once.
+        Pass all rows of a partition to `work` at once.
     """
 
     def parts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

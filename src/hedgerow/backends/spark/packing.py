@@ -27,7 +27,7 @@ class Packing:
     Parameters
     ----------
     places : mapping of str to (int, int, int)
-        By column: its word, the shift and the number of bits.
+        For each column its word, its shift and its number of bits.
     n_words : int
 
     Examples
@@ -84,7 +84,7 @@ def together(n_rows: int, sizes: Mapping[str, int]) -> int:
     ----------
     n_rows : int
     sizes : mapping of str to int
-        By column, how many values it has.
+        Number of values of each column.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def check_room(
     ----------
     n_rows : int
     sizes : mapping of str to int
-        By column, how many values it has.
+        Number of values of each column.
     besides : int
         Bytes that the caller needs in addition.
     what, hint : str

@@ -44,8 +44,8 @@ class TreeSettings(ModelSettings):
     ----------
     criterion : {"entropy", "gini", "gain_ratio", "variance"}, optional
         "variance" (also "deviance") grows a regression tree, the others a
-        classification tree. By default "variance" where the response is a number, "entropy"
-        where it is a class.
+        classification tree. By default "variance" if the response is a number, "entropy"
+        if it is a class.
     n_splits : int
         Most splits of the tree, at least 0. The tree grows best first: the
         split with the largest gain comes next.
@@ -57,8 +57,8 @@ class TreeSettings(ModelSettings):
         Least decrease of impurity, weighted by the node's share of all records
         (bits for entropy; y units squared for variance), at least 0.
     pruning, size : str
-        Only "none" and "fixed". They are here to refuse by name what the
-        guarantee does not cover.
+        Only "none" and "fixed". They exist so that other values, which the guarantee does not cover,
+        are refused with a clear message.
 
     Examples
     --------
@@ -165,8 +165,8 @@ class BoostingSettings(ModelSettings):
     Parameters
     ----------
     loss : {"squared", "logistic"}, optional
-        "logistic" needs a response of two classes. By default "squared" where the response is
-        a number, "logistic" where it is a class.
+        "logistic" needs a response of two classes. By default "squared" if the response is
+        a number, "logistic" if it is a class.
     n_trees : int
         Number of stages.
     learning_rate : float
