@@ -1,4 +1,4 @@
-"""Words that stand in TOML files beside the code, and the texts of releases and audits with their braces filled."""
+"""Read the texts in TOML files next to the code, and fill in the placeholders in those of releases and audits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FOLDERS = ("release", "audit")
 
 @cache
 def read_toml(package: str, name: str) -> dict[str, Any]:
-    """Return the data of a TOML file beside a package's code; callers share it and must not change it."""
+    """Return the data of a TOML file next to a package's code; callers share it and must not change it."""
     return tomllib.loads(resources.files(package).joinpath(name).read_text("utf-8"))
 
 

@@ -78,10 +78,10 @@ class Shares:
 def shares(ready: Prepared, method: Any, progress: Progress | None = None) -> Shares:
     """Repeat a release without each quasi-identifier, and with each number coarsened, to compare disclosure.
 
-    The share of a column is 1 - E' / E, where E is what the groups of the method explain of the
-    sensitive columns and E' the same of a release by the same method and parameters that leaves
-    the column out. Columns with the same information hide each other: then none of them has a large share.
-    The same table gives the same shares in any order of its rows.
+    The share of a column is 1 - E' / E, where E is the share of the sensitive columns' loss that the
+    method's groups explain, and E' that of a release by the same method and parameters without
+    the column. Columns with the same information hide each other: then none of them has a large share.
+    The shares do not depend on the order of the rows.
 
     Parameters
     ----------

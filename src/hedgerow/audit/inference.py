@@ -70,7 +70,7 @@ class Inference:
     learners : tuple of str
         Names of the trained learners.
     asked, rows : int
-        People asked about, and people in the table.
+        Number of people attacked, and of people in the table.
     classes, trained : int
         Different released rows, and how many of them learners were trained on.
     folds : int
@@ -159,24 +159,25 @@ def inference(
 ) -> Inference:
     """Measure what learners trained on a release infer about members and about strangers.
 
-    Every learner is fitted on the released cells as a recipient decodes them (ranges at their
-    middle, joined categories as shares; neighbours are nearest to cells, 0 inside) and asked about
-    true quasi-identifiers. Where values are published by group (Anatomy), every record has all
-    values of its group, by their shares. Three more attackers know the released groups: the mean
-    or the shares of a person's group; naive Bayes on the counts of all groups (Kifer 2009), where
-    values are published by group; and a person's group, corrected by what a learner forecasts of
-    the person beyond the group's other members, whose quasi-identifiers it knows. So members are
-    never explained less, by these shares, than by the means or shares of their groups. Strangers
-    are people of a control, or had by refitting the method on all folds but one and asking about
-    the fold left out; nobody is left out of the release itself. Figures are shares of what
-    guessing from public totals misses that the learner takes away: R squared, or 1 - Brier /
-    public Brier for categories. The *worst tenth*: people are sorted into the cells of an
-    uncapped tree on the original (``MART(k=10, max_disclosure=None)``), and the share is pooled
-    over the cells that the learner explains best, until they hold a tenth of the people; a
-    record's public loss counts at least a quarter of the average there, so that naming what
-    nearly all share is no disclosure.
+    Every learner is trained on the released cells as a recipient decodes them (ranges at their
+    midpoint, joined categories as shares; neighbours by their distance from cells, 0 inside), and
+    predicts from true quasi-identifiers. If values are published by group (Anatomy), every record
+    has all values of its group, by their shares. Three more attackers know the released groups.
+    "group" predicts the mean or the shares of the person's group. "group counts" is naive Bayes on
+    the counts of all groups (Kifer 2009), if values are published by group. "group corrected" adds to
+    the group's mean the difference between a learner's forecasts for the person and for the group's
+    other members, whose quasi-identifiers it knows.
 
-    It is measured under the named attackers and bounds no other.
+    Members are people in the release. Strangers are the people of a control, or of the fold left out
+    when the method is refitted on all other folds; nobody is left out of the release itself. Figures
+    are the share of the error of guessing from public totals that the learner removes: R squared, or
+    1 - Brier / public Brier for categories. For the *worst tenth*, people are sorted into the
+    cells of an uncapped tree on the original (``MART(k=10, max_disclosure=None)``), and the share
+    is pooled over the cells that the learner explains best, until they contain a tenth of the
+    people. There a record's public loss counts at least a quarter of the average, so that guessing
+    a value that nearly everybody has is not counted as disclosure.
+
+    The figures hold for the named attackers and bound no others.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ def inference(
     random_state : int
         Deals folds and bootstrap samples.
     progress : callable, optional
-        Called with each step and None; what it raises stops the work.
+        Called with each step and None; an exception from it stops the work.
 
     Returns
     -------
@@ -551,10 +552,10 @@ def worst_corrected(
 ) -> dict[str, Any] | None:
     """Measure each group's disclosure after a learner corrects its members' forecasts, scored as the cap does.
 
-    A group's disclosure is what its forecasts take off the public loss of its records, each at
-    least a quarter of the average: squared error of numbers, Brier score of categories, ranked
-    score of ordinal ones. The largest of many small groups is large by chance: the same corrections
-    are shuffled among the members of each group, which leaves chance and takes what they know.
+    A group's disclosure is the share of its records' public loss that the forecasts remove, where each
+    record counts at least a quarter of the average: squared error of numbers, Brier score of categories, ranked
+    score of ordinal ones. The largest of many small groups is large by chance. For comparison, the same
+    corrections are shuffled among the members of each group, which removes their information.
 
     Parameters
     ----------

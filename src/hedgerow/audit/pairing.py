@@ -1,4 +1,4 @@
-"""Read an original and a released table together, with paired rows or without, or say why not."""
+"""Read an original and a released table together, with paired rows or without, or raise an error with the reason."""
 
 from __future__ import annotations
 

@@ -31,16 +31,16 @@ WHOLE = 1 << 20
 class Reach:
     """Released rows, for computing a person's distance from each of them.
 
-    A number's distance is that to the nearest end of the range over the column's span, 0 inside;
-    a category's is 0 if the cell may stand for it, else 1. A missing value agrees with cells that
-    may be missing. The memory taken is 4 bytes per row and column, and 8 per row and per cell for
-    the person that is being compared.
+    A number's distance is 0 inside the range, else the distance from its nearest end divided by the
+    column's span. A category's distance is 0 if the cell may stand for it, else 1. A missing value
+    agrees with cells that may be missing. Memory: 4 bytes per row and column, and 8 bytes per row
+    and per cell for the person being compared.
 
     Parameters
     ----------
     released : sequence of ReleasedColumn
     rows : int array, shape (n,)
-        The released rows; those of equal cells need stand here once.
+        The released rows to compare with; rows with equal cells need to be listed only once.
     """
 
     def __init__(self, released: Sequence[ReleasedColumn], rows: IntArray) -> None:

@@ -1,4 +1,4 @@
-"""Measure what the group of every single record gives away: for the steward alone."""
+"""Measure the disclosure of every single record by its group; the result is only for the data steward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure a table by itself: a release without an original, or an original as it is."""
+"""Measure a single table: a release without its original, or an original without protection."""
 
 from __future__ import annotations
 

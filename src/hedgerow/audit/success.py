@@ -1,4 +1,4 @@
-"""Judge guesses: what counts as right, and the success rate of an attack with its interval."""
+"""Score the guesses of an attack: when a guess counts as right, and the success rate with its interval."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ it is computed (`trees/grow`), and the checks read counts of (group, value) that
 operation           cost                              what comes back to the caller
 ==================  ================================  ==================================
 histograms          one pass for all open nodes of    integer sums of every value of every
-                    a level; of two children the      column, a node (`trees.statistics`)
-                    smaller one alone
+                    a level; of two children only     column, a node (`trees.statistics`)
+                    the smaller one
 finishing           one pass, rows of small nodes     subtrees, grown where the rows are
                     brought together by node
 extents             one pass over what is released    minima and maxima of every group
@@ -290,8 +290,8 @@ class RemoteEngine(Engine, Protocol):
     ) -> tuple[Table, Table] | None:
         """Return a table and its release as two tables whose rows match, rebuilt from counted pairs of codes.
 
-        The release is made again, by `plan` or else as it was made at first. Return None if it
-        differs from what is made again.
+        The release is made again, with `plan` if given, otherwise as it was first made. Return None if
+        the result differs from the release.
         """
         ...
 

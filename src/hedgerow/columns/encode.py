@@ -60,7 +60,7 @@ def encode(
     kind : str
         Kind to encode it as.
     unit : {"day", "us"}, optional
-        Unit for dates; by default days where no value has a time of day.
+        Unit for dates; by default days if no value has a time of day.
 
     Raises
     ------

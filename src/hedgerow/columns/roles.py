@@ -179,7 +179,7 @@ def profile(source: Any) -> list[ColumnProfile]:
 
 
 def refuse_identifiers(table: Table, names: Sequence[str]) -> None:
-    """Raise SchemaError if columns that nobody declared look like identifiers."""
+    """Raise SchemaError if undeclared columns look like identifiers."""
     suspects = [n for n in names if _names_people(n) or _describe(table, n).role == "identifier"]
     if suspects:
         raise SchemaError(

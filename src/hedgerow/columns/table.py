@@ -269,9 +269,9 @@ class Table:
             Kind to encode it as; by default that of its type (categorical if `categories` are
             given for numbers or dates).
         categories : sequence of str, optional
-            Declared category order; by default what the column's type declares.
+            Declared category order; by default the order that the column's type declares.
         unit : {"day", "us"}, optional
-            Unit for dates; by default days where no value has a time of day.
+            Unit for dates; by default days if no value has a time of day.
 
         Returns
         -------

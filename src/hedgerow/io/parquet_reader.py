@@ -29,7 +29,7 @@ class Scan:
         The columns as reading them whole would give them.
     n_rows : int
     repeating : tuple of str
-        The text columns that reading them whole gives as dictionaries, for their values repeat.
+        The text columns that are read as dictionaries when read whole, because their values repeat.
     readers : mapping of str to callable, optional
         For each column, a function from the cells of the file to their values.
     """

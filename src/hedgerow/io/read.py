@@ -42,8 +42,8 @@ def read(
     Parameters
     ----------
     source : path, pandas or Polars frame or series, pyarrow table, DuckDB relation, numpy array
-        What to read. Files are CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or
-        Excel (``people.xlsx::Sheet``), by their name's ending. An array's columns are named
+        The table to read. Files are CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or
+        Excel (``people.xlsx::Sheet``), by the ending of their name. An array's columns are named
         x0, x1 ...
     prefix : str
         The prefix of an array's column names, instead of ``x``.
@@ -66,9 +66,9 @@ def read(
 
     Notes
     -----
-    Whole numbers, decimals and time stamps are what they are, also where no double holds them.
-    A number with a fraction in text is the nearest double (up to 17 digits; longer ones are
-    decimals). 0.0 and -0.0 are one value, and a recoded column shows it as 0.
+    Whole numbers, decimals and time stamps stay exact, even if no double can represent them. Numbers
+    with a fraction in text are read as the nearest double (longer ones than 17 digits as
+    decimals). 0.0 and -0.0 are the same value, which a recoded column shows as 0.
 
     Examples
     --------

@@ -1,18 +1,18 @@
 """Measure the share of the public uncertainty about a sensitive column that each class removes.
 
 Disclosure is measured by proper scores (`proper_scores`): 0 if a class adds nothing to the whole
-table, 1 if it reveals everything. The papers measure the uncertainty that is left, by squared
-errors alone: their RSD (Li & Sarkar 2014, formula 10) is high if a class reveals little. A cap on
-disclosure also bounds what the classes explain of a column:
+table, 1 if it reveals everything. The papers measure the remaining uncertainty, only by squared
+errors: their RSD (Li & Sarkar 2014, formula 10) is high if a class reveals little. A cap on
+disclosure also bounds the share of a column that the classes explain:
 
-Let T be the public loss of all records by one score (squared error, say), G_g what a class
-takes off it, and L_g the sum over its records of max(loss, U / 4), where U = T / n. A cap of d
-says G_g <= d L_g for every class. Summed over the classes,
+Let T be the public loss of all records by one score (squared error, say), G_g the part of it that
+class g removes, and L_g the sum over its records of max(loss, U / 4), where U = T / n. A cap of d
+requires G_g <= d L_g for every class. Summed over the classes,
 
     explained = sum G_g / T <= d sum L_g / T = d floor_ratio,   1 <= floor_ratio < 1 + 1/4,
 
-for max(a, b) <= a + b makes sum L_g at most T + n U / 4. `floor_ratio` is known from the table
-alone, so no partition of its people explains more under the cap, whoever made it.
+because max(a, b) <= a + b, so sum L_g is at most T + n U / 4. `floor_ratio` depends only on the
+table, so no partition of its people, by any method, explains more under the cap.
 """
 
 from __future__ import annotations

@@ -497,16 +497,16 @@ def unbounded(
     unchanged: Sequence[str] = (),
     others: Mapping[str, Any] | None = None,
 ) -> list[str]:
-    """Return sentences on what a release discloses or loses that no promise limits.
+    """Return sentences on disclosure and losses of a release that no promise limits.
 
     Parameters
     ----------
     promises : iterable of mapping
         The promises of the release's plan.
     sensitive : mapping of str to mapping
-        The `classes.disclosure.exposed` of each column.
+        The result of `measures.disclosure.exposed` for each column.
     records, alone : int
-        Records of the release, and those that are alone with their quasi-identifiers.
+        Number of records in the release, and of those with unique quasi-identifiers.
     lost : float, optional
         The normalised certainty penalty.
     linked : float, optional

@@ -2,7 +2,7 @@
 
 Domingo-Ferrer & Torra (2001), "A quantitative comparison of disclosure control
 methods for microdata"; Torra & Domingo-Ferrer (2003) for linkage by distance and by probability.
-The measures judge any masked file, whoever made it.
+The measures apply to any masked file, made with Hedgerow or not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""People and households behind the records: how many different ones each class has."""
+"""People and households behind the records: the number of distinct ones in each class."""
 
 from __future__ import annotations
 

@@ -141,16 +141,16 @@ def joined(
 ) -> IntArray:
     """Join cells until every group keeps every promise, and return the group of each cell.
 
-    The worst group goes first. It is joined to the partner that makes it keep its promises at the
-    least loss (Ward's, of what groups explain) or, if none does, to the one that lowers its
-    disclosure most. Promises that the sums cannot decide are checked exactly.
+    The group that exceeds a promise most is joined first. Its partner is the group of least Ward's loss
+    with which the union keeps all promises or, if there is none, of least loss per reduction of the
+    excess. Promises that the sums cannot decide are checked exactly.
 
     Parameters
     ----------
     n : int array of shape (n_cells,)
-        Records.
+        Number of records of each cell.
     means : float array of shape (n_cells, d)
-        Cells whose means are near each other are similar.
+        Means of each cell; cells with similar means are joined first.
     classes_of : callable
         Returns the classes that the promises check, given the group (0 .. g - 1) of every cell.
     promises : sequence of Guarantee

@@ -76,7 +76,7 @@ class Masked:
 class Masking(Method):
     """Base class of the methods that change values instead of recoding them.
 
-    The plan of a masking records what was done; each released value depends on the
+    The plan of a masking only describes the changes; each released value depends on the
     whole table, so `transform` works for the fitted table alone.
 
     Attributes
@@ -577,10 +577,10 @@ class TopBottomCoding(NumberMasking):
     ----------
     top, bottom : float or mapping of str to float, optional
         Values above `top` (below `bottom`) are coded: one bound for all columns or one
-        for each that is named. It counts more than the share.
+        per named column, which takes precedence over the share.
     top_share, bottom_share : float
-        Share of the values of every other column to code, 0 to 1. At most so many
-        are coded, and equal values alike.
+        Largest share of the values to code in every other column, 0 to 1. Equal values are
+        treated equally, so fewer may be coded.
     replace : {"threshold", "mean"}
         Coded values become the bound, or their own mean (at least 3 of them). For a
         share the bound is the nearest value that is not coded.

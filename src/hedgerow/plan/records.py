@@ -83,11 +83,11 @@ class PlanColumn(Discreet):
 
 @dataclass(frozen=True)
 class Recoding(Discreet):
-    """Base class for what a plan does to the quasi-identifiers, with one subclass per type of recoding.
+    """Base class of a plan's recoding of the quasi-identifiers, with one subclass per type of recoding.
 
     Subclasses are frozen dataclasses of plain data with a `kind`, and register
     themselves with `register`. Fields whose metadata is `PRIVATE`
-    hold what was learnt from single people (thresholds, extents) and are left
+    contain values taken from the data (thresholds, extents) and are left
     out of `Plan.public`.
 
     Attributes

@@ -1,4 +1,4 @@
-"""What standards ask of a release: criteria with clause, date and threshold, as inert data."""
+"""The requirements of standards for a release: criteria with clause, date and threshold, as inert data."""
 
 from .profile import Criterion, Profile
 

@@ -1,4 +1,4 @@
-"""A profile: what one standard asks of a release, as a file says it."""
+"""A profile: the requirements of one standard for a release, read from a file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""6 TELL: one offline HTML page that says what was released and what was measured."""
+"""Report an audit: one offline HTML page on the release and the measured figures, also as text and pictures."""

@@ -1,4 +1,4 @@
-"""The verdict on a release: the thresholds that were asked and the figures that were reached."""
+"""The verdict on a release: the required thresholds and the reached figures."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class WorkerClient:
     Parameters
     ----------
     finished : callable
-        Called with a job that has ended, from a thread of its own.
+        Called in a separate thread with each job that has ended.
     """
 
     def __init__(self, finished: Callable[[Job], None]) -> None:

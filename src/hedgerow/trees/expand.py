@@ -66,7 +66,7 @@ class ByHistograms(NamedTuple):
     Parameters
     ----------
     sums
-        Buffers for likeness; None without.
+        Buffers for similarity trees; None for others.
     classes
         Buffers for listed classes; None if every class is counted.
     big

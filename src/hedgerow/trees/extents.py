@@ -1,10 +1,10 @@
 """The policy of trees without responses: groups that spread little over the quasi-identifiers.
 
-Two objectives. "median" cuts the column of widest normalised extent at its median (Mondrian,
-LeFevre et al. 2006, strict). "loss" takes the cut after which the normalised certainty penalty is
-smallest: for every column the records are summed up once per code (count, extents, categories
-present in all columns), and cuts are scored by merging these summaries. A node has no more
-categories than records, however many there are in all.
+There are two objectives. "median" cuts the column of widest normalised extent at its median
+(Mondrian, LeFevre et al. 2006, strict). "loss" chooses the cut after which the normalised certainty
+penalty (NCP) is smallest: for every column the records are summarised once per code (count,
+extents, categories present in all columns), and cuts are scored by merging these summaries. A node
+has at most as many categories as records, even if a column has many more.
 """
 
 from __future__ import annotations

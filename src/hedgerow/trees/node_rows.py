@@ -1,9 +1,9 @@
-"""The rows that move while a tree grows: one record of 64-bit words each.
+"""The rows that are reordered while a tree grows, each stored as one record of 64-bit words.
 
-A record holds what the grower needs of a row, in the smallest types: its codes
+A record contains the fields of a row that the grower needs, in the smallest types: its codes
 in the quasi-identifiers, its classes and whole numbers in the sensitive columns,
-and its number. All views (bytes, 16-bit, 32-bit, 64-bit) look at the same
-memory, so that a record moves as a whole; it may be mapped from a file.
+and its row number. All views (bytes, 16-bit, 32-bit, 64-bit) share the same
+memory, so a record moves as a whole; it may be mapped from a file.
 """
 
 from __future__ import annotations

@@ -4,14 +4,15 @@
 
 Z are the sensitive columns, X the quasi-identifiers: numbers centred, categories one-hot, each
 column scaled to a total sum of squares of 1. Both are shares that the groups explain; a
-tree that grows by the gain in By + LG * Bx groups people who are similar in what an intruder
-knows. A missing number counts as the mean and is marked by a flag; categories beyond the 64
+tree that grows by the gain in By + LG * Bx groups people whose quasi-identifiers are
+similar. A missing number counts as the mean and is marked by a flag; categories beyond the 64
 most frequent count as one.
 
-The data decide how many people a cell has. If n people are in L cells that are unrelated to Z, the
+The cell size is chosen from the data. If n people are in L cells that are unrelated to Z, the
 cells still explain about (L - 1)/n of Z by chance, and learners mistake this for a rule about the
-members. Of cells of k, 2k, 4k and 8k people, those are chosen that explain the most of Z beyond
-twice that: by Mallows's Cp, their means best predict people who are not in the table.
+members. Of cells of k, 2k, 4k and 8k people, the size is chosen whose cells explain most of Z after
+subtracting twice this amount: by Mallows's Cp, their means best predict people who are not in the
+table.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Split searches over many responses of which every code has few: only those are listed.
+"""Search splits over many responses that are mostly 0 for any one code: only nonzero ones are listed.
 
-For likeness these are the entries of a code that are not 0 (`SparseSums`); for categories of many
-classes, the classes that occur in it (`SparseClasses`). A node of m records has at most m pairs of
-a code and a class. With L the left side's sums, T the node's, n their number and w the weights, a split gains
+For similarity trees these are the nonzero sums of a code (`SparseSums`); for columns of many classes,
+the classes that occur with the code (`SparseClasses`). A node of m records has at most m pairs of
+a code and a class. With the sums L of the left side and T of the node, the numbers of records n_L and
+n, and the weights w, a split gains
 
     sum w (L n - T n_L)^2 / (n n_L n_R) = (n^2 A - 2 n n_L B + n_L^2 C) / (n n_L n_R)
 

@@ -1,7 +1,7 @@
-"""The best admissible split of one node, from the histograms of its columns alone.
+"""Find the best admissible split of a node from the histograms of its columns.
 
-A column's histogram has one statistics vector per code. Who counted it does not
-matter: the loop that moves rows, a database or a cluster. Candidates are scored
+A column's histogram has one statistics vector per code. It may be counted by
+the in-memory loop, a database or a cluster. Candidates are scored
 first and checked against the limits only if they beat the best so far. Ties, to a
 relative 1e-9, keep the earlier column and the smaller threshold.
 """

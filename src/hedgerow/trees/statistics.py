@@ -5,11 +5,11 @@ the records, the persons that k counts, the divisor of means (each its own
 entry only where it differs from the records), then sum z and, if a cap on
 disclosure needs it, sum z^2 of each numeric response, with no record's z^2 below a floor.
 Then the counts of each class of each class column. Everything is a 64-bit integer,
-so sums are exact and do not depend on the order of the rows. Whoever reads the vector
-looks the position up in the layout. Categories of more than `COUNTED` classes are not in the vector:
-a node has at most as many of them as it has records, so they are listed (`sparse.py`).
+so sums are exact and do not depend on the order of the rows. The layout gives the position
+of each entry. Columns of more than `COUNTED` classes are not in the vector:
+a node has at most as many of their classes as it has records, so these are listed (`sparse.py`).
 
-The cells of judged columns are counted separately: no gain reads them, and few candidates need them.
+The cells of judged columns are counted separately: no gain needs them, and few candidates do.
 
 To add a score, add a plain sum (`Responses.numbers`), a class column (`Responses.classes`) or
 a judged column (`Responses.judged`) here, and its check to `objective.py`, which reads the vector.

@@ -214,9 +214,9 @@ class Session:
         method : Method, optional
             The method, if it is known already; the engine must be able to run it.
         resume : bool, optional
-            "duckdb" keeps finished files until the session is gone, for the same work to go on from
-            after the process was killed: True goes on, False begins anew. By default
-            nothing is kept.
+            With "duckdb", keep finished files until the session is deleted, so that the same work can
+            continue after its process was killed: True continues from such files, False begins
+            anew. By default no files are kept.
 
         Raises
         ------

@@ -58,16 +58,17 @@ def downcoding(
     people : int
         Number of people attacked, spread evenly over the sorted table.
     random_state : int
-        Decides who is attacked.
+        Seed for the choice of people.
 
     Returns
     -------
     list of dict
-        ``success`` is the share of coarsened cells whose finer value is named. ``public_guess``
-        names the most frequent value that the cell allows, by frequencies estimated from the
-        release; ``public_best`` by those of the original. ``control`` is what the same names would
-        reach if values were drawn within their cells from the original's totals, whatever the rest
-        of the row. Intervals count a person's cells as one attempt. Empty if no cell is coarse.
+        ``success`` is the share of coarsened cells whose finer value is guessed right.
+        ``public_guess`` guesses the most frequent value that the cell allows, by frequencies estimated
+        from the release, ``public_best`` by those of the original. ``control`` is the success of the
+        same guesses if values were drawn within their cells from the original's totals,
+        independently of the rest of the row. Intervals count a person's cells as one attempt. The
+        list is empty if no cell is coarse.
 
     References
     ----------
@@ -101,8 +102,8 @@ def downcoding(
 class _Intruder:
     """An intruder who guesses finer values from the release alone.
 
-    By its rule (`cell_weights`, `excluding`): why was a cell coarsened? By dependence (`named`): how
-    do columns go together?
+    There are two sources of evidence: the rule by which the method coarsened a cell (`cell_weights`,
+    `excluding`), and the dependence between columns (`named`).
     """
 
     def __init__(

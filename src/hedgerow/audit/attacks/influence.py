@@ -21,13 +21,13 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     that its whole squared error is 1 (categories as indicator columns, whose
     squared error is the Brier score). Two views of one column:
 
-    - ``tree``: the error it takes away in the tree, as a share of all that the
-      tree takes away;
-    - ``without``: how much of the explained share is lost when the tree is grown
-      without the column (what dropping it from the release would gain). Columns
-      that carry the same information hide each other here.
+    - ``tree``: the error that its splits remove, as a share of the error that the
+      whole tree removes;
+    - ``without``: the part of the explained share that is lost when the tree is grown
+      without the column (the gain of dropping it from the release). Columns
+      with the same information hide each other here.
 
-    Trees are judged on the half of the people they did not see.
+    Trees are evaluated on the half of the people that they were not trained on.
 
     Returns
     -------

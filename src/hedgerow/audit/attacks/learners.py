@@ -1,4 +1,4 @@
-"""The intruder's learners: trained on released rows, asked about true quasi-identifiers."""
+"""The intruder's learners: trained on released rows, predicting from true quasi-identifiers."""
 
 from __future__ import annotations
 
@@ -247,11 +247,11 @@ class TrainingSet:
     ) -> FloatArray:
         """Train a learner and forecast each person's value, as an expected number or category chances.
 
-        "nearest" averages the 10 released records nearest to each person, ties sharing. "group"
-        averages the person's group or, for somebody in none, the nearest group, which the release
-        would place the person in. "group counts" learns from the counts of all groups; if each
-        row has a value of its own, it equals "group". "group corrected" adds to the group's
-        average how a learner's forecast for the person differs from its mean over the group.
+        "nearest" averages the 10 released records nearest to each person; ties share their weight.
+        "group" averages the person's group or, for a person in no group, the nearest group, in which
+        the release would place the person. "group counts" learns from the counts of all groups; if
+        each row has its own value, it equals "group". "group corrected" adds to the group's average
+        the difference between a learner's forecast for the person and its mean over the group.
 
         Parameters
         ----------

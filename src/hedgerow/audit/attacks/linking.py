@@ -83,9 +83,9 @@ def _linked(
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]]:
     """Return each person's chance of a correct link, by distance and by probability, and if another record fits.
 
-    A column agrees wholly when the released cell may stand for the person's value; the
-    own record is named among all that are linked as well. Others fit when a record
-    that is not the person's agrees wholly in every column, and no cells fit fewer people.
+    A column agrees fully if the released cell can stand for the person's value. The intruder picks one
+    of all records that are linked equally well. Another record fits if it agrees fully in every
+    column, and no cells fit fewer people.
     """
     q, n, bits = len(released), len(people), bits_of(len(released))
     full = np.uint32((1 << (bits * q)) - 1)
@@ -187,13 +187,13 @@ WARNING = (
 def linking(
     sides: TablePair, *, people: int = 500, random_state: int = 0, progress: Tell = telling(None)
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Attack by linking people with released records where rows are not paired, by `match`.
+    """Attack by linking people with released records, if rows are not paired; see `match`.
 
-    There are two attacks. "best match": the intruder takes the released record
-    nearest to what is known of a person, ties shared, and succeeds if it has the person's
-    sensitive values too. "two files": half of the known columns are in one file and half in
-    another; a person whose two halves are nearest to the same t released records is linked with
-    a chance of 1/t. Both are tried on strangers as well.
+    There are two attacks. "best match": the intruder picks the released record nearest to the person's
+    known values, one of them in a tie, and succeeds if it has the person's sensitive values too. "two
+    files": half of the known columns are in one file and half in another; a person whose two halves
+    are both nearest to the same t released records is linked with a chance of 1/t. Both attacks are
+    also tried on strangers.
 
     Parameters
     ----------

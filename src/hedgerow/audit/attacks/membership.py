@@ -40,39 +40,40 @@ def membership(
 ) -> list[dict[str, Any]]:
     """Attack by membership inference: use the release to tell people in the table from people who are not.
 
-    The intruder knows somebody's quasi-identifiers, or sensitive values as well, and other people of
-    the same population who are not in the table, to compare with. Each intruder scores the
-    evidence that the person is in the table:
+    The intruder knows a person's quasi-identifiers, perhaps also the sensitive values, and has data on
+    other people of the same population who are not in the table, for comparison. Several intruders
+    score the evidence that the person is in the table:
 
-    - ``nearest``: how near the nearest released record is, compared with the nearest of the
-      other people;
-    - ``likelihood``: how many released records cover the person, over how many would if the
-      release were made of the other people. Somebody who fits no record is scored by how
-      many of the others fit none;
-    - ``exact value``: how near by the quasi-identifiers the nearest of those released records is that
-      have the person's sensitive value, or all of the person's sensitive values, less half of how near
-      any record is; of people equally near, those whom fewer records fit score higher;
-    - ``1% of ranks`` (2%, 5%): the same among the records next to the person by the rank of a
-      sensitive number that was altered.
+    - ``nearest``: the distance of the nearest released record, compared with the distance of the
+      nearest of the other people;
+    - ``likelihood``: the number of released records that cover the person, divided by the number
+      expected if the release were made from the other people. A person whom no record covers is scored
+      by the number of other people whom none covers;
+    - ``exact value``: the distance, by quasi-identifiers, of the nearest released record with the person's
+      sensitive value (or all of them), minus half the distance of the nearest record of any kind. Among
+      people at equal distance, those whom fewer records fit score higher;
+    - ``1% of ranks`` (2%, 5%): the same for a sensitive number that was altered, among the records whose
+      rank is this close to the person's.
 
     Parameters
     ----------
     outside : sequence of Outside
-        Releases, each with strangers: half of them are compared with, the others asked about.
+        Releases, each with strangers: half of them serve for comparison, the others are attacked.
     people : int
-        Number of members, strangers and others taken from each, evenly from their sorted values.
+        Number of members, of strangers and of people for comparison from each release, chosen evenly
+        from the sorted values.
     random_state : int
-        Deals strangers into the two halves.
+        Seed for splitting the strangers into the two halves.
 
     Returns
     -------
     list of dict
-        ``success`` is the chance that a member scores above a stranger, ties halved (the area
+        ``success`` is the chance that a member scores above a stranger, ties counting half (the area
         under the ROC curve); without a leak it is .5. ``control`` is the interval in which
-        chance alone would leave it. ``found`` is the share of members found when .1, .01 or
-        .001 of strangers are taken for members. The list is empty without strangers.
+        it lies by chance alone. ``found`` is the share of members found at a false positive rate of
+        .1, .01 or .001 among strangers. The list is empty without strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
-        other half, and the other way round, so that the choice gains nothing by chance.
+        other half, and vice versa, so that the choice gains nothing by chance.
 
     References
     ----------

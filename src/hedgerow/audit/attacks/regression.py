@@ -1,10 +1,9 @@
-"""The regression attack: learn from the release, ask about true quasi-identifiers.
+"""The regression attack: learn from the release, and predict from true quasi-identifiers.
 
-Every result stands beside three others: what guessing from public totals
-reaches (the public mean or the majority value, the one number that hits most
-people, and the value of a random released row), what the same attack reaches on people whose rows it did not see
-(so that general inference can be distinguished from leakage about individuals), and
-what it reaches on the original table.
+Every success is compared with three others: guesses from public totals (the public mean or the majority
+value, the single number that is right for most people, and the value of a random released row); the
+same attack on people whose rows it did not see, which separates general inference from leakage
+about individuals; and the same attack on the original table.
 """
 
 from __future__ import annotations
@@ -37,22 +36,22 @@ def regression(
 ) -> list[dict[str, Any]]:
     """Attack every sensitive column with every learner.
 
-    "nearest" looks through all released rows; the others are trained on at most 20,000 different
-    ones, each with all of its records: those of the people asked about among them, or, where rows
-    are not paired, those that lie nearest to them.
+    "nearest" searches all released rows. The others are trained on at most 20,000 distinct rows, each
+    with all of its records; these include the rows of the attacked people or, if rows are not
+    paired, the rows nearest to them.
 
     Parameters
     ----------
     sides : TablePair
-        The tables. Strangers are the control; of pairs without any it is the same people with
-        their own rows withheld (3 folds).
+        The tables. The control is the strangers or, if rows are paired and there are none, the same
+        people with their own rows withheld (3 folds).
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
         The learners that attack.
     people : int
         Number of members, and of strangers, who are attacked, spread evenly over the table sorted
         by its values.
     random_state : int
-        Decides who is attacked; seeds the learners and the bootstrap intervals.
+        Seed for the choice of people, the learners and the bootstrap intervals.
     progress : callable, optional
         Called with a line of text before each attack.
 

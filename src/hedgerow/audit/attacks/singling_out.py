@@ -1,4 +1,4 @@
-"""Singling out: how often the release describes exactly one person, beside luck and strangers."""
+"""Singling out: how often a description from the release fits exactly one person, compared with luck and strangers."""
 
 from __future__ import annotations
 

@@ -17,11 +17,10 @@ def certainty_penalty(pair: Pair) -> dict[str, float]:
 
     A cell's penalty is its width as a share of the domain: (hi - lo) / (max - min) for
     numbers, (categories - 1) / (domain - 1) for categories. It is averaged over the
-    rows; 0 means nothing is lost, 1 everything. Numbers that stand for their group
-    (means, medians) have no width of their own: there the true extent of the class
-    counts. A cell that is not true of its row (noise, swapping) is as wide as it would
-    have to be: a number up to the true one, a category 1. A row that was left out
-    counts 1.
+    rows; 0 means nothing is lost, 1 everything. For means and medians of a group, the width is the
+    range of the group's original values. A cell that does not cover its original value (noise,
+    swapping) is as wide as it would have to be to cover it: a number up to the true one, a
+    category 1. A row that was left out counts 1.
 
     References
     ----------

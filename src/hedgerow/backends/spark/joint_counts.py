@@ -48,7 +48,7 @@ def paired(
     Returns
     -------
     tuple of Gathered, or None
-        None if the release differs from what is made again of the original.
+        None if the release differs from the one that is made again from the original.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The exact builder: it grows trees best first, and every decision depends on sets of records alone.
+"""The exact builder: it grows trees best first, and every decision depends only on sets of records.
 
 Builder contract B1 to B4: exact scores (`split_scores`), midpoints of neighbouring
 present values, binary category subsets, ties by rule, a stated number of splits.

@@ -1,4 +1,4 @@
-"""The method: it takes trees, and makes a release from which they can be rebuilt."""
+"""Tree-pattern-preserving sanitization as a method: make a release from which given trees can be rebuilt."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ _RECORD = 180
 class TreePatternPreserving(Method):
     """Coarsen a table so far that published trees, and little else, can be rebuilt from it.
 
-    Whoever grows the trees again from the release gets the same splits, leaves and counts, to the
-    last bit, and the same means of leaves to 1e-12 (sums depend on the order of the records). At
-    least k records share all released predictor values.
+    Growing the trees again from the release gives exactly the same splits, leaves and counts, and the
+    same leaf means to 1e-12 (floating-point sums depend on the order of the records). Any combination
+    of released predictor values is shared by at least k records.
 
     Parameters
     ----------
     trees : settings, text, fitted scikit-learn tree, or a sequence of them, optional
-        What must be kept: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
+        The trees to preserve: `TreeSettings`, `ForestSettings`, `BoostingSettings`,
         `RpartSettings`, fitted ``DecisionTreeClassifier`` or ``DecisionTreeRegressor``;
         or settings as text, ``"tree criterion=gini n_splits=3; forest n_trees=5 seed=1"``.
-        By default one tree of the own builder. Trees that name no criterion predict a
-        response of numbers by their means (variance) and one of classes, or of two numbers,
-        by its shares (entropy).
+        By default one tree of Hedgerow's own builder. Trees without a criterion predict the mean of
+        a numeric response (variance), and the shares of a response with classes or only two
+        numbers (entropy).
     k : int
         Fewest records that share all released predictor values, at least 2. The
         trees grow as long as this holds; the response is no quasi-identifier.
@@ -60,8 +60,8 @@ class TreePatternPreserving(Method):
         At least 1. In every such class the most frequent sensitive value has a share
         below 1/l.
     sensitive : str or sequence of str, optional
-        Columns of X (or of the table) that `l` is about; they are released unchanged and are no
-        predictors. By default the schema's sensitive columns but the response.
+        Columns of X (or of the table) to which `l` applies; they are released unchanged and are not
+        predictors. By default the schema's sensitive columns except the response.
     response : str, optional
         Name of the response, if it is a column of the table (`protect`, command line);
         by default the sensitive column, if there is only one.
@@ -81,8 +81,8 @@ class TreePatternPreserving(Method):
     n_steps_ : int
         Splits of each single tree, or trees of each ensemble, that are published.
     trade_off_ : list of dict
-        ``step``, ``k`` and ``l`` for every size looked at: all sizes of an ensemble (until K
-        is 1), those of a single tree up to the first that fails.
+        ``step``, ``k`` and ``l`` for every size that was tried: all sizes of an ensemble (until K
+        is 1), or those of a single tree up to the first that fails.
 
     Raises
     ------
