@@ -3,12 +3,14 @@
 from ..notation import Cell
 from .fields import Vector
 from .recodings import Anatomize, ColumnMap, Maps, Mask, MaskedColumn, Randomize, Randomized
-from .records import Partition, Plan, PlanColumn, Recoded, Recoding, register
+from .records import Guard, GuardedColumn, Partition, Plan, PlanColumn, Recoded, Recoding, register
 
 __all__ = [
     "Anatomize",
     "Cell",
     "ColumnMap",
+    "Guard",
+    "GuardedColumn",
     "Maps",
     "Mask",
     "MaskedColumn",

@@ -183,6 +183,14 @@ class Recoded(PlanColumn):
 _WHOLE, _DOUBLES, _FLAGS = ({**PRIVATE, "numbers": kind} for kind in ("i", "d", "?"))
 
 
+def as_vectors(record: Any) -> None:
+    """Turn the sequences of a frozen record's fields of numbers into `Vector`."""
+    for each in fields(record):
+        values, kind = getattr(record, each.name), each.metadata.get("numbers")
+        if kind and not isinstance(values, Vector):
+            object.__setattr__(record, each.name, Vector(kind, values))
+
+
 @register
 @dataclass(frozen=True)
 class Partition(Recoding):
@@ -213,10 +221,7 @@ class Partition(Recoding):
     groups: Vector = field(default=Vector("i", ()), metadata=_WHOLE)
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            values, kind = getattr(self, each.name), each.metadata.get("numbers")
-            if kind and not isinstance(values, Vector):
-                object.__setattr__(self, each.name, Vector(kind, values))
+        as_vectors(self)
         cells = (c if isinstance(c, Vector) else Vector("i", c) for c in self.leaf_cells)
         object.__setattr__(self, "leaf_cells", tuple(cells))
 
@@ -278,6 +283,169 @@ class Partition(Recoding):
                     raise Contradiction("leaves of one group have different cells")
 
 
+# how exact values are hidden: each told as its run, or all drawn anew inside each group
+RUNS, REDRAW = "runs", "redraw"
+# draws of a group after the first, until it is drawn from the whole table
+AGAIN = 8
+
+_NONE, _NO_DOUBLES = Vector("i", ()), Vector("d", ())
+
+
+@dataclass(frozen=True)
+class GuardedColumn(PlanColumn):
+    """A guarded column: the values that may be released, and what each group's draws are made of.
+
+    A column of numbers that is drawn "by moments" has `scores`; any other is drawn by shares.
+
+    Parameters
+    ----------
+    values : tuple of str, float or None
+        The released values in the order of their codes; None, for missing, comes last.
+    people : Vector of int
+        How many records of the table have each of them.
+    cuts : Vector of float
+        For numbers: values below ``cuts[i]`` are told as one of ``values[: i + 1]``.
+    withheld : int
+        Records whose category fewer than `Guard.people` people have; it is never released.
+    scores : Vector of int
+        The standardised value of each run, clipped, in 32nds of a standard deviation.
+    centre, spread, step : float
+        Mean and standard deviation of the clipped column, and the step that the means and standard
+        deviations of groups are rounded to.
+    weights : Vector of float
+        The weight of each distinct score, which the tilts act on.
+    moments : Vector of int
+        Mean (from `centre`) and standard deviation in steps, two numbers for each distinct pair.
+    tilts : Vector of float
+        The two parameters a and b of the tilt exp(a z + b z^2) of each pair.
+    moved : int
+        Groups whose rounded moments no tilt has; they got the nearest that one has.
+    pair : Vector of int
+        The pair of each group.
+    whole : int
+        The pair of the whole table, which groups above a cap are partly drawn from.
+    missing : Vector of int
+        Records of each group without a value.
+    starts, codes, counts : Vectors of int
+        For shares: the codes that occur in each group and their records, group after group.
+    smoothed : int
+        People of the whole table who are added to the shares of each group.
+    follows : str
+        The column that this one is drawn from, where both belong together; empty if none.
+    """
+
+    relation: ClassVar[str] = RANDOM
+
+    values: tuple[str | float | None, ...] = field(default=(), metadata=PRIVATE)
+    people: Vector = field(default=_NONE, metadata=_WHOLE)
+    cuts: Vector = field(default=_NO_DOUBLES, metadata=_DOUBLES)
+    withheld: int = field(default=0, metadata=PRIVATE)
+    scores: Vector = field(default=_NONE, metadata=_WHOLE)
+    centre: float = field(default=0.0, metadata=PRIVATE)
+    spread: float = field(default=0.0, metadata=PRIVATE)
+    step: float = field(default=0.0, metadata=PRIVATE)
+    weights: Vector = field(default=_NO_DOUBLES, metadata=_DOUBLES)
+    moments: Vector = field(default=_NONE, metadata=_WHOLE)
+    tilts: Vector = field(default=_NO_DOUBLES, metadata=_DOUBLES)
+    moved: int = field(default=0, metadata=PRIVATE)
+    pair: Vector = field(default=_NONE, metadata=_WHOLE)
+    whole: int = field(default=0, metadata=PRIVATE)
+    missing: Vector = field(default=_NONE, metadata=_WHOLE)
+    starts: Vector = field(default=_NONE, metadata=_WHOLE)
+    codes: Vector = field(default=_NONE, metadata=_WHOLE)
+    counts: Vector = field(default=_NONE, metadata=_WHOLE)
+    smoothed: int = 0
+    follows: str = ""
+
+    def __post_init__(self) -> None:
+        as_vectors(self)
+
+    @property
+    def by_moments(self) -> bool:
+        """Return whether the groups' means and spreads are kept, instead of their shares."""
+        return len(self.scores) > 0
+
+    @property
+    def has_missing(self) -> bool:
+        """Return whether a missing cell may be released."""
+        return bool(self.values) and self.values[-1] is None
+
+    def check(self) -> None:
+        """Raise Contradiction if the fields contradict each other."""
+        n_known = len(self.values) - self.has_missing
+        if None in self.values[:-1] or len(self.people) != len(self.values):
+            raise Contradiction("the values of a guarded column and their people differ in number")
+        if self.kind in ("numeric", "date") and len(self.cuts) != max(n_known - 1, 0):
+            raise Contradiction("a guarded number has one run more than it has cuts")
+        if self.by_moments and (
+            len(self.scores) != n_known
+            or len(self.weights) != len(set(self.scores))
+            or len(self.moments) != len(self.tilts)
+            or len(self.pair) != len(self.missing)
+            or not all(0 <= 2 * at < len(self.moments) for at in (*self.pair, self.whole))
+        ):
+            raise Contradiction("the moments of a guarded number do not match its runs or groups")
+        if len(self.starts) and (
+            self.starts[-1] != len(self.codes)
+            or len(self.codes) != len(self.counts)
+            or not all(0 <= code < len(self.values) for code in self.codes)
+        ):
+            raise Contradiction("the shares of a guarded column do not match its groups")
+
+
+@dataclass(frozen=True)
+class Guard(Discreet):
+    """How the columns of a release hide exact values.
+
+    Parameters
+    ----------
+    form : {"runs", "redraw"}
+        Whether each value is told as its run, or all are drawn anew inside each group.
+    people : int
+        Fewest people of the table who share a released value.
+    columns : tuple of GuardedColumn
+    sizes : Vector of int
+        Records of each group, in the order of the released quasi-identifiers; empty for runs.
+    again : Vector of int
+        How often each group was drawn again because it was above a cap: each time a further part,
+        1 / `AGAIN`, is drawn from the whole table.
+    correlation : Vector of int
+        The rank correlations within groups of the columns that follow no other, in hundredths:
+        the lower triangle of their matrix, row by row.
+    """
+
+    form: str
+    people: int
+    columns: tuple[GuardedColumn, ...]
+    sizes: Vector = field(default=_NONE, metadata=_WHOLE)
+    again: Vector = field(default=_NONE, metadata=_WHOLE)
+    correlation: Vector = field(default=_NONE, metadata=_WHOLE)
+
+    def __post_init__(self) -> None:
+        as_vectors(self)
+
+    def relations(self) -> Mapping[str, str]:
+        """Return, for each guarded column, how its released cells relate to the original ones."""
+        relation = MAPPED if self.form == RUNS else RANDOM
+        return {column.name: relation for column in self.columns}
+
+    def check(self) -> None:
+        """Raise Contradiction if the fields contradict each other."""
+        if self.form not in (RUNS, REDRAW) or self.people < 1:
+            raise Contradiction("the guard is of an unknown form")
+        heads = sum(not column.follows for column in self.columns)
+        if self.form == REDRAW and (
+            len(self.again) != len(self.sizes) or len(self.correlation) != heads * (heads + 1) // 2
+        ):
+            raise Contradiction("the guard does not match its groups or columns")
+        for column in self.columns:
+            groups = len(self.sizes)
+            if (column.by_moments and len(column.pair) != groups) or (
+                len(column.starts) and len(column.starts) != groups + 1
+            ):
+                raise Contradiction("a guarded column does not match the groups")
+
+
 @dataclass(frozen=True)
 class Plan:
     """A record of how a table was, or will be, recoded: plain data, without code or key.
@@ -306,6 +474,8 @@ class Plan:
     weight : str
         The column of sampling weights, used for risks and estimates; empty if there is none, or if
         an older Hedgerow wrote the plan, which did not store it.
+    guard : Guard, optional
+        How exact values are hidden; None where sensitive columns are released as they are.
     version : int
         Version of the plan's JSON.
     """
@@ -320,6 +490,7 @@ class Plan:
     decimal: str = ""
     encoding: str = ""
     weight: str = ""
+    guard: Guard | None = None
     version: int = VERSION
 
     def __repr__(self) -> str:
@@ -330,7 +501,7 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks, with columns and promises but no threshold or cell."""
-        done = self.recoding.relations()
+        done = self.relations()
         rows = [
             (c.name, c.role, c.kind, _DONE[done.get(c.name, UNCHANGED)])
             for c in self.columns
@@ -350,6 +521,11 @@ class Plan:
             ("", ("column", "role", "kind", "in the release"), rows),
             ("", ("promise", "with"), promised),
         )
+
+    def relations(self) -> Mapping[str, str]:
+        """Return, for each changed column, how its released cells relate to the original ones."""
+        guarded = {} if self.guard is None else self.guard.relations()
+        return {**self.recoding.relations(), **guarded}
 
     def names(self, role: str) -> list[str]:
         """Return the names of the columns that have a role, in table order."""
@@ -398,6 +574,8 @@ class Plan:
             raise Contradiction(
                 "the recoding names a column that the plan does not know by that role"
             )
+        if self.guard and any(roles.get(c.name) != c.role for c in self.guard.columns):
+            raise Contradiction("the guard names a column that the plan does not know by that role")
         # A quasi-identifier without a recoding would be released as it is.
         if self.recoding.complete and not set(self.names("quasi")) <= recoded:
             raise Contradiction("a quasi-identifier is not recoded")
@@ -502,6 +680,8 @@ def pieces(plan: Plan, *, public: bool = False) -> Iterator[str]:
         "recoding": {"kind": plan.recoding.kind, **public_fields(plan.recoding, public=public)},
     }
     reading = {name: plain(getattr(plan, name)) for name in (*READING, "weight")}
+    if plan.guard is not None:
+        data["guard"] = plan.guard
     # What says nothing is left out, so plans of tables without it stay byte for byte.
     data |= {name: value for name, value in reading.items() if value}
     return texts(data, public=public)
@@ -560,6 +740,7 @@ def loads(text: str, where: str = "the plan") -> Plan:
             decimal=read(str, data.get("decimal", "")),
             encoding=read(str, data.get("encoding", "")),
             weight=read(str, data.get("weight", "")),
+            guard=read(Guard, data["guard"]) if "guard" in data else None,
         )
         plan.check()
         return plan

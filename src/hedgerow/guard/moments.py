@@ -1,0 +1,200 @@
+"""Tilts: the table's runs weighted so that they have a group's mean and spread."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import HedgerowError
+from ..measures import FloatArray, IntArray
+from ..methods.group_cells import one_two_five
+
+# values beyond these quantiles count as the quantile, so that no tail shows its group
+CLIPPED = (0.02, 0.98)
+# scores are whole numbers of 32nds of a standard deviation, so that their sums are exact
+SCALE = 32
+# means and standard deviations of groups are rounded to about an eighth of the column's
+STEPS = 8
+# people with the pooled spread who are added to each group's own
+SHRINK = 10
+# how often the weights of the runs are corrected towards the table's own distribution
+ROUNDS = 4
+_TRIES, _HALVINGS, _CLOSE = 200, 40, 1e-9
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Standardised, clipped values of the runs of a column.
+
+    Parameters
+    ----------
+    of_run : int64 array of shape (n_runs,)
+        In 32nds of a standard deviation.
+    centre, spread : float
+    step : float
+        The largest of 1, 2, 5 x 10^j up to an eighth of `spread`.
+    """
+
+    of_run: IntArray
+    centre: float
+    spread: float
+    step: float
+
+
+def scores_of(values: FloatArray, people: IntArray) -> Scores:
+    """Return the scores of runs from their values and how many records each has."""
+    reached = np.cumsum(people) / people.sum()
+    low, high = (values[min(int(np.searchsorted(reached, q)), len(values) - 1)] for q in CLIPPED)
+    power = int(np.frexp(max(abs(low), abs(high), 1e-300))[1])  # squares of giants are finite
+    clipped = np.ldexp(np.clip(values, low, high), -power)
+    centre = float(np.average(clipped, weights=people))
+    spread = float(np.sqrt(np.average((clipped - centre) ** 2, weights=people)))
+    if spread <= 0:
+        return Scores(np.zeros(len(values), np.int64), float(np.ldexp(centre, power)), 0.0, 0.0)
+    scores = np.rint((clipped - centre) / spread * SCALE).astype(np.int64)
+    centre, spread = float(np.ldexp(centre, power)), float(np.ldexp(spread, power))
+    return Scores(scores, centre, spread, one_two_five(spread / STEPS))
+
+
+def tilted(levels: FloatArray, weights: FloatArray, theta: FloatArray) -> FloatArray:
+    """Return weights x exp(a z + b z^2) over the levels z, normed; shape (n_pairs, n_levels)."""
+    energy = theta @ np.stack([levels, levels**2]) + np.log(weights)
+    chances = np.exp(energy - energy.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True), np.float64)
+
+
+def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return a and b of the tilts with these means and variances; shape (n_pairs, 2).
+
+    Of all distributions over the levels with these two moments, the tilt is nearest to the weights.
+    Newton's method on the dual, which is convex; steps are halved until they lower it.
+
+    Raises
+    ------
+    HedgerowError
+        It does not converge.
+    """
+    target = np.stack([mean, mean**2 + variance], axis=1)
+    powers = np.stack([levels, levels**2, levels**3, levels**4], axis=1)
+    log_weights, theta = np.log(weights), np.zeros_like(target)
+
+    def dual(theta: FloatArray, of: IntArray) -> FloatArray:
+        energy = theta @ powers[:, :2].T + log_weights
+        top = energy.max(axis=1, keepdims=True)
+        total = np.log(np.exp(energy - top).sum(axis=1)) + top[:, 0]
+        return np.asarray(total - (theta * target[of]).sum(axis=1), np.float64)
+
+    left = np.arange(len(theta))
+    for _ in range(_TRIES):
+        moments = tilted(levels, weights, theta[left]) @ powers
+        off = moments[:, :2] - target[left]
+        open_ = np.abs(off).max(axis=1) >= _CLOSE
+        left, moments, off = left[open_], moments[open_], off[open_]
+        if not len(left):
+            return theta
+        a = moments[:, 1] - moments[:, 0] ** 2 + 1e-10
+        b = moments[:, 2] - moments[:, 0] * moments[:, 1]
+        c = moments[:, 3] - moments[:, 1] ** 2 + 1e-10
+        down = np.stack([c * off[:, 0] - b * off[:, 1], a * off[:, 1] - b * off[:, 0]], axis=1)
+        down /= np.maximum(a * c - b * b, 1e-14)[:, None]
+        length, before, slope = np.ones(len(left)), dual(theta[left], left), (down * off).sum(axis=1)
+        for _ in range(_HALVINGS):
+            tried = theta[left] - length[:, None] * down
+            worse = dual(tried, left) > before - 1e-4 * length * slope + 1e-13
+            if not worse.any():
+                break
+            length[worse] /= 2
+        theta[left] -= length[:, None] * down
+    raise HedgerowError(
+        "no weights of the table's values have the mean and spread of a group",
+        hint='release the values as runs (guard="runs", --guard runs), or leave this column out',
+    )
+
+
+def reachable(levels: FloatArray, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Move moments that no distribution over the levels has to near ones that one has.
+
+    The mean goes inside the levels by a thousandth of their span; the variance lies between the least
+    and the largest that this mean allows, by a fiftieth of the difference.
+    """
+    span = levels[-1] - levels[0]
+    mean = np.clip(mean, levels[0] + 1e-3 * span, levels[-1] - 1e-3 * span)
+    at = np.clip(np.searchsorted(levels, mean, side="right") - 1, 0, len(levels) - 2)
+    least = (mean - levels[at]) * (levels[at + 1] - mean)
+    between = (mean - levels[0]) * (levels[-1] - mean) - least
+    return mean, np.clip(variance, least + 0.02 * between + 1e-9, least + 0.98 * between)
+
+
+@dataclass(frozen=True)
+class Tilts:
+    """The tilts of all groups, each distinct pair of rounded moments once.
+
+    Parameters
+    ----------
+    moments : int64 array of shape (n_pairs, 2)
+        Means from the column's centre, and standard deviations, in steps.
+    theta : float64 array of shape (n_pairs, 2)
+    weights : float64 array of shape (n_levels,)
+    pair : int64 array of shape (n_groups,)
+    whole : int
+        The pair of the whole table.
+    moved : int
+        Groups whose moments no tilt has.
+    """
+
+    moments: IntArray
+    theta: FloatArray
+    weights: FloatArray
+    pair: IntArray
+    whole: int
+    moved: int
+
+
+def group_tilts(scores: Scores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float) -> Tilts:
+    """Return the tilt of each group towards its rounded mean and standard deviation.
+
+    The weights of the runs are corrected until all groups together have the table's distribution:
+    two moments alone would move the median of a skewed column by a third.
+
+    Parameters
+    ----------
+    scores : Scores
+    people : int64 array of shape (n_runs,)
+        Records of each run.
+    run, group : int64 arrays
+        The run and the group of every record that has a value.
+    sizes : int64 array of shape (n_groups,)
+        Records of each group that have a value.
+    shrink : float
+        People with the pooled variance who are added to each group.
+    """
+    z, n_groups = scores.of_run[run], len(sizes)
+    # sums of whole numbers, so the order of the rows changes nothing
+    sums = np.bincount(group, z, n_groups), np.bincount(group, z * z, n_groups)
+    n = np.maximum(sizes, 1)
+    mean = sums[0] / n / SCALE
+    variance = np.maximum(sums[1] / n / SCALE**2 - mean**2, 0.0)
+    pooled = float((variance * sizes).sum() / sizes.sum())
+    spread = np.sqrt((sizes * variance + shrink * pooled) / np.maximum(sizes + shrink, 1))
+    step = scores.step / scores.spread
+    steps = np.stack([np.rint(mean / step), np.maximum(np.rint(spread / step), 1)], axis=1)
+    as_table = [0, max(round(1 / step), 1)]
+    steps[sizes == 0] = as_table
+    every = np.append(steps, [as_table], axis=0).astype(np.int64)
+    moments, pair = np.unique(every, axis=0, return_inverse=True)
+    *_, whole = pair = pair.reshape(-1)
+    pair = pair[:-1]
+    levels, level = np.unique(scores.of_run, return_inverse=True)
+    levels = levels / SCALE
+    table = np.bincount(level.reshape(-1), people).astype(np.float64)
+    wanted = moments[:, 0] * step, (moments[:, 1] * step) ** 2
+    target = reachable(levels, *wanted)
+    off = ~(np.isclose(target[0], wanted[0]) & np.isclose(target[1], wanted[1]))
+    drawn, weights = np.bincount(pair, sizes, len(moments)), table.copy()
+    for _ in range(ROUNDS):
+        reached = drawn @ tilted(levels, weights, tilts_of(levels, weights, *target))
+        weights = weights * table / np.maximum(reached * table.sum() / drawn.sum(), 1e-9)
+        weights *= table.sum() / weights.sum()
+    theta = tilts_of(levels, weights, *target)
+    return Tilts(moments, theta, weights, pair, int(whole), int(np.count_nonzero(off[pair])))

@@ -1,0 +1,349 @@
+"""Fit a guard to a table and the groups of its release, and make the guarded columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ..backends.randomize import hashes
+from ..backends.release_order import ReleasedCodes
+from ..columns.arrays import value_type
+from ..columns.column import Column, smallest
+from ..columns.order import ranks_of
+from ..columns.table import Table
+from ..errors import InfeasibleError, UnsupportedError
+from ..key import Key
+from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
+from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..plan import Guard, GuardedColumn, Plan, PlanColumn, Vector
+from ..plan.records import AGAIN, REDRAW, RUNS, dumps
+from ..schema import Schema
+from .draws import SMOOTHED, Draws, Joints
+from .moments import SHRINK, group_tilts, scores_of
+from .runs import EACH, Runs, previous_values, runs_of
+
+# whole numbers of at most so many values are codes or counts: they are drawn by shares
+FEW = 25
+# columns whose rank correlation inside groups is above this are drawn together
+TOGETHER = 0.8
+# normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
+_EXACT = 1024
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """A column with its record, and the code of each row among the values that may be released."""
+
+    record: GuardedColumn
+    codes: IntArray
+    runs: Runs | None = None
+
+    @property
+    def n_known(self) -> int:
+        return len(self.record.values) - self.record.has_missing
+
+
+def group_numbers(columns: Mapping[str, pa.Array | ReleasedCodes], names: Sequence[str], n_rows: int) -> Groups:
+    """Return the classes of equal released cells, numbered in the order of their texts."""
+    # columns that share their codes are grouped by these first, which are few
+    shared: dict[int, list[tuple[NDArray[Any], NDArray[Any]]]] = {}
+    for name in names:
+        column = columns[name]
+        if isinstance(column, ReleasedCodes):
+            numbers, entries, place = column.numbers, column.entries, column.place
+        else:
+            coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode("encode")
+            coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+            missing = len(coded.dictionary)
+            numbers = coded.indices.fill_null(missing).to_numpy(zero_copy_only=False)
+            entries = pa.concat_arrays([coded.dictionary, pa.nulls(1, coded.dictionary.type)])
+            place = np.arange(missing + 1)
+        shared.setdefault(id(numbers), []).append((numbers, ranks_of(entries)[0].astype(np.int64)[place]))
+    keys = []
+    for parts in shared.values():
+        numbers = parts[0][0]
+        keys.append((group([ranks for _, ranks in parts]).labels if len(parts) > 1 else parts[0][1])[numbers])
+    return group(keys, n_rows)
+
+
+def check_guardable(plan: Plan) -> None:
+    """Raise UnsupportedError if a release by this plan has no groups to draw values in."""
+    if plan.recoding.risk_model != "classes" or plan.recoding.second_file:
+        raise UnsupportedError(
+            f"{plan.method} makes no groups of equal cells, so there is nothing to draw values in",
+            hint="guard=None (--guard none) releases its sensitive columns as they are",
+        )
+
+
+def fit_guard(
+    form: str, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
+) -> tuple[Guard, Joints]:
+    """Return the guard of a table's sensitive columns; draws that break a promise are found later.
+
+    Parameters
+    ----------
+    form : {"runs", "redraw"}
+    people : int
+        Fewest people who share a released value.
+    table, schema, plan
+        The original, its roles and the fitted plan.
+    groups : Groups
+        The groups of the release.
+    """
+    persons = Persons.from_table(table, schema.person, schema.household)
+    person = None if persons is None else persons.codes if persons.homes is None else persons.homes[persons.codes]
+    columns = [
+        _coded(table, schema, plan_column, people, person)
+        for plan_column in plan.columns
+        if plan_column.role == "sensitive"
+    ]
+    if form == RUNS:
+        return Guard(RUNS, people, tuple(c.record for c in columns)), {}
+    labels, sizes = groups.labels.astype(np.int64), groups.sizes
+    columns = _sorted_categories(columns)
+    within = _correlation_within(columns, labels, sizes)
+    records, joints, heads = [], dict[str, tuple[IntArray, IntArray]](), []
+    for i, column in enumerate(columns):
+        leader = next((j for j in reversed(range(i)) if abs(within[i, j]) > TOGETHER), None)
+        if leader is not None:
+            records.append(replace(column.record, follows=columns[leader].record.name))
+            order = np.lexsort((column.codes, columns[leader].codes))
+            joints[column.record.name] = columns[leader].codes[order], column.codes[order]
+            continue
+        heads.append(i)
+        records.append(_by_groups(column, labels, sizes))
+    lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
+    nothing = np.zeros(len(sizes), np.int64)
+    guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower))
+    return guard, joints
+
+
+def draw(guard: Guard, joints: Joints, plan: Plan, key: Key) -> tuple[Guard, dict[str, IntArray]]:
+    """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
+
+    A group may tell more than its originals, and more than was promised: a tail is told of all groups
+    alike, so means weigh more. It is drawn again then, more and more from the whole table. Drawing until
+    chance favours a promise would leave out what is far from the middle.
+    """
+    promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+    bound = key_of(key, plan, guard)
+    again, draws = np.asarray(guard.again, np.int64).copy(), Draws(guard, bound, joints)
+    every = np.arange(len(draws.sizes))
+    items = draws.items(every, again)
+    labels = np.repeat(every, draws.sizes).astype(np.uint32)
+    numbers = Groups(labels, draws.starts[:-1])
+    while promises:
+        classes = Classes.from_groups(numbers, [_column(c, items[c.name], plan) for c in guard.columns])
+        bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
+        if not len(bad):
+            break
+        again[bad] += 1
+        if again.max() > 2 * AGAIN:
+            raise InfeasibleError(
+                "a group drawn from the whole table still breaks a promise about it",
+                hint="ask for larger groups (k), or for less",
+            )
+        at = np.isin(labels, bad)
+        for name, codes in draws.items(bad, again).items():
+            items[name][at] = codes
+    return replace(guard, again=_whole(again)), draws.reordered(items)
+
+
+def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
+    """Return the key of the draws of one release: another plan draws independently under the same key."""
+    none = replace(guard, again=_whole(np.zeros(len(guard.again), np.int64)))
+    return key.bound(dumps(replace(plan, guard=none, parameters={})))
+
+
+def guarded_columns(
+    guard: Guard, items: Mapping[str, IntArray], table: Table, groups: Groups, others: Sequence[str], key: Key
+) -> dict[str, ReleasedCodes]:
+    """Return the released columns: the items of each group, given to its rows.
+
+    Which row of a group gets which item shows where other columns are released as they are, so it
+    follows from a keyed hash of these.
+    """
+    labels = groups.labels
+    if others:
+        words = hashes(table, others, key)[0]
+        order = np.lexsort((words, labels))
+    else:
+        order = np.argsort(labels, kind="stable")
+    released = {}
+    for column in guard.columns:
+        codes = np.empty(len(order), smallest(len(column.values) + 1))
+        codes[order] = items[column.name]
+        released[column.name] = as_released(column, codes, table)
+    return released
+
+
+def as_released(column: GuardedColumn, codes: NDArray[Any], table: Table) -> ReleasedCodes:
+    """Return a guarded column from its codes, in the type that it has in the table where that holds its values."""
+    entries = released_values(column, value_type(table.types.field(column.name).type))
+    return ReleasedCodes(column.name, entries.type, entries, codes, np.arange(len(entries)))
+
+
+def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
+    """Return the released values in a column's own type, or as doubles or text if that cannot hold them."""
+    values = list(column.values)
+    if column.kind == "date" and pa.types.is_temporal(wanted):
+        whole = pa.array([None if v is None else int(v) for v in values], pa.int64())
+        unit = whole.cast(pa.int32()).cast(pa.date32()) if column.unit == "day" else whole.cast(pa.timestamp("us"))
+        if pa.types.is_timestamp(wanted) and wanted.tz and column.unit == "us":
+            unit = whole.cast(pa.timestamp("us", wanted.tz))
+        return unit.cast(wanted)
+    is_number = column.kind in ("numeric", "date")
+    made = pa.array(values, pa.float64() if is_number else pa.string())
+    try:
+        return made.cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return made
+
+
+def _coded(
+    table: Table, schema: Schema, plan_column: PlanColumn, people: int, person: IntArray | None
+) -> _Coded:
+    """Return a sensitive column by the values that may be released of it."""
+    column = table.declared_column(schema, plan_column.name)
+    if column.exact:
+        raise UnsupportedError(
+            f"{column.name!r} has numbers that doubles do not hold, and no means of such numbers are told",
+            hint="round them, or release them as they are (guard=None, --guard none)",
+        )
+    codes, counts = column.codes.astype(np.int64), column.value_counts
+    described = {
+        "name": column.name, "role": "sensitive", "kind": column.kind, "unit": column.unit,
+        "order": plan_column.order, "events": plan_column.events, "declared": plan_column.declared,
+    }  # fmt: skip
+    if column.is_number:
+        whole = column.kind == "date" or bool((column.doubles == np.rint(column.doubles)).all())
+        previous = EACH if person is None else previous_values(codes, person, column.n_values)
+        runs = runs_of(counts, people, _unit(table, column, whole), previous)
+        codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
+        values, cuts, kept = runs.values.tolist(), runs.cuts, np.ones(len(runs.values), np.bool_)
+    else:
+        pairs = np.unique(np.stack([codes, np.arange(len(codes)) if person is None else person]), axis=1)
+        kept = np.bincount(pairs[0], minlength=column.n_values)[: column.n_values] >= people
+        # codes of the categories that are told; others are as if nothing were known of them
+        place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), kept.sum())
+        codes, cuts = place[codes], np.zeros(0)
+        values = [value for value, is_kept in zip(column.values, kept, strict=True) if is_kept]
+    withheld = int(np.count_nonzero(codes < 0))
+    if column.has_missing or not values:
+        values = [*values, None]
+    counted = np.bincount(codes[codes >= 0], minlength=len(values))
+    record = GuardedColumn(
+        **described, values=tuple(values), people=_whole(counted), cuts=Vector("d", cuts), withheld=withheld
+    )
+    return _Coded(record, codes, runs if column.is_number else None)
+
+
+def _unit(table: Table, column: Column, whole: bool) -> float:
+    """Return what released numbers of a column are multiples of; 0 if nothing."""
+    kind = value_type(table.types.field(column.name).type)
+    if pa.types.is_decimal(kind) and not whole:
+        return float(f"1e{-kind.scale}")
+    return 1.0 if whole else 0.0
+
+
+def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
+    """Return the columns with unordered categories in the order of their mean of the first number.
+
+    Ranks mean something then, and correlations of ranks keep what they can.
+    """
+    main = next((c for c in columns if c.runs is not None and len(c.runs.values)), None)
+    found = []
+    for column in columns:
+        record, n = column.record, column.n_known
+        if main is None or record.kind not in ("categorical", "boolean") or n < 2:
+            found.append(column)
+            continue
+        assert main.runs is not None
+        scores = np.append(scores_of(main.runs.values, np.asarray(main.record.people)[: main.n_known]).of_run, 0)
+        told = (column.codes >= 0) & (column.codes < n)
+        z = scores[np.minimum(main.codes, main.n_known)]
+        sums = np.bincount(column.codes[told], z[told], n)
+        order = np.lexsort((np.arange(n), sums / np.asarray(record.people)[:n]))
+        rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
+        values = (*(record.values[i] for i in order), *record.values[n:])
+        people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
+        found.append(
+            _Coded(replace(record, values=values, people=_whole(people)), rank[column.codes].astype(np.int64))
+        )
+    return found
+
+
+def _correlation_within(columns: Sequence[_Coded], group: IntArray, sizes: IntArray) -> FloatArray:
+    """Return the correlations of the columns' normal scores within groups, rounded to hundredths."""
+    scores = []
+    for column in columns:
+        codes = np.where(column.codes < 0, len(column.record.values) - 1, column.codes)
+        counts = np.bincount(codes)
+        middle = (np.cumsum(counts) - counts / 2) / len(codes)
+        scores.append(np.rint(ndtri(np.clip(middle, 1e-6, 1 - 1e-6)) * _EXACT).astype(np.int64)[codes])
+    sums = [np.bincount(group, z, len(sizes)) for z in scores]
+    cross = np.array([[float(a @ b) for b in scores] for a in scores])
+    cross -= [[float((a * b / sizes).sum()) for b in sums] for a in sums]
+    spread = np.sqrt(np.maximum(np.diag(cross), 1e-9))
+    rounded = np.round(cross / np.outer(spread, spread), 2)
+    np.fill_diagonal(rounded, 1.0)
+    return np.asarray(rounded, np.float64)
+
+
+def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColumn:
+    """Return the record of a column with what its draws need of each group."""
+    record, n, codes = column.record, column.n_known, column.codes
+    people = np.asarray(record.people, np.int64)
+    scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
+    numbers = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
+    if scores is None or not scores.spread or not numbers:
+        told = codes >= 0
+        keys, counts = np.unique(labels[told] * len(record.values) + codes[told], return_counts=True)
+        starts = np.searchsorted(keys, np.arange(len(sizes) + 1) * len(record.values))
+        return replace(
+            record, starts=_whole(starts), codes=_whole(keys % len(record.values)), counts=_whole(counts),
+            smoothed=SMOOTHED,
+        )  # fmt: skip
+    known = codes < n
+    present = np.bincount(labels[known], minlength=len(sizes))
+    tilts = group_tilts(scores, people[:n], codes[known], labels[known], present, SHRINK)
+    return replace(
+        record, scores=_whole(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
+        weights=Vector("d", tilts.weights), moments=_whole(tilts.moments.ravel()),
+        tilts=Vector("d", tilts.theta.ravel()), moved=tilts.moved, pair=_whole(tilts.pair), whole=tilts.whole,
+        missing=_whole(sizes - present), smoothed=SMOOTHED,
+    )  # fmt: skip
+
+
+def _column(record: GuardedColumn, codes: IntArray, plan: Plan) -> Column:
+    """Return drawn codes as the column that a reader of the release sees."""
+    n = len(record.values) - record.has_missing
+    values: Any = [str(v) for v in record.values[:n]]
+    order = np.arange(n)
+    if record.kind in ("numeric", "date"):
+        values = np.array(record.values[:n], np.float64)
+    elif record.kind == "ordinal":
+        order = np.array([plan_order(record).index(v) for v in values])
+    occurs = np.bincount(codes, minlength=n + 1) > 0
+    kept = [i for i in np.argsort(order) if occurs[i]]
+    place = np.full(n + 1, len(kept), np.int64)
+    place[kept] = np.arange(len(kept))
+    values = values[kept] if isinstance(values, np.ndarray) else [values[i] for i in kept]
+    return Column(
+        record.name, record.kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events  # type: ignore[arg-type]
+    )
+
+
+def plan_order(record: PlanColumn) -> Sequence[str]:
+    """Return the categories of an ordinal column in their order."""
+    return record.order
+
+
+def _whole(values: NDArray[Any]) -> Vector:
+    return Vector("i", np.asarray(values, np.int32))

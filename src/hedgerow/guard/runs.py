@@ -1,0 +1,145 @@
+"""Runs: neighbouring values that enough people have, told as one number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..columns.column import ValueCounts
+from ..kernels.draws import close_runs
+from ..measures import FloatArray, IntArray
+
+# no people to tell apart: every record is one
+EACH = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The numbers of a column that may be released.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n_runs,)
+        What each run is told as, ascending.
+    cuts : float64 array of shape (n_runs - 1,)
+        Values below ``cuts[i]`` belong to run i or one before it.
+    of_code : int64 array of shape (n_values + 1,)
+        The run of each code of the column; a missing value has the code after the last run.
+    """
+
+    values: FloatArray
+    cuts: FloatArray
+    of_code: IntArray
+
+
+def runs_of(
+    column: ValueCounts, least: int, unit: float = 0.0, people: tuple[IntArray, IntArray] = EACH
+) -> Runs:
+    """Close runs of at least `least` people over the sorted values of a number.
+
+    A value that so many people share is told exactly; between such values a run is told as its mean,
+    rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
+    would tell a dominant value. What is left over joins the nearer neighbour, value by value.
+
+    Parameters
+    ----------
+    column : ValueCounts
+        A number or date.
+    least : int
+    unit : float
+        Released values are multiples of it: 1 for whole numbers, 0 for any number.
+    people : pair of int64 arrays
+        What `previous_values` returns, where a person may have several records.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
+    >>> runs_of(ages, 2, 1.0).values.tolist()
+    [18.0, 30.0, 40.0]
+    """
+    values, counts = np.asarray(column.values, np.float64), column.counts
+    run, shared = close_runs(counts, *people, least)
+    if not len(shared):
+        return Runs(np.zeros(0), np.zeros(0), np.zeros(len(values) + 1, np.int64))
+    run = _joined(values, run)
+    first = np.flatnonzero(np.diff(run, prepend=-1))
+    last = np.append(first[1:], len(values)) - 1
+    with np.errstate(over="ignore"):
+        centre = np.add.reduceat(values * counts, first) / np.add.reduceat(counts, first)
+    for end in (0, len(first) - 1):
+        here = slice(first[end], last[end] + 1)
+        middle = np.searchsorted(np.cumsum(counts[here]), (counts[here].sum() + 1) // 2)
+        centre[end] = values[here][middle]
+    told = _rounded(np.clip(centre, values[first], values[last]), values[first], values[last], least, unit)
+    # a value that enough people share keeps its run's name, whoever joined it
+    most = np.lexsort((np.arange(len(values)), counts, run))[np.append(first[1:], len(values)) - 1]
+    told = np.where(shared, values[most], told)
+    low, high = values[last[:-1]], values[first[1:]]
+    cuts = _between(low, high)
+    return Runs(told, cuts, np.append(run, len(first)))
+
+
+def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[IntArray, IntArray]:
+    """Return where the people of each value begin, and each person's last smaller value, or -1.
+
+    Parameters
+    ----------
+    codes, person : int arrays of shape (n_rows,)
+    n_values : int
+        Codes from here on are missing values.
+    """
+    known = codes < n_values
+    pairs = np.unique(np.stack([person[known], codes[known]]), axis=1)
+    previous = np.append(-1, pairs[1, :-1])
+    previous[np.diff(pairs[0], prepend=-1) != 0] = -1
+    starts = np.append(0, np.cumsum(np.bincount(pairs[1], minlength=n_values)))
+    return starts, previous[np.argsort(pairs[1], kind="stable")]
+
+
+def _joined(values: FloatArray, run: IntArray) -> IntArray:
+    """Return the run of each value after those left over (-1) joined the nearer neighbour."""
+    inside = np.flatnonzero(run >= 0)
+    place = np.searchsorted(inside, np.arange(len(run)))
+    below = inside[np.maximum(place - 1, 0)]
+    above = inside[np.minimum(place, len(inside) - 1)]
+    with np.errstate(over="ignore"):
+        near = np.abs(values - values[below]) <= np.abs(values[above] - values)
+    near &= place > 0
+    near |= place == len(inside)
+    return np.where(run >= 0, run, run[np.where(near, below, above)])
+
+
+def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, least: int, unit: float) -> FloatArray:
+    """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to span / (2 least)."""
+    span = high / (2 * least) - low / (2 * least)
+    some = span > 0
+    power = np.floor(np.log10(np.where(some, span, 1.0))).astype(np.int64)
+    told, done = centre.copy(), np.zeros(len(centre), np.bool_)
+    for p in np.unique(power[some]).tolist():
+        here = np.flatnonzero(some & (power == p))
+        ten = float(f"1e{p}")
+        step = np.select([span[here] >= 5 * ten, span[here] >= 2 * ten], [5 * ten, 2 * ten], ten)
+        step = np.maximum(step, unit)
+        a, b = low[here], high[here]
+        multiple = np.rint(centre[here] / step)
+        for way in (multiple, np.ceil(a / step), np.floor(b / step)):
+            # decimals such as .3 instead of .30000000000000004
+            tried = np.round(way * step, max(-p, 0)) if -300 < p else way * step
+            inside = ~done[here] & (tried >= a) & (tried <= b)
+            told[here[inside]] = tried[inside]
+            done[here] |= inside
+    return told
+
+
+def _between(low: FloatArray, high: FloatArray) -> FloatArray:
+    """Return a cut in each half-open gap (low, high], near its middle and as round as that allows."""
+    middle = low / 2 + high / 2
+    cuts = np.where(middle > low, middle, high)
+    gap = np.maximum(high / 4 - low / 4, 0)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        ten = 10.0 ** np.floor(np.log10(gap))
+        rounded = np.rint(middle / ten) * ten
+    good = (gap > 0) & (rounded > low) & (rounded <= high)
+    return np.where(good, rounded, cuts)

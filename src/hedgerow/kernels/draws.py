@@ -1,0 +1,143 @@
+"""Close runs of values, and draw the values of each group evenly from its distribution."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiled import checked
+
+
+@checked
+def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
+    """Number the runs of sorted values, each closed at `least` people; -1 marks what is left over.
+
+    A value that `least` people have is a run by itself. Without `starts` each record counts. With it
+    ``previous[starts[i] : starts[i + 1]]`` has, for each person with value i, the last smaller value
+    that the person has as well, or -1: nobody counts twice in a run.
+    """
+    n = counts.shape[0]
+    runs = np.full(n, -1, np.int64)
+    shared = np.zeros(n, np.bool_)
+    n_runs, begin, reached = 0, 0, 0
+    for i in range(n):
+        everybody = counts[i]
+        new = everybody
+        if starts.shape[0]:
+            everybody = starts[i + 1] - starts[i]
+            new = 0
+            for j in range(starts[i], starts[i + 1]):
+                new += previous[j] < begin
+        if everybody >= least:
+            runs[i] = n_runs
+            shared[n_runs] = True
+            n_runs += 1
+            begin, reached = i + 1, 0
+            continue
+        reached += new
+        if reached >= least:
+            runs[begin : i + 1] = n_runs
+            n_runs += 1
+            begin, reached = i + 1, 0
+    return runs, shared[:n_runs]
+
+
+@checked
+def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, first, people, out):  # type: ignore[no-untyped-def]
+    """Draw the runs of each group evenly over its tilted distribution; items of a group ascend.
+
+    Parameters
+    ----------
+    sizes : int array of shape (n_groups,)
+    uniform : float array of shape (n_groups,)
+        Where the first of a group's evenly spaced places lies, in [0, 1).
+    towards : float array of shape (n_groups,)
+        The part of a group, 0 to 1, that is drawn from the whole table.
+    missing : float array of shape (n_groups,)
+        The share of items without a value; these get the code after the last run, and come last.
+    pair : int array of shape (n_groups,)
+        The tilt of each group.
+    whole : int
+        The tilt of the whole table.
+    reached : float array of shape (n_tilts, n_levels)
+        Cumulative chances of the levels; a level is the runs of one score.
+    first : int array of shape (n_levels + 1,)
+        The first run of each level.
+    people : float array of shape (n_runs + 1,)
+        Cumulative records of the runs.
+    out : int array of shape (n_items,)
+        Filled with codes.
+    """
+    n_levels, n_runs = first.shape[0] - 1, people.shape[0] - 1
+    at = 0
+    for g in range(sizes.shape[0]):
+        known, own, mine = 1.0 - missing[g], 1.0 - towards[g], pair[g]
+        level, run = 0, -1
+        below, above = 0.0, own * reached[mine, 0] + towards[g] * reached[whole, 0]
+        for i in range(sizes[g]):
+            place = (uniform[g] + i) / sizes[g]
+            if place >= known:
+                out[at] = n_runs
+                at += 1
+                continue
+            place /= known
+            while level < n_levels - 1 and above <= place:
+                level += 1
+                run = -1
+                below, above = above, own * reached[mine, level] + towards[g] * reached[whole, level]
+            if run < 0:
+                run = first[level]
+            width = above - below
+            # how far into the level, as people of the whole table
+            inside = (place - below) / width if width > 0 else 0.0
+            wanted = people[first[level]] + inside * (people[first[level + 1]] - people[first[level]])
+            while run < first[level + 1] - 1 and people[run + 1] <= wanted:
+                run += 1
+            out[at] = run
+            at += 1
+
+
+@checked
+def draw_by_shares(sizes, uniform, towards, starts, codes, counts, public, smoothed, out):  # type: ignore[no-untyped-def]
+    """Draw the codes of each group evenly over its shares, smoothed by the public ones; items ascend.
+
+    Parameters
+    ----------
+    sizes, uniform, towards, out
+        As `draw_by_moments` takes them.
+    starts : int array of shape (n_groups + 1,)
+        Where the codes of each group begin in `codes` and `counts`, ascending within a group.
+    public : float array of shape (n_codes,)
+        Shares of the whole table.
+    smoothed : float
+        People of the whole table who are added to each group.
+    """
+    n_codes, at = public.shape[0], 0
+    for g in range(sizes.shape[0]):
+        total = smoothed
+        for j in range(starts[g], starts[g + 1]):
+            total += counts[j]
+        # shares of the group's own records and of the table's; all of the table's if none may be told
+        own = (1.0 - towards[g]) / total if total > 0 else 0.0
+        weight = own * smoothed + towards[g] if total > 0 else 1.0
+        j, code, reached = starts[g], -1, 0.0
+        for i in range(sizes[g]):
+            wanted = (uniform[g] + i) / sizes[g]
+            while code < 0 or (reached <= wanted and code < n_codes - 1):
+                code += 1
+                reached += weight * public[code]
+                if j < starts[g + 1] and codes[j] == code:
+                    reached += own * counts[j]
+                    j += 1
+            out[at] = code
+            at += 1
+
+
+@checked
+def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
+    """Write where the item of each score stands in its group's ascending order, counted from 0 over all items."""
+    at = 0
+    for g in range(sizes.shape[0]):
+        order = np.argsort(scores[at : at + sizes[g]], kind="mergesort")
+        for i in range(sizes[g]):
+            out[at + order[i]] = at + i
+        at += sizes[g]
