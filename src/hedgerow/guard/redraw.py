@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,8 @@ from .runs import EACH, Runs, previous_values, runs_of
 
 # whole numbers of at most so many values are codes or counts: they are drawn by shares
 FEW = 25
+# people who share a released value where the plan promises no k
+FEWEST = 10
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
@@ -72,6 +74,58 @@ def group_numbers(columns: Mapping[str, pa.Array | ReleasedCodes], names: Sequen
     return group(keys, n_rows)
 
 
+@dataclass(frozen=True)
+class GuardOptions:
+    """What was asked of a guard.
+
+    Parameters
+    ----------
+    form : {"runs", "redraw"}
+    people : int, optional
+        Fewest people who share a released value; by default the plan's k.
+    key : Key
+        Of the draws.
+    """
+
+    form: str
+    people: int | None
+    key: Key
+
+
+def kept_exactly(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
+    """Return the columns that a guarded release keeps row by row: other ones, and pseudonyms."""
+    left = set(plan.left_out) - set(pseudonyms)
+    guarded = {column.name for column in plan.guard.columns} if plan.guard else set()
+    return [c.name for c in plan.columns if c.role != "quasi" and c.name not in left | guarded]
+
+
+def guarded(
+    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Mapping[str, Any], pseudonyms: Collection[str]
+) -> tuple[Plan, dict[str, ReleasedCodes]]:
+    """Return a plan with its guard, and the guarded columns of its release.
+
+    Parameters
+    ----------
+    options : GuardOptions
+    table, schema, plan
+        The original, its roles and the fitted plan.
+    columns : mapping of str to pyarrow array, or ReleasedCodes
+        The released quasi-identifiers.
+    pseudonyms : collection of str
+        Identifiers that are replaced.
+    """
+    check_guardable(plan)
+    groups = group_numbers(columns, plan.names("quasi"), table.n_rows)
+    people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
+    guard, joints, codes = fit_guard(options.form, people, table, schema, plan, groups)
+    if guard.form == RUNS:
+        plan = replace(plan, guard=guard)
+        return plan, {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
+    guard, items = draw(guard, joints, plan, options.key)
+    plan = replace(plan, guard=guard)
+    return plan, given_to_rows(plan, items, table, groups, kept_exactly(plan, pseudonyms), options.key)
+
+
 def check_guardable(plan: Plan) -> None:
     """Raise UnsupportedError if a release by this plan has no groups to draw values in."""
     if plan.recoding.risk_model != "classes" or plan.recoding.second_file:
@@ -83,8 +137,8 @@ def check_guardable(plan: Plan) -> None:
 
 def fit_guard(
     form: str, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
-) -> tuple[Guard, Joints]:
-    """Return the guard of a table's sensitive columns; draws that break a promise are found later.
+) -> tuple[Guard, Joints, dict[str, IntArray]]:
+    """Return the guard of a table's sensitive columns, what follows from what, and each row's code.
 
     Parameters
     ----------
@@ -104,7 +158,8 @@ def fit_guard(
         if plan_column.role == "sensitive"
     ]
     if form == RUNS:
-        return Guard(RUNS, people, tuple(c.record for c in columns)), {}
+        codes = {c.record.name: np.where(c.codes < 0, len(c.record.values), c.codes) for c in columns}
+        return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     columns = _sorted_categories(columns)
     within = _correlation_within(columns, labels, sizes)
@@ -121,7 +176,7 @@ def fit_guard(
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     nothing = np.zeros(len(sizes), np.int64)
     guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower))
-    return guard, joints
+    return guard, joints, {}
 
 
 def draw(guard: Guard, joints: Joints, plan: Plan, key: Key) -> tuple[Guard, dict[str, IntArray]]:
@@ -161,17 +216,18 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
-def guarded_columns(
-    guard: Guard, items: Mapping[str, IntArray], table: Table, groups: Groups, others: Sequence[str], key: Key
+def given_to_rows(
+    plan: Plan, items: Mapping[str, IntArray], table: Table, groups: Groups, others: Sequence[str], key: Key
 ) -> dict[str, ReleasedCodes]:
     """Return the released columns: the items of each group, given to its rows.
 
     Which row of a group gets which item shows where other columns are released as they are, so it
     follows from a keyed hash of these.
     """
-    labels = groups.labels
+    labels, guard = groups.labels, plan.guard
+    assert guard is not None
     if others:
-        words = hashes(table, others, key)[0]
+        words = hashes(table, others, key_of(key, plan, guard))[0]
         order = np.lexsort((words, labels))
     else:
         order = np.argsort(labels, kind="stable")
@@ -186,6 +242,8 @@ def guarded_columns(
 def as_released(column: GuardedColumn, codes: NDArray[Any], table: Table) -> ReleasedCodes:
     """Return a guarded column from its codes, in the type that it has in the table where that holds its values."""
     entries = released_values(column, value_type(table.types.field(column.name).type))
+    if not column.has_missing:  # for a category that is withheld
+        entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
     return ReleasedCodes(column.name, entries.type, entries, codes, np.arange(len(entries)))
 
 

@@ -15,6 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
+from ..guard.redraw import GuardOptions, guarded
 from ..key import Secret
 from ..methods.base import Method
 from ..plan import Plan
@@ -32,6 +33,7 @@ def make_release(
     method: Any,
     *,
     secret: Secret | None = None,
+    guard: GuardOptions | None = None,
     keep_order: bool = False,
     parts: bool = False,
     progress: Progress | None = None,
@@ -45,6 +47,8 @@ def make_release(
         As `hedgerow.protect` takes them.
     secret : Secret, optional
         The key of the pseudonyms.
+    guard : GuardOptions, optional
+        How exact sensitive values are hidden; by default they are released.
     **opening
         ``name``, ``memory`` and ``resume``, as `backends.select.opened` takes them.
     """
@@ -58,7 +62,7 @@ def make_release(
         refuse_identifiers(table, schema.undeclared(table.names))
     try:
         return _protected(
-            table, schema, method, secret, keep_order=keep_order, parts=parts, progress=progress
+            table, schema, method, secret, guard, keep_order=keep_order, parts=parts, progress=progress
         )
     except BaseException:  # also Ctrl-C
         table.discard_work()
@@ -70,6 +74,7 @@ def _protected(
     schema: Schema,
     method: Method,
     secret: Secret | None,
+    guard: GuardOptions | None,
     *,
     keep_order: bool,
     parts: bool,
@@ -124,6 +129,9 @@ def _protected(
     table.release_memory()
     step("recoding")
     replaced = dict(fitted.release_table(table).columns)
+    if guard is not None:
+        plan, drawn = guarded(guard, table, schema, plan, replaced, linked)
+        replaced |= drawn
     # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}
@@ -138,6 +146,7 @@ def _protected(
         output=output,
         pseudonyms=linked,
         secret=secret,
+        key=None if guard is None else guard.key,
         warned=tuple(warnings),
         parts=parts,
     )

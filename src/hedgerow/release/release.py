@@ -17,7 +17,7 @@ from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import OutputError, PromiseError, UnsupportedError
 from ..io.read import read
-from ..key import Secret
+from ..key import Key, Secret
 from ..measures import Classes, disclosure, sizes
 from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check
@@ -75,6 +75,7 @@ class Release:
         output: ReleasedTable,
         pseudonyms: tuple[str, ...] = (),
         secret: Secret | None = None,
+        key: Key | None = None,
         warned: tuple[str, ...] = (),
         parts: bool = False,
     ) -> None:
@@ -85,7 +86,7 @@ class Release:
         self.method = method
         self.original = original
         self.pseudonyms = pseudonyms
-        self._secret = secret
+        self._secret, self._key = secret, key
         self._warned = warned
         self._output, self._rows = output, output.rows
         self.released = output.table
@@ -181,6 +182,7 @@ class Release:
             self.released,
             pseudonyms=self.pseudonyms,
             secret=self._secret,
+            key=self._key,
             rows=self._rows,
             progress=telling(progress),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,17 @@ from ..columns.workspace import give_back
 from ..errors import PromiseError
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
-from ..key import Secret
+from ..key import Key, Secret
 from ..measures import Classes, Persons, group
-from ..measures.guarantees import Check, from_promise
+from ..measures.guarantees import Check, ColumnGuarantee, from_promise
 from ..plan import Plan
 from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
+from ..guard.redraw import kept_exactly
+from .rederive import Recipe
+from .rederive.guard_recipe import GuardRecipe
 from .rederive.map_recipes import PseudonymRecipe
 
 
@@ -53,6 +56,7 @@ def verify(
     *,
     pseudonyms: Iterable[str] = (),
     secret: Secret | None = None,
+    key: Key | None = None,
     rows: NDArray[np.int64] | None = None,
     progress: Tell | None = None,
 ) -> Verified:
@@ -68,6 +72,8 @@ def verify(
         Identifiers that were replaced instead of left out.
     secret : Secret, optional
         The secret with which the pseudonyms were made.
+    key : Key, optional
+        The key with which values were drawn inside groups.
     rows : int64 array of shape (n_rows,), optional
         The row of the original behind each released one; by default the same.
     progress : callable, optional
@@ -87,14 +93,21 @@ def verify(
     if not all(check.holds for check in checks):
         return Verified(checks)
     relations = dict.fromkeys(remaining, UNCHANGED) | {
-        name: relation for name, relation in plan.recoding.relations().items() if name in remaining
+        name: relation for name, relation in plan.relations().items() if name in remaining
     }
     relations |= {name: MAPPED for name in remaining if name in replaced}
-    keyed = [
+    keyed: list[Recipe] = [
         PseudonymRecipe(column, original, secret)
         for column in plan.columns
         if column.name in replaced and secret is not None
     ]
+    guarded = None
+    if plan.guard is not None:
+        others = kept_exactly(plan, replaced)
+        guarded = GuardRecipe(plan, original, released, rows, key, others)
+        keyed.append(guarded)
+        # drawn values are known to who has the key
+        relations |= dict.fromkeys(plan.guard.relations(), MAPPED)
     # types that files do not tell apart are no change
     before, after = (plain_types(table.types) for table in (original, released))
     same = {name: before[name] for name in remaining if relations[name] == UNCHANGED}
@@ -107,7 +120,17 @@ def verify(
         checks.append(Check.none("pseudonyms", len(unreplaced), words))
     give_back()
     groups = classes(plan, released, Persons.from_table(original, plan.unit, plan.household), rows)
-    checks += [from_promise(promise).check(groups) for promise in plan.promises]
+    promises = [from_promise(promise) for promise in plan.promises]
+    checks += [promise.check(groups) for promise in promises]
+    if guarded is not None:
+        checks += guarded.checks()
+        # a cap holds of what the file shows, and of what the groups' originals would show
+        exact = [original.like(column) for column in plan.columns if column.role == "sensitive"]
+        hidden = Classes.from_groups(group([guarded.labels]), exact)
+        checks += [
+            replace(check, name=f"{check.name} (originals)")
+            for check in (p.check(hidden) for p in promises if isinstance(p, ColumnGuarantee))
+        ]
     return Verified(checks, expected, groups)
 
 

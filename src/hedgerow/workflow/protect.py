@@ -11,14 +11,16 @@ from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..io.read import read
-from ..key import Secret
+from ..guard.redraw import GuardOptions
+from ..key import Key, Secret
 from ..methods.estimator import moved
 from ..notation import figure
+from ..plan.records import REDRAW, RUNS
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
-from ..validation import FLAG, METHOD, PROGRESS, TEXT, takes
+from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
@@ -28,6 +30,10 @@ def protect(
     method: Any,
     *,
     pseudonym_key: bytes | str | Path | Secret | None = None,
+    guard: str | None = "auto",
+    guard_people: int | None = None,
+    key: Key | str | Path | None = None,
+    random_state: int | None = None,
     max_inference: float | None = None,
     profile: str | Path | Profile | None = None,
     keep_order: bool = False,
@@ -123,7 +129,7 @@ def protect(
     if profile is not None:
         method = stronger(profile, method)
     making: dict[str, Any] = {
-        "secret": secret, "keep_order": keep_order, "parts": parts, "progress": progress,
+        "secret": secret, "guard": guarding(guard, guard_people, key, random_state), "keep_order": keep_order, "parts": parts, "progress": progress,
     }  # fmt: skip
     if max_inference is None:
         making |= {"name": engine, "memory": memory, "resume": resume}
@@ -140,6 +146,16 @@ def protect(
     if profile is not None:
         bind_profile(release, profile, progress=progress)
     return release
+
+
+def guarding(form: str | None, people: int | None, key: Any, random_state: int | None) -> GuardOptions | None:
+    """Return how exact values are to be hidden; None if they are released."""
+    if form == "auto" or form is None:
+        return None
+    check_one_of("guard", form, (RUNS, REDRAW))
+    if people is not None:
+        check_whole("guard_people", people, 2)
+    return GuardOptions(form, people, Key.of(key, random_state))
 
 
 def _within(

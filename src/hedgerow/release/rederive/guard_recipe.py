@@ -1,0 +1,297 @@
+"""Draw guarded columns a second time, plainly, and check what their plan says of runs and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from ...backends.randomize import hashes, words_of
+from ...columns.arrays import slices, value_class
+from ...columns.order import ranks_of
+from ...columns.table import Table, Window
+from ...guard.redraw import key_of, released_values
+from ...key import Key
+from ...measures import Persons
+from ...measures.guarantees import Check
+from ...plan import GuardedColumn, Plan
+from ...plan.records import AGAIN, RUNS
+from .recipe import Categories, Made, Numbers
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+# items whose chances are compared at once
+_BLOCK = 1 << 14
+# what rounding may move a mean or a standard deviation by, in steps
+_CLOSE = 1e-6
+
+
+class GuardRecipe:
+    """A recipe that finds the run or the draw of every row of the original."""
+
+    def __init__(
+        self, plan: Plan, original: Table, released: Table, rows: Ints | None, key: Key | None, others: Sequence[str]
+    ) -> None:
+        assert plan.guard is not None
+        self._guard, self._original, self._plan = plan.guard, original, plan
+        self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
+        self.labels = _labels(released, plan.names("quasi"), rows)
+        self._values = {
+            c.name: released_values(c, released.types.field(c.name).type) for c in plan.guard.columns
+        }
+        self.classes = {name: value_class(values.type) for name, values in self._values.items()}
+        self._told = self._codes
+        if plan.guard.form != RUNS and self.sizes_hold:
+            assert key is not None
+            items = self._items(key_of(key, plan, plan.guard))
+            by = [hashes(original, others, key_of(key, plan, plan.guard))[0]] if others else []
+            order = np.lexsort([*by, self.labels])
+            self._told = {name: np.empty_like(codes) for name, codes in items.items()}
+            for name, codes in items.items():
+                self._told[name][order] = codes
+
+    @property
+    def columns_read(self) -> Sequence[str]:
+        """Return no columns: all were read as a whole."""
+        return []
+
+    @property
+    def sizes_hold(self) -> bool:
+        """Return whether the groups of the release have the sizes that the plan says."""
+        return np.bincount(self.labels).tolist() == list(self._guard.sizes)
+
+    def recode(self, part: Window) -> Made:
+        """Return the guarded columns of the given rows."""
+        return Made(
+            {
+                name: pa.DictionaryArray.from_arrays(pa.array(self._told[name][part.rows].astype(np.int32)), values)
+                for name, values in self._values.items()
+            },
+            {},
+        )
+
+    def checks(self) -> list[Check]:
+        """Return checks that enough people share each released number, and that groups have their moments."""
+        people = Persons.from_table(self._original, self._plan.unit, self._plan.household)
+        person = np.arange(self._original.n_rows)
+        if people is not None:
+            person = people.codes if people.homes is None else people.homes[people.codes]
+        few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
+        words = f"released values that fewer people have: {_counts(few)}"
+        checks = [Check.none(f"shared by {self._guard.people}", sum(few.values()), words)]
+        if self._guard.form != RUNS:
+            wrong = {c.name: self._off(c) if self.sizes_hold else len(self._guard.sizes) for c in self._guard.columns}
+            words = f"groups whose plan has other means, spreads or shares than their records: {_counts(wrong)}"
+            checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
+        return checks
+
+    def _shared_by_few(self, column: GuardedColumn, person: Ints) -> int:
+        """Count the released values, missing not counted, that fewer people of the original have than promised."""
+        codes, n = self._codes[column.name], len(column.values) - column.has_missing
+        pairs = np.unique(np.stack([codes, person]), axis=1)[0]
+        people = np.bincount(pairs[(pairs >= 0) & (pairs < n)], minlength=n)
+        return int(np.count_nonzero(people < self._guard.people))
+
+    def _off(self, column: GuardedColumn) -> int:
+        """Count the groups whose record does not follow from their originals."""
+        if column.follows:
+            return 0
+        codes, labels, n_groups = self._codes[column.name], self.labels, len(self._guard.sizes)
+        if not column.by_moments:
+            pairs, counts = np.unique(np.stack([labels, codes])[:, codes >= 0], axis=1, return_counts=True)
+            starts, own = np.asarray(column.starts), (np.asarray(column.codes), np.asarray(column.counts))
+            stated = np.stack([np.repeat(np.arange(n_groups), np.diff(starts)), *own])
+            here = np.stack([*pairs, counts])
+            if stated.shape == here.shape and (stated == here).all():
+                return 0
+            return n_groups
+        n = len(column.scores)
+        known = codes < n
+        z = np.asarray(column.scores, np.float64)[codes[known]] / 32
+        some = np.bincount(labels[known], minlength=n_groups)
+        mean = np.bincount(labels[known], z, n_groups) / np.maximum(some, 1)
+        deviation = z - mean[labels[known]]
+        within = np.bincount(labels[known], deviation**2, n_groups)
+        spread = np.sqrt((within + 10 * within.sum() / some.sum()) / (some + 10))
+        step = column.step / column.spread
+        stated = np.asarray(column.moments).reshape(-1, 2)[np.asarray(column.pair)].T
+        far = np.abs(mean / step - stated[0]) > 0.5 + _CLOSE
+        far |= np.abs(np.maximum(spread / step, 1) - stated[1]) > 0.5 + _CLOSE
+        far &= some > 0
+        far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - some
+        return int(np.count_nonzero(far)) + self._untilted(column)
+
+    def _untilted(self, column: GuardedColumn) -> int:
+        """Count the groups whose tilt does not have their mean and spread, beyond those that no tilt has."""
+        levels, _, chances = _chances(column)
+        mean = chances @ levels
+        spread = np.sqrt(np.maximum(chances @ levels**2 - mean**2, 0))
+        step = column.step / column.spread
+        stated = np.asarray(column.moments).reshape(-1, 2) * step
+        off = (np.abs(mean - stated[:, 0]) > _CLOSE) | (np.abs(spread - stated[:, 1]) > _CLOSE)
+        return max(int(np.count_nonzero(off[np.asarray(column.pair)])) - column.moved, 0)
+
+    def _items(self, key: Key) -> dict[str, Ints]:
+        """Return the code of every item, group after group, in its final order."""
+        guard = self._guard
+        sizes, again = np.asarray(guard.sizes, np.int64), np.asarray(guard.again, np.int64)
+        n = int(sizes.sum())
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        number = np.arange(n) - (np.cumsum(sizes) - sizes)[group]
+        items: dict[str, Ints] = {}
+        for column in guard.columns:
+            if column.follows:
+                turn = np.arange(n) + again[group] * n
+                uniform = _uniforms(turn, key, f"guard donor {column.name}")
+                items[column.name] = self._donated(column, items[column.follows], uniform)
+                continue
+            start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
+            place = (start[group] + number) / sizes[group]
+            towards = np.minimum(again / AGAIN, 1.0)
+            read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
+            items[column.name] = np.concatenate([read(place[at], group[at]) for at in slices(n, _BLOCK)])
+        return self._reordered(items, group, key)
+
+    def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
+        """Return the codes that donors with nearly the same code of the column before have."""
+        leader = next(c for c in self._guard.columns if c.name == column.follows)
+        first, own = self._codes[leader.name], self._codes[column.name]
+        order = np.lexsort((own, first))
+        first, own = first[order], own[order]
+        known, near = len(leader.values) - leader.has_missing, 2 * (leader.kind in ("numeric", "date"))
+        is_known = before < known
+        low = before - near * is_known
+        high = np.where(is_known, np.minimum(before + near, known - 1), before)
+        begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
+        return own[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
+
+    def _reordered(self, items: dict[str, Ints], group: Ints, key: Key) -> dict[str, Ints]:
+        """Put items into the order of correlated normal scores, inside groups."""
+        heads = [c.name for c in self._guard.columns if not c.follows]
+        matrix = np.eye(len(heads))
+        at = iter(self._guard.correlation)
+        for i in range(len(heads)):
+            for j in range(i + 1):
+                matrix[i, j] = matrix[j, i] = next(at) / 100
+        values, vectors = np.linalg.eigh(matrix)
+        matrix = (vectors * np.maximum(values, 1e-3)) @ vectors.T
+        matrix /= np.sqrt(np.outer(np.diag(matrix), np.diag(matrix)))
+        lower, everyone = np.linalg.cholesky(matrix), np.arange(len(group))
+        normal = [ndtri(_uniforms(everyone, key, f"guard order {name}") + 2.0**-54) for name in heads]
+        order: dict[str, Ints] = {}
+        for i, name in enumerate(heads):
+            score = sum((lower[i, j] * normal[j] for j in range(1, i + 1)), lower[i, 0] * normal[0])
+            order[name] = np.lexsort((score, group))
+        moved = {}
+        for column in self._guard.columns:
+            order[column.name] = order[column.follows or column.name]
+            moved[column.name] = np.empty_like(items[column.name])
+            moved[column.name][order[column.name]] = items[column.name]
+        return moved
+
+
+def _codes(column: GuardedColumn, original: Table) -> Ints:
+    """Return the code of each row of the original; -1 for a category that is never released."""
+    n = len(column.values) - column.has_missing
+    if column.kind in ("numeric", "date"):
+        values = Numbers(column, original).all()
+        runs = np.searchsorted(np.asarray(column.cuts), values, side="right")
+        return np.where(np.isnan(values), n, runs if n else 0).astype(np.int64)
+    source = Categories(column, original, column.kind)
+    place = {value: code for code, value in enumerate(column.values[:n])}
+    lookup = np.array([*(place.get(name, -1) for name in source.names), n], np.int64)
+    return lookup[source.all()]
+
+
+def _labels(released: Table, quasi: Sequence[str], rows: Ints | None) -> Ints:
+    """Return the group of each row of the original, by the texts of the released quasi-identifiers."""
+    number = np.zeros(released.n_rows, np.int64)
+    for name in quasi:
+        parts = [
+            released.take(name, at)
+            for at in slices(released.n_rows, 1 << 17)
+        ]
+        cells = pa.chunked_array([p.dictionary_decode() if pa.types.is_dictionary(p.type) else p for p in parts])
+        coded = cells.combine_chunks().dictionary_encode("encode")
+        ranks = ranks_of(coded.dictionary)[0].astype(np.int64)
+        _, number = np.unique(
+            number * (int(ranks.max(initial=0)) + 1) + ranks[coded.indices.to_numpy()], return_inverse=True
+        )
+    labels = np.empty_like(number)
+    labels[np.arange(len(number)) if rows is None else rows] = number
+    return labels
+
+
+def _uniforms(at: Ints, key: Key, purpose: str) -> Floats:
+    return np.asarray((words_of(at.astype(np.uint64), key, purpose) >> np.uint64(11)) / 2.0**53, np.float64)
+
+
+def _chances(column: GuardedColumn) -> tuple[Floats, Ints, Floats]:
+    """Return the levels of a column's scores, the level of each run, and each pair's chances of the levels."""
+    levels, of_run = np.unique(np.asarray(column.scores), return_inverse=True)
+    z = levels / 32
+    chances = []
+    for a, b in np.asarray(column.tilts).reshape(-1, 2):
+        power = np.log(np.asarray(column.weights)) + a * z + b * z * z
+        weights = np.exp(power - power.max())
+        chances.append(weights / weights.sum())
+    return z, of_run.reshape(-1), np.array(chances)
+
+
+def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
+    """Return a function from places and groups to the runs there in the groups' tilted distributions."""
+    _, of_run, chances = _chances(column)
+    reached, people = np.cumsum(chances, axis=1), np.asarray(column.people, np.float64)
+    missing = np.zeros(len(sizes))
+    if column.has_missing:
+        public = people[-1] / people.sum()
+        missing = (np.asarray(column.missing) + column.smoothed * public) / (sizes + column.smoothed)
+        missing = missing * (1 - towards) + public * towards
+    n_people = np.append(0.0, np.cumsum(people[: len(of_run)]))
+    first = np.searchsorted(of_run, np.arange(reached.shape[1] + 1))
+    pair = np.asarray(column.pair)
+
+    def runs(place: Floats, group: Ints) -> Ints:
+        part = towards[group][:, None]
+        mine = (1 - part) * reached[pair[group]] + part * reached[column.whole]
+        inside = place / (1 - missing[group])
+        level = np.minimum((mine <= inside[:, None]).sum(axis=1), mine.shape[1] - 1)
+        row = np.arange(len(place))
+        below = np.where(level > 0, mine[row, level - 1], 0.0)
+        width = np.where(mine[row, level] > below, mine[row, level] - below, 1.0)
+        begin, end = n_people[first[level]], n_people[first[level + 1]]
+        run = np.searchsorted(n_people[1:], begin + (inside - below) / width * (end - begin), side="right")
+        run = np.clip(run, first[level], first[level + 1] - 1)
+        return np.where(place >= 1 - missing[group], len(of_run), run)
+
+    return runs
+
+
+def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints], Ints]:
+    """Return a function from places and groups to the values there in the groups' smoothed shares."""
+    people = np.asarray(column.people, np.float64)
+    public, starts = people / people.sum(), np.asarray(column.starts)
+    code, count = np.asarray(column.codes), np.asarray(column.counts)
+
+    def values(place: Floats, group: Ints) -> Ints:
+        here = np.unique(group)
+        shares = np.tile(column.smoothed * public, (len(here), 1))
+        for i, g in enumerate(here.tolist()):
+            shares[i, code[starts[g] : starts[g + 1]]] += count[starts[g] : starts[g + 1]]
+        total, part = shares.sum(axis=1, keepdims=True), towards[here][:, None]
+        shares = np.where(total > 0, (1 - part) * shares / np.where(total > 0, total, 1) + part * public, public)
+        reached = np.cumsum(shares, axis=1)[np.searchsorted(here, group)]
+        return np.minimum((reached <= place[:, None]).sum(axis=1), len(people) - 1)
+
+    return values
+
+
+def _counts(columns: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} in {name}" for name, count in columns.items() if count)
+
+
+
