@@ -21,7 +21,7 @@ from ..errors import InfeasibleError, UnsupportedError
 from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
-from ..plan import Guard, GuardedColumn, Plan, PlanColumn, Vector
+from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, REDRAW, RUNS, dumps
 from ..schema import Schema
 from .draws import SMOOTHED, Draws, Joints
@@ -126,6 +126,31 @@ def guarded(
     return plan, given_to_rows(plan, items, table, groups, kept_exactly(plan, pseudonyms), options.key)
 
 
+def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:
+    """Return a table that has the runs of each sensitive column beside it, and a schema in which they are sensitive."""
+    if not table.is_loaded:
+        raise UnsupportedError(
+            f"runs are told by methods that hold the whole table, and the engine {table.engine!r} reads it in pieces",
+            hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw)',
+        )
+    beside: dict[str, pa.Array] = {}
+    for name in schema.sensitive:
+        column = _coded(table, schema, name, people, _person(table, schema))
+        runs = as_released(column.record, np.where(column.codes < 0, len(column.record.values), column.codes), table)
+        beside[f"{name} (runs)"] = runs.cells()
+    kinds = {f"{name} (runs)": table.declared_kind(schema, name) for name in schema.sensitive}
+    roles = replace(schema, sensitive=(*schema.sensitive, *beside), kinds={**schema.kinds, **kinds})
+    return table.replaced(beside), roles
+
+
+def _person(table: Table, schema: Schema) -> IntArray | None:
+    """Return who each record counts as, a person or a household; None if every record is one."""
+    persons = Persons.from_table(table, schema.person, schema.household)
+    if persons is None:
+        return None
+    return persons.codes if persons.homes is None else persons.homes[persons.codes]
+
+
 def check_guardable(plan: Plan) -> None:
     """Raise UnsupportedError if a release by this plan has no groups to draw values in."""
     if plan.recoding.risk_model != "classes" or plan.recoding.second_file:
@@ -150,13 +175,8 @@ def fit_guard(
     groups : Groups
         The groups of the release.
     """
-    persons = Persons.from_table(table, schema.person, schema.household)
-    person = None if persons is None else persons.codes if persons.homes is None else persons.homes[persons.codes]
-    columns = [
-        _coded(table, schema, plan_column, people, person)
-        for plan_column in plan.columns
-        if plan_column.role == "sensitive"
-    ]
+    person = _person(table, schema)
+    columns = [_coded(table, schema, name, people, person) for name in plan.names("sensitive")]
     if form == RUNS:
         codes = {c.record.name: np.where(c.codes < 0, len(c.record.values), c.codes) for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
@@ -265,10 +285,10 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
 
 
 def _coded(
-    table: Table, schema: Schema, plan_column: PlanColumn, people: int, person: IntArray | None
+    table: Table, schema: Schema, name: str, people: int, person: IntArray | None
 ) -> _Coded:
     """Return a sensitive column by the values that may be released of it."""
-    column = table.declared_column(schema, plan_column.name)
+    column = table.declared_column(schema, name)
     if column.exact:
         raise UnsupportedError(
             f"{column.name!r} has numbers that doubles do not hold, and no means of such numbers are told",
@@ -276,8 +296,9 @@ def _coded(
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
     described = {
-        "name": column.name, "role": "sensitive", "kind": column.kind, "unit": column.unit,
-        "order": plan_column.order, "events": plan_column.events, "declared": plan_column.declared,
+        "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
+        "order": tuple(column.values) if column.kind == "ordinal" else (),
+        "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds,
     }  # fmt: skip
     if column.is_number:
         whole = column.kind == "date" or bool((column.doubles == np.rint(column.doubles)).all())
@@ -387,7 +408,7 @@ def _column(record: GuardedColumn, codes: IntArray, plan: Plan) -> Column:
     if record.kind in ("numeric", "date"):
         values = np.array(record.values[:n], np.float64)
     elif record.kind == "ordinal":
-        order = np.array([plan_order(record).index(v) for v in values])
+        order = np.array([record.order.index(v) for v in values])
     occurs = np.bincount(codes, minlength=n + 1) > 0
     kept = [i for i in np.argsort(order) if occurs[i]]
     place = np.full(n + 1, len(kept), np.int64)
@@ -396,11 +417,6 @@ def _column(record: GuardedColumn, codes: IntArray, plan: Plan) -> Column:
     return Column(
         record.name, record.kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events  # type: ignore[arg-type]
     )
-
-
-def plan_order(record: PlanColumn) -> Sequence[str]:
-    """Return the categories of an ordinal column in their order."""
-    return record.order
 
 
 def _whole(values: NDArray[Any]) -> Vector:

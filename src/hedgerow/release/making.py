@@ -15,10 +15,10 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import GuardOptions, guarded
+from ..guard.redraw import FEWEST, GuardOptions, guarded, with_runs
 from ..key import Secret
 from ..methods.base import Method
-from ..plan import Plan
+from ..plan.records import RUNS
 from ..progress import Progress, caution, cautions, listening, telling
 from ..schema import Schema
 from ..texts import text
@@ -100,11 +100,15 @@ def _protected(
             names, name = ", ".join(repeated), repeated[0]
             caution(text("caution", "several_people", names=names, name=name))
         with listening(step, "fitting"):
+            fitting, roles = table, schema
+            if guard is not None and guard.form == RUNS:
+                # groups keep their promises for values and for the runs that are released
+                fitting, roles = with_runs(table, schema, guard.people or getattr(method, "k", FEWEST))
             # the caller's method stays unfitted
             fitted: Method = method.copy().fit_table(
-                table.with_local_codes(method.joint_columns(schema), memory), schema
+                fitting.with_local_codes(method.joint_columns(roles), memory), roles
             )
-        plan: Plan = fitted.plan_
+        plan = replace(fitted.plan_, columns=tuple(c for c in fitted.plan_.columns if c.name in table.names))
         if undeclared := plan.names("undeclared"):
             caution(text("caution", "undeclared", names=", ".join(undeclared)))
         if table.layout.labels.title:
