@@ -29,6 +29,7 @@ ORDER = (
     "trees",
     "backends",
     "methods",
+    "guard",
     "release",
     "audit",
     "report",

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.randomize import words_of
-from ..key import Key
 from ..kernels.draws import draw_by_moments, draw_by_shares, order_within
+from ..key import Key
 from ..measures import FloatArray, IntArray
 from ..plan import Guard, GuardedColumn
 from ..plan.records import AGAIN

@@ -151,7 +151,9 @@ class Tilts:
     moved: int
 
 
-def group_tilts(scores: Scores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float) -> Tilts:
+def group_tilts(
+    scores: Scores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float
+) -> Tilts:
     """Return the tilt of each group towards its rounded mean and standard deviation.
 
     The weights of the runs are corrected until all groups together have the table's distribution:
@@ -185,10 +187,10 @@ def group_tilts(scores: Scores, people: IntArray, run: IntArray, group: IntArray
     moments, pair = np.unique(every, axis=0, return_inverse=True)
     *_, whole = pair = pair.reshape(-1)
     pair = pair[:-1]
-    levels, level = np.unique(scores.of_run, return_inverse=True)
-    levels = levels / SCALE
+    distinct, level = np.unique(scores.of_run, return_inverse=True)
+    levels = np.asarray(distinct / SCALE, np.float64)
     table = np.bincount(level.reshape(-1), people).astype(np.float64)
-    wanted = moments[:, 0] * step, (moments[:, 1] * step) ** 2
+    wanted = np.asarray(moments[:, 0] * step, np.float64), np.asarray((moments[:, 1] * step) ** 2, np.float64)
     target = reachable(levels, *wanted)
     off = ~(np.isclose(target[0], wanted[0]) & np.isclose(target[1], wanted[1]))
     drawn, weights = np.bincount(pair, sizes, len(moments)), table.copy()

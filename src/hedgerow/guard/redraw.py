@@ -100,8 +100,9 @@ def kept_exactly(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
 
 
 def guarded(
-    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Mapping[str, Any], pseudonyms: Collection[str]
-) -> tuple[Plan, dict[str, ReleasedCodes]]:
+    options: GuardOptions, table: Table, schema: Schema, plan: Plan, columns: Mapping[str, Any],
+    pseudonyms: Collection[str],
+) -> tuple[Plan, dict[str, ReleasedCodes]]:  # fmt: skip
     """Return a plan with its guard, and the guarded columns of its release.
 
     Parameters
@@ -295,7 +296,7 @@ def _coded(
             hint="round them, or release them as they are (guard=None, --guard none)",
         )
     codes, counts = column.codes.astype(np.int64), column.value_counts
-    described = {
+    described: dict[str, Any] = {
         "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
         "order": tuple(column.values) if column.kind == "ordinal" else (),
         "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds,

@@ -126,7 +126,7 @@ def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, least: int, 
         multiple = np.rint(centre[here] / step)
         for way in (multiple, np.ceil(a / step), np.floor(b / step)):
             # decimals such as .3 instead of .30000000000000004
-            tried = np.round(way * step, max(-p, 0)) if -300 < p else way * step
+            tried = np.round(way * step, max(-p, 0)) if p > -300 else way * step
             inside = ~done[here] & (tried >= a) & (tried <= b)
             told[here[inside]] = tried[inside]
             done[here] |= inside

@@ -103,7 +103,7 @@ def _protected(
             fitting, roles = table, schema
             if guard is not None and guard.form == RUNS:
                 # groups keep their promises for values and for the runs that are released
-                fitting, roles = with_runs(table, schema, guard.people or getattr(method, "k", FEWEST))
+                fitting, roles = with_runs(table, schema, guard.people or int(getattr(method, "k", FEWEST)))
             # the caller's method stays unfitted
             fitted: Method = method.copy().fit_table(
                 fitting.with_local_codes(method.joint_columns(roles), memory), roles

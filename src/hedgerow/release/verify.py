@@ -15,6 +15,7 @@ from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError
+from ..guard.redraw import kept_exactly
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Key, Secret
@@ -25,7 +26,6 @@ from ..plan.records import MAPPED, UNCHANGED
 from ..progress import Tell
 from .expected_rows import ExpectedRows, compare
 from .folder import parts_in
-from ..guard.redraw import kept_exactly
 from .rederive import Recipe
 from .rederive.guard_recipe import GuardRecipe
 from .rederive.map_recipes import PseudonymRecipe

@@ -10,8 +10,8 @@ from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..io.read import read
 from ..guard.redraw import GuardOptions
+from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved
 from ..notation import figure
@@ -129,7 +129,8 @@ def protect(
     if profile is not None:
         method = stronger(profile, method)
     making: dict[str, Any] = {
-        "secret": secret, "guard": guarding(guard, guard_people, key, random_state), "keep_order": keep_order, "parts": parts, "progress": progress,
+        "secret": secret, "guard": guarding(guard, guard_people, key, random_state),
+        "keep_order": keep_order, "parts": parts, "progress": progress,
     }  # fmt: skip
     if max_inference is None:
         making |= {"name": engine, "memory": memory, "resume": resume}
