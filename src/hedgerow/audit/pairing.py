@@ -242,7 +242,7 @@ def same(a: Column, b: Column) -> bool:
 def join(
     column: Column, numbered: Column, second: Table, others: Sequence[npt.NDArray[Any]]
 ) -> tuple[Column, Groups]:
-    """Join a column with its second table, dealing each group's values to its rows by a hash.
+    """Join a column with its second table, distributing each group's values over its rows by a hash.
 
     Parameters
     ----------
@@ -253,8 +253,8 @@ def join(
     second : Table
         Group, value and count.
     others : sequence of integer arrays, shape (n_rows,)
-        Codes of other columns. With them and the original value a row is dealt its
-        value by a hash, so that no order of the rows matters.
+        Codes of other columns. A hash of them and of the original value decides which value a
+        row gets, so the result does not depend on the order of the rows.
 
     Returns
     -------
@@ -266,7 +266,7 @@ def join(
     Raises
     ------
     InputError
-        The two tables do not fit.
+        The two tables do not belong together.
     """
     # groups may be numbers in one table and text in the other
     where = {str(name): i for i, name in enumerate(numbered.values)}
@@ -308,9 +308,9 @@ def read_unpaired(
     subject : Subject
         The release, of any number of rows.
     control : path, frame or Table, optional
-        People who took no part in it.
+        People who are not in the original, as a control group.
     why : str
-        Why rows are not paired, where somebody expected it.
+        The reason why rows are not paired, if the caller asked for pairs.
 
     Raises
     ------

@@ -244,7 +244,7 @@ class CellReading:
     ----------
     column : ReleasedColumn
     unread : tuple of int
-        The cells that nothing explains.
+        The cells that cannot be read.
     outside : tuple of int
         The cells that describe values which do not occur in the original.
     """

@@ -215,7 +215,7 @@ class Engine(Protocol):
         ----------
         table : Table
         file : Path
-            Its ending decides the format; any other ending takes that of `like`.
+            The file to write. Its ending decides the format; with an unknown ending, `like` does.
         like : Table
             The table that came in.
         escape : bool

@@ -12,8 +12,8 @@ from .compiled import checked
 class WalkTree(NamedTuple):
     """A tree of splits in pre-order, as arrays over its nodes.
 
-    A category goes left when ``members[first[node]:last[node]]`` holds its code, which lies
-    below `n_codes`. `number` gives the leaves their numbers; `numeric` is over the columns.
+    A category goes left if ``members[first[node]:last[node]]`` contains its code, which is below
+    `n_codes`. `number` contains the leaf numbers; `numeric` has one entry per column.
     """
 
     numeric: Any

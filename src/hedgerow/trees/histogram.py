@@ -125,7 +125,7 @@ class Counter(NamedTuple):
     squared
         Number of quantities that are squared: the last ones.
     floors
-        The least of each square, shifted.
+        Lower bound of each square, in its shifted units.
     cells
         Positions of the judged columns' cells.
     cell_starts
