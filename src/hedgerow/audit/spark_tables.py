@@ -169,7 +169,7 @@ def counted(
             raise InputError(**refusal("other_table"))
         return None
     one, other = both
-    verified = isinstance(released, Release) or plan.recoding.risk_model == "linkage"
+    verified = isinstance(released, Release) or plan.risk_model == "linkage"
     return one, Subject(other, schema, plan, verified=verified, is_aligned=True)
 
 

@@ -134,7 +134,7 @@ class Subject:
     @property
     def risk_model(self) -> str:
         """Return the risk model: "classes" of equal cells, or "linkage" of altered records."""
-        return self.plan.recoding.risk_model if self.plan else "classes"
+        return self.plan.risk_model if self.plan else "classes"
 
     @property
     def k(self) -> int | None:
@@ -196,7 +196,7 @@ def subject(
     if plan is not None and not schema.encoding:  # both files are in that
         schema = schema.replace(encoding=plan.encoding)
     # altered cells need not cover their originals
-    verified = plan is not None and plan.recoding.risk_model == "linkage"
+    verified = plan is not None and plan.risk_model == "linkage"
     table = holds.released(released, schema)
     # small, so in memory: one row for each value of a group
     second = None if file is None else Holder().released(file, schema)

@@ -63,7 +63,9 @@ class Draws:
                 continue
             words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
             out = np.empty(int(sizes.sum()), np.int64)
-            towards = np.minimum(again[groups] / AGAIN, 1.0)
+            # caps are on what groups tell of sensitive columns
+            is_capped = float(column.role == "sensitive")
+            towards = np.minimum(again[groups] / AGAIN, 1.0) * is_capped
             self._ready[column.name].fill(groups, sizes, uniforms(words), towards, out)
             drawn[column.name] = out
         return drawn

@@ -137,6 +137,7 @@ class Tilts:
     theta : float64 array of shape (n_pairs, 2)
     weights : float64 array of shape (n_levels,)
     pair : int64 array of shape (n_groups,)
+        From the number of pairs on, less that number, the only run of a group.
     whole : int
         The pair of the whole table.
     moved : int
@@ -169,7 +170,8 @@ def group_tilts(
     sizes : int64 array of shape (n_groups,)
         Records of each group that have a value.
     shrink : float
-        People with the pooled variance who are added to each group.
+        People with the pooled variance who are added to each group; without them groups with only one
+        run keep it, which a tilt would spread.
     """
     z, n_groups = scores.of_run[run], len(sizes)
     # sums of whole numbers, so the order of the rows changes nothing
@@ -199,4 +201,10 @@ def group_tilts(
         weights = weights * table / np.maximum(reached * table.sum() / drawn.sum(), 1e-9)
         weights *= table.sum() / weights.sum()
     theta = tilts_of(levels, weights, *target)
-    return Tilts(moments, theta, weights, pair, int(whole), int(np.count_nonzero(off[pair])))
+    if not shrink:
+        least, most = np.full(n_groups, len(people)), np.full(n_groups, -1)
+        np.minimum.at(least, group, run)
+        np.maximum.at(most, group, run)
+        pair = np.where(least == most, len(moments) + least, pair)
+    moved = int(np.count_nonzero(off[pair[pair < len(off)]]))
+    return Tilts(moments, theta, weights, pair, int(whole), moved)

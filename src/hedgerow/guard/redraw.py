@@ -19,6 +19,7 @@ from ..columns.order import ranks_of
 from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
 from ..key import Key
+from ..kernels.draws import swap_impossible
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan, Vector
@@ -32,6 +33,12 @@ from .runs import EACH, Runs, previous_values, runs_of
 FEW = 25
 # people who share a released value where the plan promises no k
 FEWEST = 10
+# bins of a column among which pairs are looked for, if its values are more
+MOST_BINS = 60
+# people who should have a pair of values that hardly anybody has
+EXPECTED = 10
+# cells that are ordinary values, row by row
+ROWS = "rows"
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
@@ -122,7 +129,7 @@ def guarded(
     if guard.form == RUNS:
         plan = replace(plan, guard=guard)
         return plan, {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
-    guard, items = draw(guard, joints, plan, options.key)
+    guard, items = draw(guard, joints, codes, plan, options.key)
     plan = replace(plan, guard=guard)
     return plan, given_to_rows(plan, items, table, groups, kept_exactly(plan, pseudonyms), options.key)
 
@@ -177,7 +184,9 @@ def fit_guard(
         The groups of the release.
     """
     person = _person(table, schema)
-    columns = [_coded(table, schema, name, people, person) for name in plan.names("sensitive")]
+    in_rows = plan.parameters.get("cells") == ROWS
+    names = [*(plan.names("quasi") if in_rows else ()), *plan.names("sensitive")]
+    columns = [_coded(table, schema, name, people, person) for name in names]
     if form == RUNS:
         codes = {c.record.name: np.where(c.codes < 0, len(c.record.values), c.codes) for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
@@ -186,7 +195,9 @@ def fit_guard(
     within = _correlation_within(columns, labels, sizes)
     records, joints, heads = [], dict[str, tuple[IntArray, IntArray]](), []
     for i, column in enumerate(columns):
-        leader = next((j for j in reversed(range(i)) if abs(within[i, j]) > TOGETHER), None)
+        role = column.record.role
+        near = [j for j in range(i) if abs(within[i, j]) > TOGETHER and columns[j].record.role == role]
+        leader = near[-1] if near else None
         if leader is not None:
             records.append(replace(column.record, follows=columns[leader].record.name))
             order = np.lexsort((column.codes, columns[leader].codes))
@@ -197,10 +208,12 @@ def fit_guard(
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     nothing = np.zeros(len(sizes), np.int64)
     guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower))
-    return guard, joints, {}
+    return guard, joints, {c.record.name: c.codes for c in columns}
 
 
-def draw(guard: Guard, joints: Joints, plan: Plan, key: Key) -> tuple[Guard, dict[str, IntArray]]:
+def draw(
+    guard: Guard, joints: Joints, codes: Mapping[str, IntArray], plan: Plan, key: Key
+) -> tuple[Guard, dict[str, IntArray]]:
     """Draw the items of all groups; return them with the guard, which counts the groups drawn again.
 
     A group may tell more than its originals, and more than was promised: a tail is told of all groups
@@ -215,7 +228,8 @@ def draw(guard: Guard, joints: Joints, plan: Plan, key: Key) -> tuple[Guard, dic
     labels = np.repeat(every, draws.sizes).astype(np.uint32)
     numbers = Groups(labels, draws.starts[:-1])
     while promises:
-        classes = Classes.from_groups(numbers, [_column(c, items[c.name], plan) for c in guard.columns])
+        shown = [_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
+        classes = Classes.from_groups(numbers, shown)
         bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
         if not len(bad):
             break
@@ -226,14 +240,77 @@ def draw(guard: Guard, joints: Joints, plan: Plan, key: Key) -> tuple[Guard, dic
                 hint="ask for larger groups (k), or for less",
             )
         at = np.isin(labels, bad)
-        for name, codes in draws.items(bad, again).items():
-            items[name][at] = codes
-    return replace(guard, again=_whole(again)), draws.reordered(items)
+        for name, drawn in draws.items(bad, again).items():
+            items[name][at] = drawn
+    guard, items = replace(guard, again=_whole(again)), draws.reordered(items)
+    if guard.rows:
+        items, left = without_impossible(guard, items, codes)
+        guard = replace(guard, impossible=left)
+    return guard, items
+
+
+def without_impossible(
+    guard: Guard, items: Mapping[str, IntArray], codes: Mapping[str, IntArray]
+) -> tuple[dict[str, IntArray], int]:
+    """Swap values inside groups to remove pairs that hardly anybody has; return the rows that keep one.
+
+    A pair is impossible if fewer people have it than share a released value, and `EXPECTED` would
+    if the two columns had nothing to do with each other.
+    """
+    heads = [c.name for c in guard.columns if not c.follows]
+    unit_of = {name: i for i, name in enumerate(heads)}
+    for column in guard.columns:
+        unit_of[column.name] = unit_of[column.follows or column.name]
+    names = [c.name for c in guard.columns]
+    bins = {c.name: _coarse(c) for c in guard.columns}
+    pairs, tables = [], [np.zeros(0, np.bool_)]
+    at = 0
+    for i, a in enumerate(names):
+        for j, b in enumerate(names[:i]):
+            if unit_of[a] == unit_of[b]:
+                continue
+            told = (codes[a] >= 0) & (codes[b] >= 0)
+            n_a, n_b = int(bins[a].max(initial=0)) + 1, int(bins[b].max(initial=0)) + 1
+            one, two = bins[a][codes[a][told]], bins[b][codes[b][told]]
+            seen = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
+            expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(int(told.sum()), 1)
+            bad = (seen < guard.people) & (expected >= EXPECTED)
+            if bad.any():
+                pairs.append((i, j, at, n_b))
+                tables.append(bad.ravel())
+                at += bad.size
+    if not pairs:
+        return dict(items), 0
+    first, second, starts, widths = np.array(pairs, np.int64).T
+    place = np.tile(np.arange(len(items[names[0]])), (len(heads), 1))
+    coarse = np.stack([bins[name][items[name]] for name in names])
+    unit = np.array([unit_of[name] for name in names])
+    kept = swap_impossible(
+        np.asarray(guard.sizes, np.int64), place, unit, coarse,
+        np.ascontiguousarray(first), np.ascontiguousarray(second), np.ascontiguousarray(starts),
+        np.ascontiguousarray(widths), np.concatenate(tables),
+    )  # fmt: skip
+    return {name: items[name][place[unit_of[name]]] for name in names}, int(kept)
+
+
+def _coarse(column: GuardedColumn) -> IntArray:
+    """Return the bin of each code: the code itself where these are few, else one of some 20 with as many people.
+
+    A value that many people have is a bin of its own, such as no income at all.
+    """
+    people = np.asarray(column.people, np.int64)
+    if len(people) <= MOST_BINS:
+        return np.arange(len(people))
+    n, heap = people.sum(), people * 50 >= people.sum()
+    number = (np.cumsum(people) - people) * 20 // n
+    changes = np.append(False, (np.diff(number) > 0) | heap[1:] | heap[:-1])
+    return np.cumsum(changes)
 
 
 def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     """Return the key of the draws of one release: another plan draws independently under the same key."""
-    none = replace(guard, again=_whole(np.zeros(len(guard.again), np.int64)))
+    # before anything was drawn
+    none = replace(guard, again=_whole(np.zeros(len(guard.again), np.int64)), impossible=0)
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
@@ -299,7 +376,7 @@ def _coded(
     described: dict[str, Any] = {
         "name": name, "role": schema.role(name), "kind": column.kind, "unit": column.unit,
         "order": tuple(column.values) if column.kind == "ordinal" else (),
-        "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds,
+        "events": tuple(schema.events.get(name, ())), "declared": name in schema.kinds, "zone": column.zone,
     }  # fmt: skip
     if column.is_number:
         whole = column.kind == "date" or bool((column.doubles == np.rint(column.doubles)).all())
@@ -337,7 +414,8 @@ def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
 
     Ranks mean something then, and correlations of ranks keep what they can.
     """
-    main = next((c for c in columns if c.runs is not None and len(c.runs.values)), None)
+    numbers = [c for c in columns if c.runs is not None and len(c.runs.values)]
+    main = next((c for c in numbers if c.record.role == "sensitive"), numbers[0] if numbers else None)
     found = []
     for column in columns:
         record, n = column.record, column.n_known
@@ -380,6 +458,8 @@ def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColu
     """Return the record of a column with what its draws need of each group."""
     record, n, codes = column.record, column.n_known, column.codes
     people = np.asarray(record.people, np.int64)
+    # shares of quasi-identifiers are the group's own: others would make impossible pairs
+    shrink, smoothed = (SHRINK, SMOOTHED) if record.role == "sensitive" else (0, 0)
     scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
     numbers = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
     if scores is None or not scores.spread or not numbers:
@@ -388,20 +468,20 @@ def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColu
         starts = np.searchsorted(keys, np.arange(len(sizes) + 1) * len(record.values))
         return replace(
             record, starts=_whole(starts), codes=_whole(keys % len(record.values)), counts=_whole(counts),
-            smoothed=SMOOTHED,
+            smoothed=smoothed,
         )  # fmt: skip
     known = codes < n
     present = np.bincount(labels[known], minlength=len(sizes))
-    tilts = group_tilts(scores, people[:n], codes[known], labels[known], present, SHRINK)
+    tilts = group_tilts(scores, people[:n], codes[known], labels[known], present, shrink)
     return replace(
         record, scores=_whole(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
         weights=Vector("d", tilts.weights), moments=_whole(tilts.moments.ravel()),
         tilts=Vector("d", tilts.theta.ravel()), moved=tilts.moved, pair=_whole(tilts.pair), whole=tilts.whole,
-        missing=_whole(sizes - present), smoothed=SMOOTHED,
+        missing=_whole(sizes - present), smoothed=smoothed,
     )  # fmt: skip
 
 
-def _column(record: GuardedColumn, codes: IntArray, plan: Plan) -> Column:
+def _column(record: GuardedColumn, codes: IntArray) -> Column:
     """Return drawn codes as the column that a reader of the release sees."""
     n = len(record.values) - record.has_missing
     values: Any = [str(v) for v in record.values[:n]]

@@ -55,7 +55,7 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, firs
     missing : float array of shape (n_groups,)
         The share of items without a value; these get the code after the last run, and come last.
     pair : int array of shape (n_groups,)
-        The tilt of each group.
+        The tilt of each group; from the number of tilts on, less that number, its only run.
     whole : int
         The tilt of the whole table.
     reached : float array of shape (n_tilts, n_levels)
@@ -72,11 +72,17 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, firs
     for g in range(sizes.shape[0]):
         known, own, mine = 1.0 - missing[g], 1.0 - towards[g], pair[g]
         level, run = 0, -1
+        only = mine - reached.shape[0]
+        mine = min(mine, reached.shape[0] - 1)
         below, above = 0.0, own * reached[mine, 0] + towards[g] * reached[whole, 0]
         for i in range(sizes[g]):
             place = (uniform[g] + i) / sizes[g]
             if place >= known:
                 out[at] = n_runs
+                at += 1
+                continue
+            if only >= 0:
+                out[at] = only
                 at += 1
                 continue
             place /= known
@@ -141,3 +147,61 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
         for i in range(sizes[g]):
             out[at + order[i]] = at + i
         at += sizes[g]
+
+
+@checked
+def swap_impossible(sizes, place, unit, coarse, first, second, starts, widths, impossible):  # type: ignore[no-untyped-def]
+    """Swap values inside groups while that lowers the number of impossible pairs; return the rows that keep one.
+
+    Parameters
+    ----------
+    sizes : int array of shape (n_groups,)
+    place : int array of shape (n_units, n_items)
+        Changed in place: the item whose values of a unit stand in each row.
+    unit : int array of shape (n_columns,)
+        The unit of each column: columns of one unit move together.
+    coarse : int array of shape (n_columns, n_items)
+        Bins of the items' values.
+    first, second : int arrays of shape (n_pairs,)
+        Columns of two units.
+    starts, widths : int arrays of shape (n_pairs,)
+        Where the table of a pair begins in `impossible`, and its number of columns.
+    impossible : bool array
+        By bin of the first and of the second column.
+    """
+
+    def cost(u, row):  # type: ignore[no-untyped-def]
+        n = 0
+        for p in range(first.shape[0]):
+            a, b = first[p], second[p]
+            if u < 0 or unit[a] == u or unit[b] == u:
+                one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
+                n += impossible[starts[p] + one * widths[p] + two]
+        return n
+
+    n_units = place.shape[0]
+    for _ in range(8):
+        swapped, begin = 0, 0
+        for g in range(sizes.shape[0]):
+            n = sizes[g]
+            for i in range(n):
+                for u in range(n_units):
+                    mine = cost(u, begin + i)
+                    if mine == 0:
+                        continue
+                    # rows stand in a random order, so the next are as good as any
+                    for step in range(1, n):
+                        other = begin + (i + step) % n
+                        before = mine + cost(u, other)
+                        place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
+                        if cost(u, begin + i) + cost(u, other) < before:
+                            swapped += 1
+                            break
+                        place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
+            begin += n
+        if swapped == 0:
+            break
+    kept = 0
+    for row in range(place.shape[1]):
+        kept += cost(-1, row) > 0
+    return kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,12 +21,13 @@ from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
 from ..trees.similarity import Likeness
 from ..trees.tree import Tree
-from ..validation import FLAG, Kind
+from ..validation import FLAG, Kind, check_one_of
 from .design import Quasi
 from .joining import joined
 from .partition import PartitionMethod, classes_of, full_tree
 from .refusals import Refused, joined_cells
 
+CELLS = ("means", "rows", "ranges")
 LEVELS = 16
 # Records that a level has on average, at least.
 EACH = 25
@@ -137,6 +138,10 @@ class Hedge(PartitionMethod):
         grid are released as ranges between its points.
     categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
         The form in which categories are released.
+    cells : {"means", "rows", "ranges"}, default "means"
+        "means": what `numeric` and `categorical` say. "ranges": ranges and sets of categories, true of
+        every record. "rows": ordinary values, drawn inside each group so that its means, spreads and
+        shares are kept; `hedgerow.protect` draws them (``guard="redraw"``).
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
     screen : bool, default True
@@ -181,10 +186,21 @@ class Hedge(PartitionMethod):
     max_disclosure: float | None = 0.5
     numeric: str = "mean"
     categorical: str = "weighted"
+    cells: str = "means"
     criteria: Sequence[ColumnGuarantee] | None = None
     screen: bool = True
     max_bins: int = 1024
     schema: Schema | None = None
+
+    @property
+    def _styles(self) -> tuple[str, str]:
+        """Return what numbers and what categories are released as."""
+        return ("range", "concatenate") if self.cells == "ranges" else (self.numeric, self.categorical)
+
+    def plan_parameters(self) -> dict[str, Any]:
+        """Return the parameters, without `cells` if these are what the other two say."""
+        parameters = super().plan_parameters()
+        return {name: v for name, v in parameters.items() if (name, v) != ("cells", "means")}
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes of memory needed for as many cells as k allows."""
@@ -200,6 +216,7 @@ class Hedge(PartitionMethod):
                 )
 
     def _check(self, table: Table, schema: Schema) -> Persons | None:
+        check_one_of("cells", self.cells, CELLS)
         persons = super()._check(table, schema)
         if not schema.sensitive and (self._cap() or self.criteria):
             raise ParameterError(

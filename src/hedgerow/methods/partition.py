@@ -246,6 +246,11 @@ class PartitionMethod(Method):
     criteria: Sequence[Any] | None
     max_bins: int
 
+    @property
+    def _styles(self) -> tuple[str, str]:
+        """Return what numbers and what categories are released as."""
+        return self.numeric, self.categorical
+
     def joint_columns(self, schema: Schema) -> tuple[str, ...]:
         """Return no columns, because the tree grower needs only counts."""
         return ()
@@ -410,7 +415,7 @@ class PartitionMethod(Method):
         self, column: Column, j: int, quasi: Quasi, groups: LeafGroups, schema: Schema
     ) -> tuple[Recoded, IntArray]:
         """Return a released column with its distinct cells, and the index of each group's cell."""
-        style, step = self.numeric if column.is_number else self.categorical, 0.0
+        style, step = self._styles[not column.is_number], 0.0
         if column.is_number and style != "range" and not quasi.cuts[j].public:
             step = public_step(column.value_counts) if self.rounds else 0.0
             grouped = groups.codes(column, True)
@@ -468,7 +473,7 @@ class PartitionMethod(Method):
             tuple(leaf_cells),
             Vector("i", () if group_of_leaf is None else group_of_leaf.astype(np.int32)),
         )
-        if self.numeric != "range" or group_of_leaf is not None:
+        if self._styles[0] != "range" or group_of_leaf is not None:
             current = np.arange(n_leaves) if group_of_leaf is None else group_of_leaf
             distinct = _distinct_groups(recoding)
             if distinct.max() < current.max():

@@ -321,7 +321,8 @@ class GuardedColumn(PlanColumn):
     moved : int
         Groups whose rounded moments no tilt has; they got the nearest that one has.
     pair : Vector of int
-        The pair of each group.
+        The pair of each group; from the number of pairs on, less that number, the one run of a
+        group that is told as it is.
     whole : int
         The pair of the whole table, which groups above a cap are partly drawn from.
     missing : Vector of int
@@ -382,7 +383,8 @@ class GuardedColumn(PlanColumn):
             or len(self.weights) != len(set(self.scores))
             or len(self.moments) != len(self.tilts)
             or len(self.pair) != len(self.missing)
-            or not all(0 <= 2 * at < len(self.moments) for at in (*self.pair, self.whole))
+            or not 0 <= self.whole < len(self.moments) // 2
+            or not all(0 <= at < len(self.moments) // 2 + n_known for at in self.pair)
         ):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
         if len(self.starts) and (
@@ -412,6 +414,8 @@ class Guard(Discreet):
     correlation : Vector of int
         The rank correlations within groups of the columns that follow no other, in hundredths:
         the lower triangle of their matrix, row by row.
+    impossible : int
+        Rows left with a pair of values that hardly anybody has, though many should.
     """
 
     form: str
@@ -420,9 +424,15 @@ class Guard(Discreet):
     sizes: Vector = field(default=_NONE, metadata=_WHOLE)
     again: Vector = field(default=_NONE, metadata=_WHOLE)
     correlation: Vector = field(default=_NONE, metadata=_WHOLE)
+    impossible: int = field(default=0, metadata=PRIVATE)
 
     def __post_init__(self) -> None:
         as_vectors(self)
+
+    @property
+    def rows(self) -> bool:
+        """Return whether quasi-identifiers are drawn as well, so that equal cells show no group."""
+        return any(column.role == "quasi" for column in self.columns)
 
     def relations(self) -> Mapping[str, str]:
         """Return, for each guarded column, how its released cells relate to the original ones."""
@@ -521,6 +531,11 @@ class Plan:
             ("", ("column", "role", "kind", "in the release"), rows),
             ("", ("promise", "with"), promised),
         )
+
+    @property
+    def risk_model(self) -> str:
+        """Return how risk is measured: in "classes" of equal cells, or by "linkage" of altered records."""
+        return "linkage" if self.guard is not None and self.guard.rows else self.recoding.risk_model
 
     def relations(self) -> Mapping[str, str]:
         """Return, for each changed column, how its released cells relate to the original ones."""

@@ -24,7 +24,7 @@ def release_face(release: Any) -> str:
     groups, disclosure, people = numbers["groups"], numbers["disclosure"], numbers["people"]
     promised = [p["maximum"] for p in plan.promises if p["kind"] == "disclosure"]
     lines = []
-    if plan.recoding.risk_model == "linkage" or plan.recoding.second_file:
+    if plan.risk_model == "linkage" or plan.recoding.second_file:
         lines.append(text("notebook", "no_groups"))
     else:
         of = f"{groups['smallest']:,} records" if people is None else f"{people:,} people"

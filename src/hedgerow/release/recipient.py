@@ -88,7 +88,7 @@ def recipient(
     if profile := parameters.get("profile"):
         lines.append(_say("profile", profile=markdown(profile), date=parameters["profile_date"]))
     # altered cells and unchanged ones make no groups to speak of
-    grouped = recoding.risk_model == "classes" and not recoding.second_file
+    grouped = plan.risk_model == "classes" and not recoding.second_file
     if grouped and plan.names("quasi"):
         lines.append(_say("groups", **sizes))
         lines += [f"\n{markdown(words)}." for words in singletons]

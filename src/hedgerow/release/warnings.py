@@ -99,14 +99,14 @@ def of_release(
                 yield from check(original.column(name, kind="categorical"))
     for column in judged.sensitive.values():
         yield from _idle_events(column)
-    if recoding.risk_model == "classes":
+    if plan.risk_model == "classes":
         if classes.persons is not None and judged.sensitive:
             yield _say("records_count")
         yield from one_pseudonym(plan, released)
         yield from _silent_columns(plan, classes.n_groups)
         return
     for name, column in judged.sensitive.items():
-        if name not in recoding.relations() and not grouped(recoding.risk_model, plan.promises):
+        if name not in recoding.relations() and not grouped(plan.risk_model, plan.promises):
             yield from _uniform_groups(name, classes.sizes, column)
     n_unchanged = sum(column.is_unchanged for column in recoding.recoded())
     if isinstance(recoding, Mask) and n_unchanged < len(recoding.columns):
@@ -120,9 +120,9 @@ def not_bounded(
 ) -> list[str]:
     """Return warnings about disclosure or loss that no promise bounds; see `guarantees.unbounded`."""
     recoding, risks = plan.recoding, {}
-    if grouped(recoding.risk_model, plan.promises):
+    if grouped(plan.risk_model, plan.promises):
         risks = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
-    if recoding.risk_model != "classes":
+    if plan.risk_model != "classes":
         in_name_only = [column.name for column in recoding.recoded() if column.in_name_only]
         return unbounded(plan.promises, risks, records=classes.n_records, unchanged=in_name_only)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0

@@ -76,7 +76,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     notes = [*_surest(audit, most), *others(risk, 0)]
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
-    elif table["alone"] and plan is not None and plan.recoding.risk_model == "linkage":
+    elif table["alone"] and plan is not None and plan.risk_model == "linkage":
         card, notes = Card(say("cards", "masked_alone")), [*others(risk, 0)]
     elif table["yardstick"] == "classes":
         card = _grouped(audit, plan)

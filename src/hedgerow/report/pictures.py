@@ -590,7 +590,7 @@ def plot_release(release: Any, column: str | None, ax: Axes | None) -> Axes:
     column : str, optional
     ax : matplotlib axes, optional
     """
-    if column is None and release.plan.recoding.risk_model == "classes":
+    if column is None and release.plan.risk_model == "classes":
         classes = release.judged()
         sensitive = {
             name: c.per_class(disclosure.column_disclosure)[0] for name, c in classes.sensitive.items()

@@ -31,7 +31,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     head = [says, *(f"- not bounded: {text}" for text in loud)]
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
-    if recoding.risk_model == "linkage" or recoding.second_file:
+    if release.plan.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
         altered = _SAY["altered"].format(records=records, checks=checks)
         lines = [*head, altered, release.recoding_in_words()]

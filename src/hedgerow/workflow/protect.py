@@ -10,7 +10,7 @@ from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guard.redraw import GuardOptions
+from ..guard.redraw import ROWS, GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved
@@ -129,7 +129,7 @@ def protect(
     if profile is not None:
         method = stronger(profile, method)
     making: dict[str, Any] = {
-        "secret": secret, "guard": guarding(guard, guard_people, key, random_state),
+        "secret": secret, "guard": guarding(method, guard, guard_people, key, random_state),
         "keep_order": keep_order, "parts": parts, "progress": progress,
     }  # fmt: skip
     if max_inference is None:
@@ -149,10 +149,18 @@ def protect(
     return release
 
 
-def guarding(form: str | None, people: int | None, key: Any, random_state: int | None) -> GuardOptions | None:
+def guarding(
+    method: Any, form: str | None, people: int | None, key: Any, random_state: int | None
+) -> GuardOptions | None:
     """Return how exact values are to be hidden; None if they are released."""
-    if form == "auto" or form is None:
+    in_rows = getattr(method, "cells", "") == ROWS
+    if in_rows and form not in ("auto", REDRAW):
+        raise ParameterError(
+            'cells="rows" draws all values anew', hint='choose guard="redraw", or cells="means" or "ranges"'
+        )
+    if form is None or (form == "auto" and not in_rows):
         return None
+    form = REDRAW if form == "auto" else form
     check_one_of("guard", form, (RUNS, REDRAW))
     if people is not None:
         check_whole("guard_people", people, 2)

@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...backends.randomize import hashes, words_of
-from ...columns.arrays import slices, value_class
+from ...columns.arrays import decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...guard.redraw import key_of, released_values
 from ...key import Key
 from ...measures import Persons
 from ...measures.guarantees import Check
-from ...plan import GuardedColumn, Plan
+from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
+from .partition_recipes import PartitionRecipe
 from .recipe import Categories, Made, Numbers
 
 Ints = NDArray[np.int64]
@@ -26,6 +28,8 @@ Floats = NDArray[np.float64]
 
 # items whose chances are compared at once
 _BLOCK = 1 << 14
+# rows that are read at once
+_WINDOW = 1 << 17
 # what rounding may move a mean or a standard deviation by, in steps
 _CLOSE = 1e-6
 
@@ -39,7 +43,10 @@ class GuardRecipe:
         assert plan.guard is not None
         self._guard, self._original, self._plan = plan.guard, original, plan
         self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
-        self.labels = _labels(released, plan.names("quasi"), rows)
+        if plan.guard.rows:
+            self.labels = _planned_labels(plan, original)
+        else:
+            self.labels = _labels(plan.names("quasi"), lambda name: _cells(released, name), rows)
         self._values = {
             c.name: released_values(c, released.types.field(c.name).type) for c in plan.guard.columns
         }
@@ -53,6 +60,8 @@ class GuardRecipe:
             self._told = {name: np.empty_like(codes) for name, codes in items.items()}
             for name, codes in items.items():
                 self._told[name][order] = codes
+            if plan.guard.rows:
+                self._told |= self._swapped(released, rows)
 
     @property
     def columns_read(self) -> Sequence[str]:
@@ -73,6 +82,35 @@ class GuardRecipe:
             },
             {},
         )
+
+    def _swapped(self, released: Table, rows: Ints | None) -> dict[str, Ints]:
+        """Return the released codes of each bundle of columns that hold, in every group, the values drawn.
+
+        Which row of a group has which of them is not derived again, where pairs were swapped away.
+        """
+        shown = {}
+        for name, values in self._values.items():
+            cells = _cells(released, name)
+            at = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
+            if not self._guard_column(name).has_missing:
+                at = np.where(cells.is_null().to_numpy(zero_copy_only=False), -1, at)
+            shown[name] = np.empty_like(at)
+            shown[name][np.arange(len(at)) if rows is None else rows] = at
+        bundles: dict[str, list[str]] = {}
+        for column in self._guard.columns:
+            head = next((h for h, names in bundles.items() if column.follows in names), column.name)
+            bundles.setdefault(head, []).append(column.name)
+        same: dict[str, Ints] = {}
+        for names in bundles.values():
+            one, two = (
+                np.stack([self.labels, *(codes[name] for name in names)]) for codes in (self._told, shown)
+            )
+            if (one[:, np.lexsort(one[::-1])] == two[:, np.lexsort(two[::-1])]).all():
+                same |= {name: shown[name] for name in names}
+        return same
+
+    def _guard_column(self, name: str) -> GuardedColumn:
+        return next(c for c in self._guard.columns if c.name == name)
 
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
@@ -116,12 +154,17 @@ class GuardRecipe:
         mean = np.bincount(labels[known], z, n_groups) / np.maximum(some, 1)
         deviation = z - mean[labels[known]]
         within = np.bincount(labels[known], deviation**2, n_groups)
-        spread = np.sqrt((within + 10 * within.sum() / some.sum()) / (some + 10))
+        shrink = 10 if column.role == "sensitive" else 0
+        spread = np.sqrt((within + shrink * within.sum() / some.sum()) / np.maximum(some + shrink, 1))
         step = column.step / column.spread
-        stated = np.asarray(column.moments).reshape(-1, 2)[np.asarray(column.pair)].T
+        moments, pair = np.asarray(column.moments).reshape(-1, 2), np.asarray(column.pair)
+        only = pair - len(moments)
+        stated = moments[np.minimum(pair, len(moments) - 1)].T
         far = np.abs(mean / step - stated[0]) > 0.5 + _CLOSE
         far |= np.abs(np.maximum(spread / step, 1) - stated[1]) > 0.5 + _CLOSE
-        far &= some > 0
+        # a group that is told as it is has one run
+        alone = np.bincount(labels[known], codes[known] == only[labels[known]], n_groups) == some
+        far = np.where(only >= 0, ~alone, far) & (some > 0)
         far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - some
         return int(np.count_nonzero(far)) + self._untilted(column)
 
@@ -133,7 +176,8 @@ class GuardRecipe:
         step = column.step / column.spread
         stated = np.asarray(column.moments).reshape(-1, 2) * step
         off = (np.abs(mean - stated[:, 0]) > _CLOSE) | (np.abs(spread - stated[:, 1]) > _CLOSE)
-        return max(int(np.count_nonzero(off[np.asarray(column.pair)])) - column.moved, 0)
+        pair = np.asarray(column.pair)
+        return max(int(np.count_nonzero(off[pair[pair < len(off)]])) - column.moved, 0)
 
     def _items(self, key: Key) -> dict[str, Ints]:
         """Return the code of every item, group after group, in its final order."""
@@ -151,7 +195,7 @@ class GuardRecipe:
                 continue
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
             place = (start[group] + number) / sizes[group]
-            towards = np.minimum(again / AGAIN, 1.0)
+            towards = np.minimum(again / AGAIN, 1.0) * (column.role == "sensitive")
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
             items[column.name] = np.concatenate([read(place[at], group[at]) for at in slices(n, _BLOCK)])
         return self._reordered(items, group, key)
@@ -207,20 +251,38 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
     return lookup[source.all()]
 
 
-def _labels(released: Table, quasi: Sequence[str], rows: Ints | None) -> Ints:
-    """Return the group of each row of the original, by the texts of the released quasi-identifiers."""
-    number = np.zeros(released.n_rows, np.int64)
+def _planned_labels(plan: Plan, original: Table) -> Ints:
+    """Return the group of each row of the original, by the cells that the plan's recoding gives it."""
+    recoding = plan.recoding
+    assert isinstance(recoding, Partition)
+    recipe = PartitionRecipe(recoding, original)
+    made = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, _WINDOW)]
+    quasi = plan.names("quasi")
+
+    def cells(name: str) -> pa.Array:
+        parts = [decoded(columns[name]) for columns in made]
+        return pa.chunked_array(parts).combine_chunks()
+
+    return _labels(quasi, cells, None)
+
+
+def _cells(table: Table, name: str) -> pa.Array:
+    """Return the cells of a column, decoded."""
+    parts = [decoded(table.take(name, at)) for at in slices(table.n_rows, _WINDOW)]
+    return pa.chunked_array(parts).combine_chunks()
+
+
+def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:
+    """Return the group of each row of the original: equal cells, in the order of their texts."""
+    number = np.zeros(0, np.int64)
     for name in quasi:
-        parts = [
-            released.take(name, at)
-            for at in slices(released.n_rows, 1 << 17)
-        ]
-        cells = pa.chunked_array([p.dictionary_decode() if pa.types.is_dictionary(p.type) else p for p in parts])
-        coded = cells.combine_chunks().dictionary_encode("encode")
+        coded = cells(name).dictionary_encode("encode")
         ranks = ranks_of(coded.dictionary)[0].astype(np.int64)
+        number = number if len(number) else np.zeros(len(coded), np.int64)
         _, number = np.unique(
             number * (int(ranks.max(initial=0)) + 1) + ranks[coded.indices.to_numpy()], return_inverse=True
         )
+        number = number.reshape(-1)
     labels = np.empty_like(number)
     labels[np.arange(len(number)) if rows is None else rows] = number
     return labels
@@ -257,7 +319,8 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
 
     def runs(place: Floats, group: Ints) -> Ints:
         part = towards[group][:, None]
-        mine = (1 - part) * reached[pair[group]] + part * reached[column.whole]
+        tilt = np.minimum(pair, len(reached) - 1)[group]
+        mine = (1 - part) * reached[tilt] + part * reached[column.whole]
         inside = place / (1 - missing[group])
         level = np.minimum((mine <= inside[:, None]).sum(axis=1), mine.shape[1] - 1)
         row = np.arange(len(place))
@@ -266,6 +329,7 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
         begin, end = n_people[first[level]], n_people[first[level + 1]]
         run = np.searchsorted(n_people[1:], begin + (inside - below) / width * (end - begin), side="right")
         run = np.clip(run, first[level], first[level + 1] - 1)
+        run = np.where(pair[group] < len(reached), run, pair[group] - len(reached))
         return np.where(place >= 1 - missing[group], len(of_run), run)
 
     return runs
