@@ -18,8 +18,8 @@ from ..columns.column import Column, smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
-from ..key import Key
 from ..kernels.draws import swap_impossible
+from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..plan import Guard, GuardedColumn, Plan, Vector
@@ -263,8 +263,7 @@ def without_impossible(
         unit_of[column.name] = unit_of[column.follows or column.name]
     names = [c.name for c in guard.columns]
     bins = {c.name: _coarse(c) for c in guard.columns}
-    pairs, tables = [], [np.zeros(0, np.bool_)]
-    at = 0
+    pairs, tables, at = [], [], 0
     for i, a in enumerate(names):
         for j, b in enumerate(names[:i]):
             if unit_of[a] == unit_of[b]:
@@ -281,15 +280,11 @@ def without_impossible(
                 at += bad.size
     if not pairs:
         return dict(items), 0
-    first, second, starts, widths = np.array(pairs, np.int64).T
     place = np.tile(np.arange(len(items[names[0]])), (len(heads), 1))
     coarse = np.stack([bins[name][items[name]] for name in names])
     unit = np.array([unit_of[name] for name in names])
-    kept = swap_impossible(
-        np.asarray(guard.sizes, np.int64), place, unit, coarse,
-        np.ascontiguousarray(first), np.ascontiguousarray(second), np.ascontiguousarray(starts),
-        np.ascontiguousarray(widths), np.concatenate(tables),
-    )  # fmt: skip
+    sizes = np.asarray(guard.sizes, np.int64)
+    kept = swap_impossible(sizes, place, unit, coarse, np.array(pairs), np.concatenate(tables))
     return {name: items[name][place[unit_of[name]]] for name in names}, int(kept)
 
 
@@ -385,8 +380,11 @@ def _coded(
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
         values, cuts, kept = runs.values.tolist(), runs.cuts, np.ones(len(runs.values), np.bool_)
     else:
-        pairs = np.unique(np.stack([codes, np.arange(len(codes)) if person is None else person]), axis=1)
-        kept = np.bincount(pairs[0], minlength=column.n_values)[: column.n_values] >= people
+        shared = counts.counts
+        if person is not None:  # each once
+            n_people = int(person.max()) + 1
+            shared = np.bincount(np.unique(codes * n_people + person) // n_people, minlength=column.n_values)
+        kept = shared[: column.n_values] >= people
         # codes of the categories that are told; others are as if nothing were known of them
         place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), kept.sum())
         codes, cuts = place[codes], np.zeros(0)

@@ -150,7 +150,19 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 
 @checked
-def swap_impossible(sizes, place, unit, coarse, first, second, starts, widths, impossible):  # type: ignore[no-untyped-def]
+def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-untyped-def]
+    """Count the impossible pairs of a row that unit u takes part in; all of them if u is -1."""
+    n = 0
+    for p in range(pairs.shape[0]):
+        a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
+        if u < 0 or unit[a] == u or unit[b] == u:
+            one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
+            n += impossible[start + one * width + two]
+    return n
+
+
+@checked
+def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ignore[no-untyped-def]
     """Swap values inside groups while that lowers the number of impossible pairs; return the rows that keep one.
 
     Parameters
@@ -162,22 +174,12 @@ def swap_impossible(sizes, place, unit, coarse, first, second, starts, widths, i
         The unit of each column: columns of one unit move together.
     coarse : int array of shape (n_columns, n_items)
         Bins of the items' values.
-    first, second : int arrays of shape (n_pairs,)
-        Columns of two units.
-    starts, widths : int arrays of shape (n_pairs,)
-        Where the table of a pair begins in `impossible`, and its number of columns.
+    pairs : int array of shape (n_pairs, 4)
+        Two columns of different units, where their table begins in `impossible`, and the bins of the
+        second column.
     impossible : bool array
         By bin of the first and of the second column.
     """
-
-    def cost(u, row):  # type: ignore[no-untyped-def]
-        n = 0
-        for p in range(first.shape[0]):
-            a, b = first[p], second[p]
-            if u < 0 or unit[a] == u or unit[b] == u:
-                one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
-                n += impossible[starts[p] + one * widths[p] + two]
-        return n
 
     n_units = place.shape[0]
     for _ in range(8):
@@ -186,15 +188,17 @@ def swap_impossible(sizes, place, unit, coarse, first, second, starts, widths, i
             n = sizes[g]
             for i in range(n):
                 for u in range(n_units):
-                    mine = cost(u, begin + i)
+                    mine = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
                     if mine == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
                     for step in range(1, n):
                         other = begin + (i + step) % n
-                        before = mine + cost(u, other)
+                        before = mine + _faults(u, other, pairs, place, unit, coarse, impossible)
                         place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
-                        if cost(u, begin + i) + cost(u, other) < before:
+                        after = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
+                        after += _faults(u, other, pairs, place, unit, coarse, impossible)
+                        if after < before:
                             swapped += 1
                             break
                         place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
@@ -203,5 +207,5 @@ def swap_impossible(sizes, place, unit, coarse, first, second, starts, widths, i
             break
     kept = 0
     for row in range(place.shape[1]):
-        kept += cost(-1, row) > 0
+        kept += _faults(-1, row, pairs, place, unit, coarse, impossible) > 0
     return kept

@@ -14,9 +14,10 @@ from ...backends.randomize import hashes, words_of
 from ...columns.arrays import decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
+from ...errors import UnsupportedError
 from ...guard.redraw import key_of, released_values
 from ...key import Key
-from ...measures import Persons
+from ...measures import Persons, group
 from ...measures.guarantees import Check
 from ...plan import GuardedColumn, Partition, Plan
 from ...plan.records import AGAIN, RUNS
@@ -102,12 +103,20 @@ class GuardRecipe:
             bundles.setdefault(head, []).append(column.name)
         same: dict[str, Ints] = {}
         for names in bundles.values():
-            one, two = (
-                np.stack([self.labels, *(codes[name] for name in names)]) for codes in (self._told, shown)
-            )
-            if (one[:, np.lexsort(one[::-1])] == two[:, np.lexsort(two[::-1])]).all():
+            one, two = (np.sort(self._keys(names, codes)) for codes in (self._told, shown))
+            if (one == two).all():
                 same |= {name: shown[name] for name in names}
         return same
+
+    def _keys(self, names: Sequence[str], codes: dict[str, Ints]) -> Ints:
+        """Return a number for each row that tells its group and its codes in some columns."""
+        keys = self.labels.astype(np.int64)
+        for name in names:
+            width = len(self._values[name]) + 2
+            if int(keys.max()) > np.iinfo(np.int64).max // width:
+                raise UnsupportedError("the columns of a bundle have too many values", hint="release fewer of them")
+            keys = keys * width + codes[name] + 1
+        return keys
 
     def _guard_column(self, name: str) -> GuardedColumn:
         return next(c for c in self._guard.columns if c.name == name)
@@ -115,7 +124,7 @@ class GuardRecipe:
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
         people = Persons.from_table(self._original, self._plan.unit, self._plan.household)
-        person = np.arange(self._original.n_rows)
+        person = None
         if people is not None:
             person = people.codes if people.homes is None else people.homes[people.codes]
         few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
@@ -127,11 +136,15 @@ class GuardRecipe:
             checks.append(Check.none("drawn from their groups", sum(wrong.values()), words))
         return checks
 
-    def _shared_by_few(self, column: GuardedColumn, person: Ints) -> int:
+    def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
         codes, n = self._codes[column.name], len(column.values) - column.has_missing
-        pairs = np.unique(np.stack([codes, person]), axis=1)[0]
-        people = np.bincount(pairs[(pairs >= 0) & (pairs < n)], minlength=n)
+        told = (codes >= 0) & (codes < n)
+        codes = codes[told]
+        if person is not None:  # each once
+            n_people = int(person.max()) + 1
+            codes = np.unique(codes * n_people + person[told]) // n_people
+        people = np.bincount(codes, minlength=n)
         return int(np.count_nonzero(people < self._guard.people))
 
     def _off(self, column: GuardedColumn) -> int:
@@ -140,7 +153,9 @@ class GuardRecipe:
             return 0
         codes, labels, n_groups = self._codes[column.name], self.labels, len(self._guard.sizes)
         if not column.by_moments:
-            pairs, counts = np.unique(np.stack([labels, codes])[:, codes >= 0], axis=1, return_counts=True)
+            width = len(column.values)
+            keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
+            pairs = keys // width, keys % width
             starts, own = np.asarray(column.starts), (np.asarray(column.codes), np.asarray(column.counts))
             stated = np.stack([np.repeat(np.arange(n_groups), np.diff(starts)), *own])
             here = np.stack([*pairs, counts])
@@ -198,7 +213,8 @@ class GuardRecipe:
             towards = np.minimum(again / AGAIN, 1.0) * (column.role == "sensitive")
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
             items[column.name] = np.concatenate([read(place[at], group[at]) for at in slices(n, _BLOCK)])
-        return self._reordered(items, group, key)
+        # of rows the values of each group are compared, whatever their order
+        return items if guard.rows else self._reordered(items, group, key)
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
@@ -260,8 +276,7 @@ def _planned_labels(plan: Plan, original: Table) -> Ints:
     quasi = plan.names("quasi")
 
     def cells(name: str) -> pa.Array:
-        parts = [decoded(columns[name]) for columns in made]
-        return pa.chunked_array(parts).combine_chunks()
+        return pa.chunked_array([decoded(columns[name]) for columns in made]).combine_chunks()
 
     return _labels(quasi, cells, None)
 
@@ -274,17 +289,13 @@ def _cells(table: Table, name: str) -> pa.Array:
 
 def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:
     """Return the group of each row of the original: equal cells, in the order of their texts."""
-    number = np.zeros(0, np.int64)
+    ranks = []
     for name in quasi:
         coded = cells(name).dictionary_encode("encode")
-        ranks = ranks_of(coded.dictionary)[0].astype(np.int64)
-        number = number if len(number) else np.zeros(len(coded), np.int64)
-        _, number = np.unique(
-            number * (int(ranks.max(initial=0)) + 1) + ranks[coded.indices.to_numpy()], return_inverse=True
-        )
-        number = number.reshape(-1)
-    labels = np.empty_like(number)
-    labels[np.arange(len(number)) if rows is None else rows] = number
+        ranks.append(ranks_of(coded.dictionary)[0].astype(np.int64)[coded.indices.to_numpy()])
+    number = group(ranks).labels
+    labels = np.empty(len(number), np.int64)
+    labels[slice(None) if rows is None else rows] = number
     return labels
 
 
