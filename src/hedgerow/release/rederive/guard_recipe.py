@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...backends.randomize import hashes, words_of
-from ...columns.arrays import decoded, slices, value_class
+from ...columns.arrays import decoded, slices, value_class, value_type
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
@@ -49,7 +49,7 @@ class GuardRecipe:
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: _cells(released, name), rows)
         self._values = {
-            c.name: released_values(c, released.types.field(c.name).type) for c in plan.guard.columns
+            c.name: released_values(c, value_type(released.types.field(c.name).type)) for c in plan.guard.columns
         }
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
         self._told = self._codes
