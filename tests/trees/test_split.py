@@ -11,7 +11,7 @@ import pytest
 from hedgerow.trees.grow import grow
 from hedgerow.trees.nodes import LEAF
 from hedgerow.trees.objective import Terms
-from hedgerow.trees.split import Split, choose_split
+from hedgerow.trees.split import Counted, Split, best_split
 from hedgerow.trees.statistics import ENTROPY, StatisticsLayout
 
 from .tables import Given, Sensitive, predictors, responses
@@ -43,6 +43,11 @@ def counted(given: Given, rows: Any, added: Any) -> list[Any]:
     return made
 
 
+def _best(hist: list[Any], *about: Any) -> Split | None:
+    sums = np.concatenate(hist)
+    return best_split(sums, np.zeros((len(sums), 0), np.int64), *about)
+
+
 @pytest.mark.parametrize("kinds", ["n", "nn", "nnn", "nc", "cc"])
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("cap", [1.0, 0.4371])
@@ -58,7 +63,7 @@ def test_the_same_choice_as_the_grower_at_every_node(kinds: str, missing: bool, 
     for i in range(grown.n_nodes):
         rows = grown.rows[grown.start[i] : grown.end[i]]
         hist = counted(given, rows, added)
-        found = choose_split(hist, grown.stats[i], given.predictors, layout, terms)
+        found = _best(hist, grown.stats[i], given.predictors, layout, terms)
         if grown.column[i] == LEAF:
             assert found is None
             continue
@@ -96,7 +101,7 @@ def test_persons_and_divisor_are_asked_of_the_layout(columns: str, gain: str) ->
             added[:, 0] = 1_000_000  # nobody may take the records for either of them
         terms = Terms.of(rules(made, min_leaf=min_leaf, cap=0.6, **kind), layout, 300)
         hist = counted(given, rows, added)
-        return choose_split(hist, added.sum(axis=0), given.predictors, layout, terms)
+        return _best(hist, added.sum(axis=0), given.predictors, layout, terms)
 
     one, two = chosen(shared, 59), chosen(apart, 30, persons=2)
     assert one is not None
@@ -116,9 +121,9 @@ def test_histograms_of_billions_of_records_choose_the_same_split() -> None:
     hist = counted(given, np.arange(400), added)
     total = added.sum(axis=0)
     many = 15_000_000
-    small = choose_split(hist, total, given.predictors, layout, Terms.of(rules(made), layout, 400))
+    small = _best(hist, total, given.predictors, layout, Terms.of(rules(made), layout, 400))
     terms = Terms.of(rules(made, min_leaf=4 * many), layout, 400 * many)
-    large = choose_split([h * many for h in hist], total * many, given.predictors, layout, terms)
+    large = _best([h * many for h in hist], total * many, given.predictors, layout, terms)
     assert small is not None
     assert large is not None
     assert (large.column, large.last_left, large.left_codes) == (
@@ -139,4 +144,26 @@ def test_nothing_to_choose_from_is_a_leaf() -> None:
     added = vectors(made, layout)
     hist = counted(given, np.arange(40), added)
     terms = Terms.of(rules(made, min_leaf=2), layout, 40)
-    assert choose_split(hist, added.sum(axis=0), given.predictors, layout, terms) is None
+    assert _best(hist, added.sum(axis=0), given.predictors, layout, terms) is None
+
+
+@pytest.mark.parametrize("kinds", ["n", "on", "nc"])
+def test_caps_on_judged_columns_are_kept_at_every_node(kinds: str) -> None:
+    """Where the best split breaks one, the next one that keeps them all is taken."""
+    rng = np.random.default_rng(len(kinds))
+    given = predictors(rng, 900, "owC", n_codes=9)
+    made = replace(responses(rng, given, kinds, missing=True), scored=True)
+    asked = rules(made, min_leaf=3, cap=0.2119)
+    layout = StatisticsLayout.of(made.responses, floored=True)
+    rows, terms = made.rows(given), Terms.of(asked, layout, 900)
+    grown = grow(rows, made.responses, layout, asked)
+    assert len(layout.share)
+    assert grown.n_nodes > 5
+    for i in range(grown.n_nodes):
+        part = replace(rows, words=rows.words[grown.start[i] : grown.end[i]].copy())
+        counts = Counted.of(part, np.array([0, part.n]), layout)
+        sums, cells = counts.sums[0], counts.cells[0]
+        found = best_split(sums, cells, grown.stats[i], given.predictors, layout, terms)
+        assert (LEAF if found is None else found.column) == grown.column[i]
+        if found is not None:
+            assert found.left.tolist() == grown.stats[i + 1].tolist()

@@ -23,32 +23,32 @@ def category_means(codes, t, means):  # type: ignore[no-untyped-def]
 
     The means of one category are one row of `means`; return the length of a row.
     """
-    hist, total, r = codes.hist, codes.total, t.r
+    hist, total, r = codes.hist, codes.total, t.layout.r
     n_channels = r
-    for j in range(t.orders):
-        if t.weight[r + j] > 0.0:
-            n_channels += t.starts[j + 1] - t.starts[j]
-    n = total[t.divisor]
+    for j in range(t.layout.orders):
+        if t.layout.weight[r + j] > 0.0:
+            n_channels += t.layout.starts[j + 1] - t.layout.starts[j]
+    n = total[t.layout.divisor]
     for k in range(codes.last - codes.first):
-        row = np.int64(codes.rows[codes.first + k]) * t.stride
-        here = hist[row + t.divisor]
+        row = np.int64(codes.rows[codes.first + k]) * t.layout.stride
+        here = hist[row + t.layout.divisor]
         for j in range(r):
-            at = t.missing_at[j]
+            at = t.layout.missing_at[j]
             n_known = here - hist[row + at] if at > 0 else here
             known_all = n - total[at] if at > 0 else n
             difference = 0.0
             # A category without a known value stays at the node's mean and moves no order.
             if n_known > 0:
-                mean = float(hist[row + t.sums + j]) / n_known
-                difference = mean - float(total[t.sums + j]) / known_all
+                mean = float(hist[row + t.layout.sums + j]) / n_known
+                difference = mean - float(total[t.layout.sums + j]) / known_all
             # With the root here, squared distances have the weights that the gain has.
-            means[k * n_channels + j] = difference * np.sqrt(t.weight[j])
+            means[k * n_channels + j] = difference * np.sqrt(t.layout.weight[j])
         at = k * n_channels + r
-        for j in range(t.orders):
-            if t.weight[r + j] > 0.0:
-                for c in range(t.starts[j], t.starts[j + 1]):
+        for j in range(t.layout.orders):
+            if t.layout.weight[r + j] > 0.0:
+                for c in range(t.layout.starts[j], t.layout.starts[j + 1]):
                     difference = float(hist[row + c]) / here - float(total[c]) / n
-                    means[at] = difference * np.sqrt(t.weight[r + j])
+                    means[at] = difference * np.sqrt(t.layout.weight[r + j])
                     at += 1
     return n_channels
 

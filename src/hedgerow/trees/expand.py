@@ -127,7 +127,7 @@ class ByHistograms(NamedTuple):
         hist_rows = np.empty((n_open, len(every)), np.int32)
         listed = np.zeros((n_open, len(ends)), np.int64)
         hist_rows[0], listed[0] = every, ends
-        length = places.n_rows * terms.stride
+        length = places.n_rows * layout.stride
         policy = cls(
             Counter.of(rows, layout, places),
             places,
@@ -195,9 +195,9 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
     counter, t, search, scratch = policy.counter, policy.terms, policy.search, policy.scratch
     bundles, bounds = policy.places.bundles, search.bounds
     all_rows, all_listed, all_cells = policy.rows, policy.listed, policy.cells
-    view, fields, starts = counter.views.bytes, counter.cells, counter.cell_starts
+    view, fields, starts = counter.views.bytes, counter.form.cells, counter.layout.cells
     nodes, state, stack = branch.nodes, branch.state, branch.stack
-    slots, free, stride = policy.slots, policy.free, t.stride
+    slots, free, stride = policy.slots, policy.free, t.layout.stride
     p, n_cells, cells = search.columns.shape[0], search.cells.shape[1], search.cells.reshape(-1)
     while is_open(branch, budget):
         top = state[OPEN_NODES] - 1
@@ -206,7 +206,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
         rows, listed = all_rows[top], all_listed[top]
         may_split = b - a > keep and nodes[node, DEPTH] < max_depth
         # Fewer people cannot make two groups, so no split is searched for.
-        may_split = may_split and total[t.persons] >= 2 * t.min_leaf
+        may_split = may_split and total[t.layout.persons] >= 2 * t.min_leaf
         is_counted, is_whole = slot >= 0, slot >= 0 or source != NONE
         hist = scratch
         if is_whole:
@@ -262,7 +262,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
                 break
             # The cells may still refuse this split. The rows stay in their node, whatever their
             # order, so nothing has to be moved back.
-            middle = bring_left(counter.views.words, counter.codes[column], a, b, branch.goes_left)
+            middle = bring_left(counter.views.words, counter.form.codes[column], a, b, branch.goes_left)
             if n_cells == 0:
                 break
             # Only the smaller side is counted: the other one has the rest of the cells.
@@ -271,7 +271,7 @@ def expand(branch, policy, keep, max_depth, budget):  # type: ignore[no-untyped-
             count_cells(sides[small], first, last, view, fields, starts)
             for i in range(n_cells):
                 sides[1 - small, i] = sides[BEST, i] - sides[small, i]
-            if judging or (is_within_caps(sides[0], t.judged) and is_within_caps(sides[1], t.judged)):
+            if judging or (is_within_caps(sides[0], t) and is_within_caps(sides[1], t)):
                 break
             column = LEAF
         left = close_node(node, OPEN if b - a <= keep else column, middle, branch)

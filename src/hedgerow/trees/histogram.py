@@ -12,7 +12,7 @@ import numpy as np
 
 from ..kernels.bits import add_lanes, lanes_at, one_and_three, take_lanes
 from ..kernels.compiled import inner
-from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, NodeRows, Predictors
+from .node_rows import BYTE, LONG, MASK, SHIFT, SHORT, WORD_AT, Format, NodeRows, Predictors
 from .statistics import StatisticsLayout
 
 # A block's terms stay in the first cache while every column adds them.
@@ -110,26 +110,16 @@ class Counter(NamedTuple):
     ----------
     views
         See `node_rows.Views`.
-    codes
-        See `Format.codes`.
+    form
+        See `Format`; its quantities go to the entries from 1 on.
     columns
         See `Histograms.columns`.
-    quantities
-        Positions of the plain sums' terms; they go to the entries from 1 on.
+    layout
+        The entries that are added to.
     classes
-        Positions of the class columns.
-    starts
-        Entry of each class column's first class.
-    squares
-        Entry of the first square, or -1.
+        Positions of the class columns that are counted.
     squared
         Number of quantities that are squared: the last ones.
-    floors
-        Lower bound of each square, in its shifted units.
-    cells
-        Positions of the judged columns' cells.
-    cell_starts
-        Offset of each judged column's first cell, with the end of the last.
     is_narrow
         True if all codes are bytes or 16-bit numbers.
     whole
@@ -142,18 +132,11 @@ class Counter(NamedTuple):
     """
 
     views: Any
-    codes: Any
+    form: Format
     columns: Any
-    stride: int
-    quantities: Any
+    layout: StatisticsLayout
     classes: Any
-    starts: Any
-    squares: int
     squared: int
-    shift: int
-    floors: Any
-    cells: Any
-    cell_starts: Any
     is_narrow: bool
     whole: int
     lanes: Any
@@ -174,18 +157,11 @@ class Counter(NamedTuple):
         lanes[:: len(lanes) // BLOCK] = 1  # every row is one record
         return cls(
             rows.views,
-            form.codes,
+            form,
             places.columns,
-            layout.stride,
-            form.quantities,
+            layout,
             form.classes[layout.n_listed :],
-            layout.starts,
-            layout.squares,
             r,
-            layout.shift,
-            layout.floors,
-            form.cells,
-            layout.cells,
             bool((form.codes[:, 0] < LONG).all()),
             int(begin) - 1 if is_whole else -1,
             lanes,
@@ -202,19 +178,22 @@ def aligned(n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 @inner
-def _add_one(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
-    """Add up to four plain sums of every record to the histograms."""
+def _add_lanes(hist, view, a, b, width, now, lanes, size):  # type: ignore[no-untyped-def]
+    """Add up to four plain sums of every record to the histograms, or up to eight if `size` is 8."""
     place, base = now.place, now.base
     # Unsigned, because numba tests signed indices for negative ones, which count from the end.
     first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
-    four = np.uint64(4)
-    at = np.uint64(0)
+    at, four, eight = np.uint64(0), np.uint64(4), np.uint64(size)
     # Where no column has this width, the loop over the records is empty.
     for i in range(np.uint64(a), np.uint64(b if last > first else a)):
-        terms = lanes_at(lanes, at)
+        low, high = lanes_at(lanes, at), lanes_at(lanes, at + eight - four)
         for c in range(first, last):
-            add_lanes(hist, (base[c] + np.uint64(view[i, place[c]])) * four, terms)
-        at += four
+            row = (base[c] + np.uint64(view[i, place[c]])) * eight
+            add_lanes(hist, row, low)
+            # Callers give `size` as a number, so that the compiler knows which of the two it is.
+            if size > 4:
+                add_lanes(hist, row + four, high)
+        at += eight
 
 
 @inner
@@ -233,32 +212,16 @@ def _add_record(hist, view, a, b, width, now, longs, whole):  # type: ignore[no-
 
 
 @inner
-def _add_two(hist, view, a, b, width, now, lanes):  # type: ignore[no-untyped-def]
-    """Add up to eight plain sums of every record to the histograms."""
-    place, base = now.place, now.base
-    first, last = np.uint64(now.bounds[width]), np.uint64(now.bounds[width + 1])
-    four, eight = np.uint64(4), np.uint64(8)
-    at = np.uint64(0)
-    for i in range(np.uint64(a), np.uint64(b if last > first else a)):
-        low, high = lanes_at(lanes, at), lanes_at(lanes, at + four)
-        for c in range(first, last):
-            row = (base[c] + np.uint64(view[i, place[c]])) * eight
-            add_lanes(hist, row, low)
-            add_lanes(hist, row + four, high)
-        at += eight
-
-
-@inner
 def _add_all(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
     """Add any number of plain sums and class counts to the histograms, for codes of any width."""
     words, lanes, entries = counter.views.words, counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
-    stride, four, zero = np.uint64(counter.stride), np.uint64(4), np.uint64(0)
+    stride, four, zero = np.uint64(counter.layout.stride), np.uint64(4), np.uint64(0)
     q = np.uint64(counter.classes.shape[0])
     for c in range(c0, c1):
         if bounds[c + 1] - bounds[c] < 2:
             continue
-        field, base = counter.codes[c], np.uint64(counter.columns[c, 2])
+        field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
         word, shift, mask = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT]), np.uint64(field[MASK])
         at = entry = zero
         for i in range(np.uint64(a), np.uint64(b)):
@@ -280,17 +243,17 @@ def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
     lanes, entries = counter.lanes, counter.entries
     lane = np.uint64(lanes.shape[0] // BLOCK)
     begin, stop = np.uint64(a), np.uint64(b)
-    n_quantities = counter.quantities.shape[0]
+    n_quantities = counter.form.quantities.shape[0]
     for j in range(n_quantities):
-        at, field = np.uint64(1 + j), np.uint64(counter.quantities[j])
+        at, field = np.uint64(1 + j), np.uint64(counter.form.quantities[j])
         square = j - (n_quantities - counter.squared)
         if square >= 0:
-            to_square = np.uint64(counter.squares + square - 1 - j)
-            floor = counter.floors[square]
+            to_square = np.uint64(counter.layout.squares + square - 1 - j)
+            floor = counter.layout.floors[square]
             for i in range(begin, stop):
                 z = np.int64(longs[i, field])
                 lanes[at] = z
-                above = ((z * z) >> counter.shift) - floor
+                above = ((z * z) >> counter.layout.shift) - floor
                 lanes[at + to_square] = floor + (above & ~(above >> 63))  # no branch, unlike max
                 at += lane
         else:
@@ -300,7 +263,7 @@ def _write_lanes(a, b, counter):  # type: ignore[no-untyped-def]
     q = np.uint64(counter.classes.shape[0])
     for j in range(counter.classes.shape[0]):
         at, field = np.uint64(j), np.uint64(counter.classes[j])
-        entry = np.uint64(counter.starts[j])
+        entry = np.uint64(counter.layout.starts[j])
         for i in range(begin, stop):
             entries[at] = entry + np.uint64(shorts[i, field])
             at += q
@@ -323,14 +286,14 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
     for width in range(2):
         n = now.bounds[width]
         for c in range(first_column, last_column):
-            if bounds[c + 1] - bounds[c] > 1 and counter.codes[c, 0] == width:
-                now.place[n] = counter.codes[c, 1]
+            if bounds[c + 1] - bounds[c] > 1 and counter.form.codes[c, 0] == width:
+                now.place[n] = counter.form.codes[c, 1]
                 now.base[n] = counter.columns[c, 2]
                 n += 1
         now.bounds[width + 1] = n
     lane = lanes.shape[0] // BLOCK
     # two registers of four sums are enough for most layouts
-    is_small = lane == counter.stride and lane <= 8
+    is_small = lane == counter.layout.stride and lane <= 8
     few = counter.classes.shape[0] == 0 and is_small and counter.is_narrow
     if few and counter.whole >= 0:
         # Bytes and 16-bit codes are read from the same few records, which the cache still holds.
@@ -345,11 +308,11 @@ def count_rows(hist, bounds, first_column, last_column, a, b, counter):  # type:
         if not few:
             _add_all(hist, bounds, first_column, last_column, start, end, counter)
         elif lane == 4:
-            _add_one(hist, views.bytes, start, end, BYTE, now, lanes)
-            _add_one(hist, views.shorts, start, end, SHORT, now, lanes)
+            _add_lanes(hist, views.bytes, start, end, BYTE, now, lanes, 4)
+            _add_lanes(hist, views.shorts, start, end, SHORT, now, lanes, 4)
         else:
-            _add_two(hist, views.bytes, start, end, BYTE, now, lanes)
-            _add_two(hist, views.shorts, start, end, SHORT, now, lanes)
+            _add_lanes(hist, views.bytes, start, end, BYTE, now, lanes, 8)
+            _add_lanes(hist, views.shorts, start, end, SHORT, now, lanes, 8)
 
 
 @inner
@@ -366,19 +329,19 @@ def count_cells(counts, a, b, view, fields, starts):  # type: ignore[no-untyped-
 @inner
 def count_cells_by_code(hist, bounds, c0, c1, a, b, counter):  # type: ignore[no-untyped-def]
     """Add the records a..b to the cell counts of every code, for the columns that vary."""
-    views, n_judged = counter.views, counter.cells.shape[0]
-    width = np.uint64(counter.cell_starts[n_judged])
+    views, n_judged = counter.views, counter.form.cells.shape[0]
+    width = np.uint64(counter.layout.cells[n_judged])
     # a few records at a time, which stay in the cache for all columns
     for start in range(a, b, CACHED):
         begin, end = np.uint64(start), np.uint64(min(b, start + CACHED))
         for c in range(c0, c1):
             if bounds[c + 1] - bounds[c] < 2:
                 continue
-            field, base = counter.codes[c], np.uint64(counter.columns[c, 2])
+            field, base = counter.form.codes[c], np.uint64(counter.columns[c, 2])
             word, shift = np.uint64(field[WORD_AT]), np.uint64(field[SHIFT])
             mask = np.uint64(field[MASK])
             for j in range(n_judged):
-                at, first = np.uint64(counter.cells[j]), np.uint64(counter.cell_starts[j])
+                at, first = np.uint64(counter.form.cells[j]), np.uint64(counter.layout.cells[j])
                 for i in range(begin, end):
                     row = base + ((views.words[i, word] >> shift) & mask)
                     hist[row * width + first + np.uint64(views.bytes[i, at])] += 1

@@ -57,8 +57,7 @@ class Predictors:
     ordered: npt.NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """The positions of a record's fields.
 
     Parameters

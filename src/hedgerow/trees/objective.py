@@ -85,48 +85,22 @@ class Plain(NamedTuple):
         )
 
 
-class JudgedTerms(NamedTuple):
-    """The caps on the judged columns, and the public shares and losses of their cells."""
-
-    cap: Any
-    # offset of each column's cells, with the end of the last
-    cells: Any
-    share: Any
-    local: Any
-    # see `ScoredColumn`; 0 for records that take no part
-    ranked: Any
-
-
 class Terms(NamedTuple):
     """The rules and the layout, packed in the form the compiled loops expect.
 
     Numba hands a tuple over field by field, so what few functions ask for is a tuple of its own.
     """
 
+    layout: StatisticsLayout
     plain: Plain
-    judged: JudgedTerms
-    stride: int
     gain: int
     # in the units of the entry `persons`
     min_leaf: int
-    persons: int
-    divisor: int
-    sums: int
-    squares: int
-    shift: int
-    r: int
     cap: Any
+    judged_cap: Any
     largest: Any
     entropy: Any
-    starts: Any
-    missing_at: Any
-    weight: Any
-    public: Any
     xlogx: Any
-    floors: Any
-    loss: Any
-    alone: bool
-    orders: int
 
     @classmethod
     def of(cls, rules: Rules, layout: StatisticsLayout, n: int) -> Terms:
@@ -134,35 +108,16 @@ class Terms(NamedTuple):
         # Every candidate takes n log n of every class: a table is faster than logarithms.
         counts = np.arange(min(n + 1, TABULATED) if rules.gain == ENTROPY else 1, dtype=np.float64)
         r, w = layout.r, layout.n_listed
-        by_cell = (
-            np.concatenate([np.zeros(0), *(np.append(getattr(j, name), 0.0) for j in layout.judged)])
-            for name in ("share", "local", "ranked")
-        )
-        cap = rules.cap[len(rules.cap) - len(layout.judged) :]
         return cls(
+            layout,
             Plain.of(rules, layout),
-            JudgedTerms(cap, layout.cells, *by_cell),
-            layout.stride,
             rules.gain,
             (rules.min_leaf - 1) * layout.person + 1,  # more than k - 1 people are k
-            layout.persons,
-            layout.divisor,
-            layout.sums,
-            layout.squares,
-            layout.shift,
-            layout.r,
             np.concatenate([rules.cap[:r], rules.cap[r + w :]]),
+            rules.cap[len(rules.cap) - len(layout.cells) + 1 :],
             rules.share[w:],
             rules.entropy[w:],
-            layout.starts,
-            layout.missing_at,
-            layout.weight,
-            layout.public,
             counts * np.log(np.maximum(counts, 1.0)),
-            layout.floors,
-            layout.loss,
-            layout.alone,
-            layout.q if layout.orders < 0 else layout.orders,
         )
 
 
@@ -170,23 +125,23 @@ class Terms(NamedTuple):
 def admissible(s, t):  # type: ignore[no-untyped-def]
     """Return whether a group with statistics `s` keeps every limit of the terms `t`."""
     # the cheapest question first
-    if s[t.persons] < t.min_leaf:
+    if s[t.layout.persons] < t.min_leaf:
         return False
-    n = s[t.divisor]
-    for j in range(t.r):
+    n = s[t.layout.divisor]
+    for j in range(t.layout.r):
         if t.cap[j] < 1.0:
-            at = t.missing_at[j]
+            at = t.layout.missing_at[j]
             n_known = n - s[at] if at > 0 else n
             # a missing value adds the floor to the sum of squares and nothing to the sum
-            square = float(s[t.squares + j] - (n - n_known) * t.floors[j]) * 2.0**t.shift
-            gain, public = number_terms(n_known, float(s[t.sums + j]), square)
+            square = float(s[t.layout.squares + j] - (n - n_known) * t.layout.floors[j]) * 2.0**t.layout.shift
+            gain, public = number_terms(n_known, float(s[t.layout.sums + j]), square)
             if gain > t.cap[j] * public:
                 return False
     for j in range(t.largest.shape[0]):
-        a, b = t.starts[j], t.starts[j + 1]
-        if t.cap[t.r + j] < 1.0:
-            n_known, gain, lost = share_gain(s, a, b - (t.public[b - 1] < 0.0), t.public, t.loss)
-            if gain > t.cap[t.r + j] * n_known * lost:
+        a, b = t.layout.starts[j], t.layout.starts[j + 1]
+        if t.cap[t.layout.r + j] < 1.0:
+            n_known, gain, lost = share_gain(s, a, b - (t.layout.public[b - 1] < 0.0), t.layout.public, t.layout.loss)
+            if gain > t.cap[t.layout.r + j] * n_known * lost:
                 return False
         if t.largest[j] < 1.0 and largest(s, a, b) > t.largest[j] * n:
             return False
@@ -196,17 +151,17 @@ def admissible(s, t):  # type: ignore[no-untyped-def]
 
 
 @inner
-def is_within_caps(counts, judged):  # type: ignore[no-untyped-def]
+def is_within_caps(counts, t):  # type: ignore[no-untyped-def]
     """Return whether a group, given by its cell counts, keeps the caps on the judged columns."""
-    for j in range(judged.cap.shape[0]):
-        cap = judged.cap[j]
+    for j in range(t.judged_cap.shape[0]):
+        cap = t.judged_cap[j]
         if cap < 1.0:
             # The last cell holds the records that take no part.
-            a, b = judged.cells[j], judged.cells[j + 1] - 1
-            n_known, gain, lost = share_gain(counts, a, b, judged.share, judged.local)
+            a, b = t.layout.cells[j], t.layout.cells[j + 1] - 1
+            n_known, gain, lost = share_gain(counts, a, b, t.layout.share, t.layout.local)
             if gain > cap * n_known * lost:
                 return False
-            gain, lost = ranked_gain(counts, a, b, n_known, judged.share, judged.ranked)
+            gain, lost = ranked_gain(counts, a, b, n_known, t.layout.share, t.layout.ranked)
             if gain > cap * n_known * lost:
                 return False
     return True
@@ -222,15 +177,15 @@ def xlogx(count, table):  # type: ignore[no-untyped-def]
 
 @inner
 def _entropy_gain(left, total, t):  # type: ignore[no-untyped-def]
-    n, nl, table = total[t.divisor], left[t.divisor], t.xlogx
+    n, nl, table = total[t.layout.divisor], left[t.layout.divisor], t.xlogx
     value = 0.0
-    for j in range(t.weight.shape[0] - t.r):
-        if t.weight[t.r + j] > 0.0:
+    for j in range(t.layout.weight.shape[0] - t.layout.r):
+        if t.layout.weight[t.layout.r + j] > 0.0:
             change = xlogx(n, table) - xlogx(nl, table) - xlogx(n - nl, table)
-            for c in range(t.starts[j], t.starts[j + 1]):
+            for c in range(t.layout.starts[j], t.layout.starts[j + 1]):
                 right = total[c] - left[c]
                 change += xlogx(left[c], table) + xlogx(right, table) - xlogx(total[c], table)
-            value += t.weight[t.r + j] * change
+            value += t.layout.weight[t.layout.r + j] * change
     return above_rounding(value, n, table)
 
 
@@ -248,31 +203,31 @@ def gain_of(left, total, t):  # type: ignore[no-untyped-def]
     """
     if t.gain == ENTROPY:
         return _entropy_gain(left, total, t)
-    n = total[t.divisor]
-    nl = left[t.divisor]
+    n = total[t.layout.divisor]
+    nl = left[t.layout.divisor]
     nr = n - nl
     value = 0.0
     both = 0.0
     fnl, fnr = float(nl), float(nr)
-    for j in range(t.r):
-        a = float(left[t.sums + j])
-        b = float(total[t.sums + j] - left[t.sums + j])
-        at = t.missing_at[j]
+    for j in range(t.layout.r):
+        a = float(left[t.layout.sums + j])
+        b = float(total[t.layout.sums + j] - left[t.layout.sums + j])
+        at = t.layout.missing_at[j]
         if at > 0:
             kl = float(nl - left[at])
             kr = float(nr - (total[at] - left[at]))
             # A side without a known value has no mean that could differ.
             if kl > 0 and kr > 0:
                 d = a * kr - b * kl
-                value += t.weight[j] * d * d / ((kl + kr) * kl * kr)
+                value += t.layout.weight[j] * d * d / ((kl + kr) * kl * kr)
         else:
             # Responses without missing values have one divisor in common, so they are divided once.
             d = a * fnr - b * fnl
-            both += t.weight[j] * d * d
-    for j in range(t.weight.shape[0] - t.r):
-        w = t.weight[t.r + j]
+            both += t.layout.weight[j] * d * d
+    for j in range(t.layout.weight.shape[0] - t.layout.r):
+        w = t.layout.weight[t.layout.r + j]
         if w > 0.0:
-            for c in range(t.starts[j], t.starts[j + 1]):
+            for c in range(t.layout.starts[j], t.layout.starts[j + 1]):
                 d = float(left[c]) * fnr - float(total[c] - left[c]) * fnl
                 both += w * d * d
     return value + both / (float(n) * fnl * fnr)

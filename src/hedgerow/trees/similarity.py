@@ -18,7 +18,7 @@ table.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -116,11 +116,9 @@ class Likeness:
             (), n, tuple(numbers), (*classes, *flags), (-1,) * r, np.zeros(r, np.int64)
         )
         # No cap acts while cells grow, so squares are not needed.
-        layout = replace(
-            StatisticsLayout.of(responses, squares=False, separate=("persons",) if persons else ()),
-            weight=weight,
-            alone=True,
-            orders=sum(x.source < len(sensitive) for x in classes),
+        people = ("persons",) if persons else ()
+        layout = StatisticsLayout.of(responses, squares=False, separate=people)._replace(
+            weight=weight, alone=True, orders=sum(x.source < len(sensitive) for x in classes)
         )
 
         def by_entry(of_columns: Floats) -> Floats:

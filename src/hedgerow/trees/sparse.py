@@ -30,9 +30,9 @@ from .category_orders import (
     sort_places,
     write_order,
 )
-from .node_rows import MASK, SHIFT, WORD_AT, NodeRows
+from .node_rows import MASK, SHIFT, WORD_AT, Format, NodeRows, Views
 from .objective import NOWHERE, TIE, Rules, above_rounding, xlogx
-from .statistics import ENTROPY, StatisticsLayout
+from .statistics import ENTROPY, ClassBlocks, StatisticsLayout
 
 
 class SparseSums(NamedTuple):
@@ -113,13 +113,13 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
     """
     hist, total, base = codes.hist, codes.total, codes.base
     left, weight, weighted = sums.left, sums.weight, sums.weighted
-    n, whole = float(total[t.divisor]), sums.whole[0]
+    n, whole = float(total[t.layout.divisor]), sums.whole[0]
     m = codes.last - codes.first
     nl = persons = total[0] - total[0]
     square = cross = 0.0
     best_step = 0
     if extra != NOWHERE:
-        nl, persons = hist[extra * t.stride + t.divisor], hist[extra * t.stride + t.persons]
+        nl, persons = hist[extra * t.layout.stride + t.layout.divisor], hist[extra * t.layout.stride + t.layout.persons]
         for e in range(sums.begins[extra - base], sums.begins[extra - base + 1]):
             i, value = sums.at[e], sums.value[e]
             left[i] = value
@@ -130,8 +130,8 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
         if is_alone:
             nl, persons = nl - nl, persons - persons
             square = cross = 0.0
-        nl += hist[row * t.stride + t.divisor]
-        persons += hist[row * t.stride + t.persons]
+        nl += hist[row * t.layout.stride + t.layout.divisor]
+        persons += hist[row * t.layout.stride + t.layout.persons]
         for e in range(sums.begins[row - base], sums.begins[row - base + 1]):
             i, value = sums.at[e], sums.value[e]
             before = 0.0 if is_alone else left[i]
@@ -143,7 +143,7 @@ def walk_sums(codes, extra, is_alone, best, t, sums):  # type: ignore[no-untyped
         if persons < t.min_leaf:
             continue
         # Codes that are added in turn never go back, so a right side that is too small stays so.
-        if total[t.persons] - persons < t.min_leaf:
+        if total[t.layout.persons] - persons < t.min_leaf:
             if is_alone:
                 continue
             break
@@ -169,10 +169,10 @@ class SparseClasses(NamedTuple):
 
     Parameters
     ----------
-    words, codes, shorts, fields
-        The records: words, `Format.codes`, 16-bit fields, positions of the listed classes.
-    starts, weight, public, loss
-        See `ClassBlocks`; an offset among them is a place.
+    views, form
+        The records; the listed classes are the first ones of `Format.classes`.
+    blocks
+        An offset among them is a place.
     missing
         Per column the place of the missing class, or -1.
     shares
@@ -209,14 +209,9 @@ class SparseClasses(NamedTuple):
         Per column the difference between the sides' n log n terms and the node's.
     """
 
-    words: Any
-    codes: Any
-    shorts: Any
-    fields: Any
-    starts: Any
-    weight: Any
-    public: Any
-    loss: Any
+    views: Views
+    form: Format
+    blocks: ClassBlocks
     missing: Any
     shares: Any
     cap: Any
@@ -250,22 +245,16 @@ class SparseClasses(NamedTuple):
     def of(cls, rows: NodeRows, n: int, widest: int, layout: StatisticsLayout, rules: Rules) -> SparseClasses:
         """Return buffers for nodes of up to n records and columns of up to `widest` codes."""
         assert layout.listed is not None
-        starts, weight, public, loss = layout.listed
-        w, r, size = len(weight), layout.r, int(starts[-1])
+        starts, public = layout.listed.starts, layout.listed.public
+        w, r, size = layout.n_listed, layout.r, int(starts[-1])
         last = starts[1:] - 1
-        missing = np.where(public[last] < 0, last, -1)
         # A node has at most one class per record in each column.
         most = min(size, n * w)
         return cls(
-            rows.words,
-            rows.format.codes,
-            rows.views.shorts,
-            rows.format.classes[:w],
-            starts,
-            weight,
-            public,
-            loss,
-            missing,
+            rows.views,
+            rows.format,
+            layout.listed,
+            np.where(public[last] < 0, last, -1),
             np.add.reduceat(np.maximum(public, 0) ** 2, starts[:-1]),
             rules.cap[r : r + w],
             rules.share[:w],
@@ -331,12 +320,12 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
     for h in range(state[CLASSES]):
         total[present[h]] = 0
     m, n_present = b - a, 0
-    for j in range(classes.weight.shape[0]):
-        at = classes.fields[j]
-        _sorted_by_class(classes.shorts, at, a, m, records[j], records[-1], classes.digits)
+    for j in range(classes.blocks.weight.shape[0]):
+        at = classes.form.classes[j]
+        _sorted_by_class(classes.views.shorts, at, a, m, records[j], records[-1], classes.digits)
         last = -1
         for i in range(m):
-            place = classes.starts[j] + classes.shorts[records[j, i], at]
+            place = classes.blocks.starts[j] + classes.views.shorts[records[j, i], at]
             if place != last:
                 present[n_present] = last = place
                 classes.at[place], classes.column[n_present] = n_present, j
@@ -349,31 +338,31 @@ def list_node(a, b, classes):  # type: ignore[no-untyped-def]
         count = total[place]
         classes.whole[j] += count * count
         if place != classes.missing[j]:
-            classes.scores[j, 2] += count * classes.public[place]
-            classes.scores[j, 3] += count * classes.loss[place]
+            classes.scores[j, 2] += count * classes.blocks.public[place]
+            classes.scores[j, 3] += count * classes.blocks.loss[place]
     state[CLASSES] = n_present
-    state[WORK] += m * classes.weight.shape[0]
+    state[WORK] += m * classes.blocks.weight.shape[0]
 
 
 @inner
 def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
     """List the pairs (class and count) of every code of a column."""
     at = m = 0
-    base, field = codes.base, classes.codes[codes.column]
+    base, field = codes.base, classes.form.codes[codes.column]
     for k in range(codes.first, codes.last):
         row = codes.rows[k]
         records = codes.hist[row * stride]
         classes.begins[row - base] = classes.ends[row - base] = at
         # Room for all pairs that the code's records could make: no pass counts them first.
-        at += records * classes.weight.shape[0]
+        at += records * classes.blocks.weight.shape[0]
         m += records
     word, shift, mask = field[WORD_AT], np.uint64(field[SHIFT]), np.uint64(field[MASK])
     pairs = 0
-    for j in range(classes.weight.shape[0]):
+    for j in range(classes.blocks.weight.shape[0]):
         for i in range(m):
             record = classes.records[j, i]
-            code = (classes.words[record, word] >> shift) & mask
-            place = classes.starts[j] + classes.shorts[record, classes.fields[j]]
+            code = (classes.views.words[record, word] >> shift) & mask
+            place = classes.blocks.starts[j] + classes.views.shorts[record, classes.form.classes[j]]
             end_of = classes.ends[code]
             # Records come in the order of their class, so equal pairs of a code follow each other.
             if end_of > classes.begins[code] and classes.place[end_of - 1] == place:
@@ -383,7 +372,7 @@ def list_classes(codes, stride, classes):  # type: ignore[no-untyped-def]
                 classes.ends[code] = end_of + 1
                 pairs += 1
     classes.state[PAIRS] = pairs
-    classes.state[WORK] += m * classes.weight.shape[0]
+    classes.state[WORK] += m * classes.blocks.weight.shape[0]
 
 
 @inner
@@ -392,7 +381,7 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
     left, j = classes.left, 0
     for e in range(classes.begins[code], classes.ends[code]):
         place, value = classes.place[e], sign * np.int64(classes.value[e])
-        while place >= classes.starts[j + 1]:
+        while place >= classes.blocks.starts[j + 1]:
             j += 1
         before, whole = left[place], classes.total[place]
         after = before + value
@@ -401,8 +390,8 @@ def bring(code, sign, t, classes):  # type: ignore[no-untyped-def]
         classes.square[j] += value * (before + after)
         classes.cross[j] += value * whole
         if classes.cap[j] < 1.0 and place != classes.missing[j]:
-            classes.scores[j, 0] += value * classes.public[place]
-            classes.scores[j, 1] += value * classes.loss[place]
+            classes.scores[j, 0] += value * classes.blocks.public[place]
+            classes.scores[j, 1] += value * classes.blocks.loss[place]
         if t.gain == ENTROPY:
             classes.mixed[j] += xlogx(after, t.xlogx) + xlogx(whole - after, t.xlogx)
             classes.mixed[j] -= xlogx(before, t.xlogx) + xlogx(whole - before, t.xlogx)
@@ -417,7 +406,7 @@ def take_back(codes, last, extra, classes):  # type: ignore[no-untyped-def]
         for e in range(classes.begins[code], classes.ends[code]):
             classes.left[classes.place[e]] = 0
     # Set to 0 and not subtracted: sums of doubles would not come back to 0.
-    for j in range(classes.weight.shape[0]):
+    for j in range(classes.blocks.weight.shape[0]):
         classes.square[j] = classes.cross[j] = 0
         classes.scores[j, 0] = classes.scores[j, 1] = classes.mixed[j] = 0.0
 
@@ -429,18 +418,18 @@ def gain_of_listed(n, nl, t, classes):  # type: ignore[no-untyped-def]
     classes.state[WORK] += 1
     if t.gain == ENTROPY:
         sides = xlogx(n, t.xlogx) - xlogx(nl, t.xlogx) - xlogx(n - nl, t.xlogx)
-        for j in range(classes.weight.shape[0]):
-            value += classes.weight[j] * (sides + classes.mixed[j])
+        for j in range(classes.blocks.weight.shape[0]):
+            value += classes.blocks.weight[j] * (sides + classes.mixed[j])
         return above_rounding(value, n, t.xlogx)
-    for j in range(classes.weight.shape[0]):
-        value += classes.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
+    for j in range(classes.blocks.weight.shape[0]):
+        value += classes.blocks.weight[j] * scatter_apart(n, nl, classes.square[j], classes.cross[j], classes.whole[j])
     return value / (float(n) * float(nl) * float(n - nl))
 
 
 @inner
 def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
     """Return whether both sides of a split keep the limits on the listed classes."""
-    for j in range(classes.weight.shape[0]):
+    for j in range(classes.blocks.weight.shape[0]):
         if classes.cap[j] < 1.0 and not (
             _is_within_cap(j, nl, False, classes) and _is_within_cap(j, n - nl, True, classes)
         ):
@@ -451,7 +440,7 @@ def admits_listed(n, nl, classes):  # type: ignore[no-untyped-def]
                 size, m = (n - nl if is_right else nl), 0
                 for h in range(classes.state[CLASSES]):
                     place = classes.present[h]
-                    if classes.starts[j] <= place < classes.starts[j + 1]:
+                    if classes.blocks.starts[j] <= place < classes.blocks.starts[j + 1]:
                         count = classes.left[place]
                         classes.side[m] = classes.total[place] - count if is_right else count
                         m += 1
@@ -483,11 +472,11 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
     # sums that were changed step by step are off by rounding: only near the cap it matters
     if abs(gain - limit) > SLACK * (classes.whole[j] + n_known * n_known):
         return gain <= limit
-    begin, end = classes.starts[j], classes.starts[j + 1] - (missing >= 0)
+    begin, end = classes.blocks.starts[j], classes.blocks.starts[j + 1] - (missing >= 0)
     for place in range(begin, end):
         count = classes.left[place]
         classes.side[place] = classes.total[place] - count if is_right else count
-    exact, gain, lost = share_gain(classes.side, begin, end, classes.public, classes.loss)
+    exact, gain, lost = share_gain(classes.side, begin, end, classes.blocks.public, classes.blocks.loss)
     return gain <= classes.cap[j] * exact * lost
 
 
@@ -495,15 +484,15 @@ def _is_within_cap(j, n, is_right, classes):  # type: ignore[no-untyped-def]
 def should_swap_listed(codes, goes_left, nl, t, classes):  # type: ignore[no-untyped-def]
     """Return whether the left side has the smaller share of the first class whose shares differ."""
     # Numbers have decided already (`split._should_swap_sides`).
-    if t.r > 0:
+    if t.layout.r > 0:
         return False
     for k in range(codes.last - codes.first):
         if goes_left[k]:
             bring(codes.rows[codes.first + k] - codes.base, 1, t, classes)
-    left, right, difference = float(nl), float(codes.total[t.divisor] - nl), 0.0
+    left, right, difference = float(nl), float(codes.total[t.layout.divisor] - nl), 0.0
     for h in range(classes.state[CLASSES]):
         place = classes.present[h]
-        if place >= classes.starts[1] or difference != 0.0:
+        if place >= classes.blocks.starts[1] or difference != 0.0:
             break
         there = float(classes.total[place] - classes.left[place])
         difference = there * left - float(classes.left[place]) * right
@@ -559,7 +548,7 @@ def list_holders(codes, n_channels, stride, divisor, classes):  # type: ignore[n
 def write_class_order(codes, sequence, n_channels, t, search, classes):  # type: ignore[no-untyped-def]
     """Write the codes in the order of one response or class, or their main axis; return how many to walk."""
     if sequence < n_channels:
-        return write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
+        return write_order(codes, sequence, n_channels, t.layout.stride, t.layout.divisor, search)
     key, order, present = search.key, search.order, classes.present
     m = codes.last - codes.first
     n_present = classes.state[CLASSES]
@@ -587,7 +576,7 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
         # together behind those that have it, the largest share first.
         sign = -1.0 if classes.state[BRIEF] else 1.0
         for i in range(few):
-            key[i] = classes.share[begin_of + i] * np.sqrt(classes.weight[j]) * sign
+            key[i] = classes.share[begin_of + i] * np.sqrt(classes.blocks.weight[j]) * sign
         sort_places(key, few, order)
         for i in range(few):
             order[1, i] = classes.holder[begin_of + order[0, i]]
@@ -618,16 +607,16 @@ def write_class_order(codes, sequence, n_channels, t, search, classes):  # type:
 @inner
 def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
     """Write each code's score on the main axis, as `category_orders` does, from the pairs alone."""
-    key, means, present, weight = search.key, search.means, classes.present, classes.weight
+    key, means, present, weight = search.key, search.means, classes.present, classes.blocks.weight
     m, total = codes.last - codes.first, codes.total
     axis, moved = classes.axis[0], classes.axis[1]
     n_present = classes.state[CLASSES]
     d = r + n_present
-    n = float(total[t.divisor])
+    n = float(total[t.layout.divisor])
     for a in range(d):
         moved[a] = 0.0
     for k in range(m):
-        here = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
+        here = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor]
         for a in range(r):
             moved[a] += here * means[k * r + a] * means[k * r + a]
     for h in range(n_present):
@@ -637,7 +626,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
         rest = n
         for e in range(classes.first[h], classes.first[h + 1]):
             row = codes.rows[codes.first + classes.holder[e]]
-            here = codes.hist[row * t.stride + t.divisor]
+            here = codes.hist[row * t.layout.stride + t.layout.divisor]
             moved[r + h] += here * classes.share[e] * classes.share[e]
             rest -= here
         moved[r + h] = weight[j] * (moved[r + h] + rest * in_node * in_node)
@@ -665,7 +654,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
             moved[a] = 0.0
         every = 0.0
         for k in range(m):
-            score = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor] * key[k]
+            score = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor] * key[k]
             every += score
             for a in range(r):
                 moved[a] += score * means[k * r + a]
@@ -675,7 +664,7 @@ def _main_axis(codes, r, t, search, classes):  # type: ignore[no-untyped-def]
             inside = 0.0
             for e in range(classes.first[h], classes.first[h + 1]):
                 k = classes.holder[e]
-                here = codes.hist[codes.rows[codes.first + k] * t.stride + t.divisor]
+                here = codes.hist[codes.rows[codes.first + k] * t.layout.stride + t.layout.divisor]
                 inside += here * key[k] * (classes.share[e] + in_node)
             moved[r + h] = np.sqrt(weight[j]) * (inside - in_node * every)
         if not next_axis(moved, d, axis):

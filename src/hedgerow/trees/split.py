@@ -8,7 +8,6 @@ relative 1e-9, keep the earlier column and the smaller threshold.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -108,7 +107,7 @@ class Search(NamedTuple):
         many = many if many > EXHAUSTIVE or layout.alone else 0
         channels = layout.r + sum(
             int(layout.starts[j + 1] - layout.starts[j])
-            for j in range(layout.q if layout.orders < 0 else layout.orders)
+            for j in range(layout.orders)
             if layout.weight[layout.r + j] > 0
         )
         has_axis = many and channels > 1 and not layout.alone
@@ -158,10 +157,10 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
         missing = base + columns[c, 0]
         codes = CodeSums(hist, present, begin, end, base, c, ordered, total)
         if sums is not None:
-            list_sums(codes, t.stride, t.sums, sums)
+            list_sums(codes, t.layout.stride, t.layout.sums, sums)
         if classes is not None:
-            list_classes(codes, t.stride, classes)
-        is_gray = not ordered and m <= EXHAUSTIVE and not t.alone
+            list_classes(codes, t.layout.stride, classes)
+        is_gray = not ordered and m <= EXHAUSTIVE and not t.layout.alone
         in_order = not ordered and not is_gray
         n_channels = zero = begin - begin
         extra = NOWHERE + zero
@@ -172,21 +171,21 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
             sequences = zero + 2
         elif in_order:
             n_channels = category_means(codes, t, search.means)
-            sequences = n_channels + (n_channels > 1 or t.alone)
+            sequences = n_channels + (n_channels > 1 or t.layout.alone)
             if classes is not None:
-                sequences = n_channels + list_holders(codes, n_channels, t.stride, t.divisor, classes)
+                sequences = n_channels + list_holders(codes, n_channels, t.layout.stride, t.layout.divisor, classes)
             rows, first, last = search.rows, zero, m
         for sequence in range(sequences):
             # Missing values have the largest code. They are tried on the left first, where ties
             # leave them.
             extra = missing if sequence + 2 == sequences and ordered else NOWHERE + zero
-            is_alone = t.alone and not ordered and sequence == n_channels
+            is_alone = t.layout.alone and not ordered and sequence == n_channels
             if is_alone:
                 for k in range(m):
                     search.rows[k] = present[begin + k]
             elif in_order:
                 if classes is None:
-                    last = write_order(codes, sequence, n_channels, t.stride, t.divisor, search)
+                    last = write_order(codes, sequence, n_channels, t.layout.stride, t.layout.divisor, search)
                 else:
                     last = write_class_order(codes, sequence, n_channels, t, search, classes)
             walked = CodeSums(hist, rows, first, last, base, c, ordered, total)
@@ -194,7 +193,7 @@ def choose(hist, present, span, total, t, search, sums, classes):  # type: ignor
                 gain, step = walk_sums(walked, extra, is_alone, best[0], t, sums)
             # Cells are counted in arrays, so the walk in registers cannot judge them.
             elif t.plain.second > 0 and search.is_judging[0] == 0:
-                gain, step = _plain_walk(walked, extra, is_gray, best[0], t.stride, t.plain)
+                gain, step = _plain_walk(walked, extra, is_gray, best[0], t.layout.stride, t.plain)
             else:
                 gain, step = _walk(walked, extra, is_gray, best[0], t, search, classes)
             if step == 0:
@@ -246,12 +245,12 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
     for k in range(m):
         if goes_left[k]:
             for i in range(size):
-                chosen[i] += codes.hist[codes.rows[codes.first + k] * t.stride + i]
+                chosen[i] += codes.hist[codes.rows[codes.first + k] * t.layout.stride + i]
     # a subset and the rest are one split: which side is called left must not depend on the search
-    flip = not codes.ordered and _should_swap_sides(chosen, total, t.divisor, t.r, t.sums, t.starts)
+    flip = not codes.ordered and _should_swap_sides(chosen, total, t.layout)
     if classes is not None:
         flip = flip or (
-            not codes.ordered and should_swap_listed(codes, goes_left, chosen[t.divisor], t, classes)
+            not codes.ordered and should_swap_listed(codes, goes_left, chosen[t.layout.divisor], t, classes)
         )
     if flip:
         for i in range(size):
@@ -261,15 +260,15 @@ def _take(codes, t, search, classes):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _should_swap_sides(left, total, divisor, r, sums, starts):  # type: ignore[no-untyped-def]
+def _should_swap_sides(left, total, layout):  # type: ignore[no-untyped-def]
     """Return whether a subset split should swap its sides, so that the smaller summed mean goes left."""
-    nl, nr = float(left[divisor]), float(total[divisor] - left[divisor])
+    nl, nr = float(left[layout.divisor]), float(total[layout.divisor] - left[layout.divisor])
     difference = 0.0
-    if r > 0:
-        for j in range(sums, sums + r):
+    if layout.r > 0:
+        for j in range(layout.sums, layout.sums + layout.r):
             difference += float(left[j]) * nr - float(total[j] - left[j]) * nl
-    elif starts.shape[0] > 1:  # classes only: the larger share of the first class goes left
-        for c in range(starts[0], starts[1]):
+    elif layout.starts.shape[0] > 1:  # classes only: the larger share of the first class goes left
+        for c in range(layout.starts[0], layout.starts[1]):
             difference = float(total[c] - left[c]) * nl - float(left[c]) * nr
             if difference != 0.0:
                 break
@@ -290,14 +289,14 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
     m = codes.last - first
     at = 0
     for i in range(size):
-        left[i] = hist[extra * t.stride + i] if extra != NOWHERE else 0
+        left[i] = hist[extra * t.layout.stride + i] if extra != NOWHERE else 0
     is_judging = search.is_judging[0] > 0
     n_cells = search.cells.shape[1] if is_judging else 0
     for i in range(n_cells):
         search.sides[LEFT, i] = search.cells[extra, i] if extra != NOWHERE else 0
     if classes is not None and extra != NOWHERE:
         bring(extra - codes.base, 1, t, classes)
-    n, walked = total[t.divisor], first
+    n, walked = total[t.layout.divisor], first
     # In Gray code a subset costs one row instead of all of its own. The last row stays on the
     # right, because a subset and the rest are one split.
     for step in range(1, (1 << (m - 1)) if is_gray else m):
@@ -306,7 +305,7 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
             # in Gray code step and step - 1 differ in this bit alone
             bit = trailing_zeros(np.uint64(step))
             row, sign = first + bit, 1 - 2 * ((step >> (bit + 1)) & 1)
-        place = rows[row] * t.stride
+        place = rows[row] * t.layout.stride
         for i in range(size):
             left[i] += sign * hist[place + i]
         if classes is not None:
@@ -314,15 +313,15 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
         walked = max(walked, row + 1)
         for i in range(n_cells):
             search.sides[LEFT, i] += sign * search.cells[rows[row], i]
-        if left[t.persons] < t.min_leaf:
+        if left[t.layout.persons] < t.min_leaf:
             continue
-        if total[t.persons] - left[t.persons] < t.min_leaf:
+        if total[t.layout.persons] - left[t.layout.persons] < t.min_leaf:
             if is_gray:
                 continue
             break
         gain = gain_of(left, total, t)
         if classes is not None:
-            gain += gain_of_listed(n, left[t.divisor], t, classes)
+            gain += gain_of_listed(n, left[t.layout.divisor], t, classes)
         # limits cost more to check than the gain: only a candidate that is better is checked
         if gain > best * (1.0 + TIE) and gain > 0.0:
             for i in range(size):
@@ -331,11 +330,11 @@ def _walk(codes, extra, is_gray, best, t, search, classes):  # type: ignore[no-u
                 search.sides[RIGHT, i] = search.sides[BEST, i] - search.sides[LEFT, i]
             if not (admissible(left, t) and admissible(right, t)):
                 continue
-            if classes is not None and not admits_listed(n, left[t.divisor], classes):
+            if classes is not None and not admits_listed(n, left[t.layout.divisor], classes):
                 continue
             if is_judging and not (
-                is_within_caps(search.sides[LEFT], t.judged)
-                and is_within_caps(search.sides[RIGHT], t.judged)
+                is_within_caps(search.sides[LEFT], t)
+                and is_within_caps(search.sides[RIGHT], t)
             ):
                 continue
             best = gain
@@ -499,98 +498,53 @@ def best_split(
 ) -> Split | None:
     """Return the split that the grower chooses at a node, or None if it does not split the node.
 
-    The judged columns' cells matter only if the best split without them breaks a cap.
-
     Parameters
     ----------
     sums, cells : int64 arrays of shape (codes, ...)
         The node's own, as in `Counted`.
-    total, predictors, layout, terms
-        As `choose_split` takes them.
-    """
-    ends = np.cumsum(predictors.n_codes + 1)[:-1]
-    counted, judged = np.split(sums, ends), np.split(cells, ends)
-    split = choose_split(counted, total, predictors, layout, terms)
-    if split is None or not cells.shape[1]:
-        return split
-    by_code = judged[split.column]
-    if predictors.ordered[split.column]:
-        goes_left = np.arange(len(by_code)) <= split.last_left
-        goes_left[-1] = split.missing_left
-    else:
-        goes_left = np.isin(np.arange(len(by_code)), split.left_codes)
-    left, right = by_code[goes_left].sum(axis=0), by_code[~goes_left].sum(axis=0)
-    if _is_within_caps(left, terms) and _is_within_caps(right, terms):
-        return split
-    return choose_split(counted, total, predictors, layout, terms, judged)
-
-
-@kernel
-def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
-    return is_within_caps(counts, t.judged)
-
-
-def choose_split(
-    counted: Sequence[Ints],
-    total: Ints,
-    predictors: Predictors,
-    layout: StatisticsLayout,
-    terms: Terms,
-    cells: Sequence[Ints] | None = None,
-) -> Split | None:
-    """Return the best split of a node whose histograms are counted, or None if there is none.
-
-    Parameters
-    ----------
-    counted : sequence of int64 arrays of shape (n_codes + 1, layout.size)
-        Every column's histogram: a statistics vector per code, the missing one last.
     total : int64 array of shape (layout.size,)
         The node's own statistics.
     predictors : Predictors
     layout : StatisticsLayout
         With every class counted; those that are `listed` would be ignored.
     terms : Terms
-    cells : sequence of int64 arrays, optional
-        Every column's counts of the judged columns' cells by code. Without them the
-        split is the best by the histograms alone: if a side of it breaks a cap
-        on a judged column (`is_within_caps`), count the cells and call again.
     """
     places = Histograms.of(predictors, layout)
     search = Search.of(places, layout)
     likeness = SparseSums.of(len(search.subset), layout) if layout.alone else None
+    rows, listed = places.rows()
     hist = np.zeros((places.n_rows, layout.stride), np.int64)
-    for (n_codes, _, base), sums in zip(places.columns, counted, strict=True):
-        hist[base : base + n_codes + 1, : layout.size] = sums
-    if cells is not None:
-        # The codes of any one column together hold all of the node's records.
-        search.is_judging[0], search.sides[BEST] = 1, np.sum(cells[0], axis=0)
-        for (n_codes, _, base), counts in zip(places.columns, cells, strict=True):
-            search.cells[base : base + n_codes + 1] = counts
-    search.split[0] = LEAF
-    if total[terms.persons] >= 2 * terms.min_leaf:
-        rows, listed = places.rows()
-        _choose_of_all(hist.reshape(-1), rows, listed, total, terms, search, likeness)
-    column, last, first, missing = search.split.tolist()
-    if column == LEAF:
+    hist[rows, : layout.size], search.cells[rows] = sums, cells
+    # The codes of any one column together hold all of the node's records.
+    search.sides[BEST] = cells[: listed[1]].sum(axis=0)
+    if total[layout.persons] < 2 * terms.min_leaf:
         return None
-    categorical = not predictors.ordered[column]
-    occurs = counted[column][:, 0] > 0
-    # Marks of codes that do not occur here may be left from other columns.
-    codes = np.flatnonzero(search.subset[: len(occurs)] * occurs) if categorical else ()
-    return Split(
-        column,
-        last,
-        first,
-        bool(missing),
-        tuple(int(c) for c in codes),
-        float(search.best[0]),
-        search.stats[BEST].copy(),
-    )
+    # The judged columns' cells matter only if the best split without them breaks a cap.
+    for judging in range(2 if cells.shape[1] else 1):
+        search.is_judging[0], search.best[0], search.split[0] = judging, 0.0, LEAF
+        _choose_of_all(hist.reshape(-1), rows.copy(), listed, total, terms, search, likeness)
+        column, last, first, missing = search.split.tolist()
+        if column == LEAF:
+            return None
+        here = slice(listed[column], listed[column + 1])
+        # Marks of codes that do not occur here may be left from other columns.
+        goes_left = (search.subset[: here.stop - here.start] > 0) & (sums[here, 0] > 0)
+        sides = cells[here][goes_left].sum(axis=0), cells[here][~goes_left].sum(axis=0)
+        if not cells.shape[1] or all(_is_within_caps(side, terms) for side in sides):
+            break
+    codes = () if predictors.ordered[column] else np.flatnonzero(goes_left).tolist()
+    gain, left = float(search.best[0]), search.stats[BEST].copy()
+    return Split(column, last, first, bool(missing), tuple(codes), gain, left)
+
+
+@kernel
+def _is_within_caps(counts, t):  # type: ignore[no-untyped-def]
+    return is_within_caps(counts, t)
 
 
 @kernel
 def _choose_of_all(hist, rows, listed, total, t, search, sums):  # type: ignore[no-untyped-def]
     """Run `choose` over all columns of a node whose histograms are counted."""
     p = search.columns.shape[0]
-    keep_counted(hist, t.stride, rows, listed, 0, p, search.bounds)
+    keep_counted(hist, t.layout.stride, rows, listed, 0, p, search.bounds)
     choose(hist, rows, (0, p), total, t, search, sums, None)

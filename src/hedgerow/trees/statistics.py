@@ -18,7 +18,6 @@ a judged column (`Responses.judged`) here, and its check to `objective.py`, whic
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..kernels.exact_sums import UNIT_BITS
-from .responses import Quantity, Responses, ScoredColumn
+from .responses import Quantity, Responses
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -89,8 +88,7 @@ class ClassBlocks(NamedTuple):
         return cls(starts, weight, public, loss)
 
 
-@dataclass(frozen=True)
-class StatisticsLayout:
+class StatisticsLayout(NamedTuple):
     """Positions in the statistics vector, and the weights of the responses.
 
     Entry 0 is the number of records.
@@ -123,12 +121,17 @@ class StatisticsLayout:
         Per numeric response the least of a record's z^2 >> shift.
     loss
         The public Brier loss of one record of every class, at the class's offset.
+    orders
+        Number of class columns whose means order the categories of a split.
+    stride
+        Length of a histogram's vector, a multiple of 4: sums are added four at a time.
+    cells
+        Offset of each judged column's cells among their counts, plus the end of the last column.
+    share, local, ranked
+        Public share and losses of each cell (see `ScoredColumn`); 0 for records that take no part.
     alone
         True if each category is tried against the rest, instead of all subsets and the
         axis.
-    orders
-        Number of class columns whose means order the categories of a split; -1: all with a
-        weight.
     listed
         The class columns that are listed; the first ones of the responses.
     """
@@ -146,9 +149,13 @@ class StatisticsLayout:
     shift: int
     floors: Ints
     loss: Floats
-    judged: tuple[ScoredColumn, ...] = ()
+    orders: int
+    stride: int
+    cells: Ints
+    share: Floats
+    local: Floats
+    ranked: Floats
     alone: bool = False
-    orders: int = -1
     listed: ClassBlocks | None = None
 
     @property
@@ -163,10 +170,12 @@ class StatisticsLayout:
             return self
         first, listed, r = int(self.starts[0]), self.listed, self.r
         more = int(listed.starts[-1])
-        return replace(
-            self,
-            q=self.q + self.n_listed,
-            starts=np.concatenate([first + listed.starts[:-1], more + self.starts]),
+        q, starts = self.q + self.n_listed, [first + listed.starts[:-1], more + self.starts]
+        return self._replace(
+            q=q,
+            orders=q,
+            stride=_in_fours(self.size + more),
+            starts=np.concatenate(starts),
             missing_at=np.where(self.missing_at > 0, self.missing_at + more, 0),
             weight=np.concatenate([self.weight[:r], listed.weight, self.weight[r:]]),
             public=np.concatenate([self.public[:first], listed.public, self.public[first:]]),
@@ -178,17 +187,6 @@ class StatisticsLayout:
     def size(self) -> int:
         """Return the length of the vector."""
         return int(self.starts[-1])
-
-    @property
-    def stride(self) -> int:
-        """Return the length of a histogram's vector, a multiple of 4: sums are added four at a time."""
-        return -(-self.size // 4) * 4
-
-    @property
-    def cells(self) -> Ints:
-        """Return the offset of each judged column's cells among their counts, plus the end of the last column."""
-        sizes = [len(j.counts) for j in self.judged]
-        return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     @property
     def person(self) -> int:
@@ -248,6 +246,11 @@ class StatisticsLayout:
             n_known = n - responses.numeric[j].n_missing
             # Rounding down is on the strict side: a smaller public loss makes disclosure larger.
             floors[j] = int(scatter(number, n_known) / (4 * n_known)) >> shift
+        judged = responses.judged
+        share, local, ranked = (
+            np.concatenate([np.zeros(0), *(np.append(getattr(j, name), 0.0) for j in judged)])
+            for name in ("share", "local", "ranked")
+        )
         return cls(
             r,
             q - n_listed,
@@ -262,9 +265,18 @@ class StatisticsLayout:
             shift,
             floors,
             counts.loss,
-            responses.judged,
+            q - n_listed,
+            _in_fours(int(counts.starts[-1])),
+            np.cumsum([0, *(len(j.counts) for j in judged)]),
+            share,
+            local,
+            ranked,
             listed=listed,
         )
+
+
+def _in_fours(size: int) -> int:
+    return -(-size // 4) * 4
 
 
 def scatter(number: Quantity, n_known: int) -> float:

@@ -594,7 +594,7 @@ def _by_label(
 def _sums_to(rows: NodeRows, layout: StatisticsLayout, total: Ints) -> bool:
     """Return whether the rows of a node add up to its statistics, checked on the first column."""
     first = Predictors(rows.predictors.n_codes[:1], rows.predictors.ordered[:1])
-    form = replace(rows.format, codes=rows.format.codes[:1])
+    form = rows.format._replace(codes=rows.format.codes[:1])
     alone = replace(rows, predictors=first, format=form)
     counted = Counted.of(alone, np.array([0, rows.n], np.int64), layout)
     return np.array_equal(counted.sums[0].sum(axis=0), total)
