@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from hedgerow.io.read import read
 from hedgerow.measures import Counts, group
 from hedgerow.measures.class_measures import frequency_l
-from hedgerow.methods.tpp import TreePatternPreserving, TreeSettings
+from hedgerow.methods.tpp import RpartSettings, TreePatternPreserving, TreeSettings
 from hedgerow.methods.tpp.builder import BuiltTree, Node
 from hedgerow.methods.tpp.encoding import MOST_SUBSETS, PredictedColumn, Predictor
 from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.targets import RpartTree
-from hedgerow.methods.tpp.tree_settings import RpartSettings
+from hedgerow.methods.tpp.targets import PreservedModel
 from hedgerow.notation import MISSING, split_concatenation
 from hedgerow.progress import Progress, telling
 
@@ -281,7 +280,7 @@ def table1() -> dict[str, Any]:
     columns = _columns(frame, names)
     response = PredictedColumn.from_classes(frame["income"].tolist())
     occupation = np.unique(frame["occupation"].to_numpy(dtype=str), return_inverse=True)[1]
-    grown = RpartTree(RpartSettings("class", maxdepth=3))
+    grown = PreservedModel(RpartSettings("class", maxdepth=3))
     grown.fit(columns, response)
     full = grown.state(3)[0]
     trees = {

@@ -7,11 +7,11 @@ import pytest
 from tpp_paper import printed_step_3
 from tpp_tables import PREDICTORS, adult_columns, adult_frame
 
+from hedgerow.methods.tpp import ForestSettings, RpartSettings, TreeSettings
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.representatives import ColumnPlan
 from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.targets import own_target
-from hedgerow.methods.tpp.tree_settings import ForestSettings, RpartSettings, TreeSettings
+from hedgerow.methods.tpp.targets import PreservedModel
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def sanitizer(adult, *settings, columns=None):
     return Sanitizer(
         columns,
         [y] * len(settings),
-        [own_target(s) for s in settings],
+        [PreservedModel(s) for s in settings],
         [occupation],
     )
 

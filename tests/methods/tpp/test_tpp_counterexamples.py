@@ -7,16 +7,16 @@ import pytest
 from tpp_paper import Shortcut, printed_step_3
 from tpp_tables import categories, numbers
 
+from hedgerow.methods.tpp import TreeSettings
 from hedgerow.methods.tpp.builder import Builder
 from hedgerow.methods.tpp.encoding import PredictedColumn
 from hedgerow.methods.tpp.sanitize import Sanitizer, groups_of, release_column
-from hedgerow.methods.tpp.targets import OwnTree
-from hedgerow.methods.tpp.tree_settings import TreeSettings
+from hedgerow.methods.tpp.targets import PreservedModel
 
 
 def corrected(columns, response, settings):
     """The number of differences over all sizes."""
-    sanitizer = Sanitizer(columns, [response], [OwnTree(settings)])
+    sanitizer = Sanitizer(columns, [response], [PreservedModel(settings)])
     found = [sanitizer.compare(sanitizer.state(step)) for step in range(1, sanitizer.n_steps + 1)]
     assert found
     return sum(difference is not None for difference in found)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from tpp_tables import random_columns, random_responses
 
-from hedgerow.methods.tpp.sanitize import Sanitizer
-from hedgerow.methods.tpp.targets import own_target
-from hedgerow.methods.tpp.tree_settings import (
+from hedgerow.methods.tpp import (
     BoostingSettings,
     ForestSettings,
     RpartSettings,
     TreeSettings,
 )
+from hedgerow.methods.tpp.sanitize import Sanitizer
+from hedgerow.methods.tpp.targets import PreservedModel
 
 
 def random_tree(rng):
@@ -24,7 +24,7 @@ def random_tree(rng):
 
 def differences(columns, settings, classes, numbers):
     responses = [classes if s.classes else numbers for s in settings]
-    sanitizer = Sanitizer(columns, responses, [own_target(s) for s in settings])
+    sanitizer = Sanitizer(columns, responses, [PreservedModel(s) for s in settings])
     states = [sanitizer.state(step) for step in range(1, sanitizer.n_steps + 1)]
     return len(states), [d for d in map(sanitizer.compare, states) if d is not None]
 
@@ -93,7 +93,7 @@ def test_the_tree_does_not_depend_on_record_order():
         for settings in (random_tree(rng), random_tree(rng)):
             y = classes if settings.classes else numbers
             shuffled = replace(y, codes=y.codes[order], y=y.y[order] if len(y.y) else y.y)
-            target, other = own_target(settings), own_target(settings)
+            target, other = PreservedModel(settings), PreservedModel(settings)
             target.fit(columns, y)
             other.fit([replace(c, codes=c.codes[order]) for c in columns], shuffled)
             assert target.trees[0].nodes == other.trees[0].nodes

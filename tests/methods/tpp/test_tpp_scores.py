@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tpp_tables import numbers
 
+from hedgerow.methods.tpp import TreeSettings
 from hedgerow.methods.tpp.builder import Builder, bootstrap, features_at, midpoint
 from hedgerow.methods.tpp.encoding import PredictedColumn, Predictor
 from hedgerow.methods.tpp.split_scores import (
@@ -21,7 +22,6 @@ from hedgerow.methods.tpp.split_scores import (
     xlogx,
     xlogx_shift,
 )
-from hedgerow.methods.tpp.tree_settings import TreeSettings
 
 
 def grow(columns, response, settings):

@@ -1,14 +1,15 @@
 """Tree-pattern-preserving sanitization (Fu et al. 2010), corrected.
 
 Read the files in this order: `encoding` (ranks and integer responses), `split_scores` and
-`builder` (the exact builder), `representatives` (what is released), `tree_settings` and
-`targets` (what is preserved), `sanitize` (the loop), `model` (the published file, its
-picture and its verification), `method` (the public class).
+`builder` (the exact builder), `representatives` (what is released), `targets` (what is
+preserved), `sanitize` (the loop), `model` (the published file, its picture and its
+verification), `method` (the public class).
 """
 
+from .builder import TreeSettings
 from .method import TreePatternPreserving
 from .model import Verification, verify_model
-from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings
+from .targets import BoostingSettings, ForestSettings, RpartSettings
 
 __all__ = [
     "BoostingSettings",

@@ -19,11 +19,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import fsum
-from typing import Any
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import ParameterError, UnsupportedError
+from ...validation import check_whole
 from .encoding import PredictedColumn, Predictor
 from .split_scores import (
     CRITERIA,
@@ -37,10 +39,12 @@ from .split_scores import (
     xlogx,
     xlogx_shift,
 )
-from .tree_settings import TreeSettings
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.int32]
+Columns = Sequence[Predictor]
+
+CLASS_CRITERIA = ("entropy", "gini", "gain_ratio")
 
 
 @dataclass(frozen=True)
@@ -107,13 +111,14 @@ def leaf_of(node: Node) -> Node:
     return Node(node.path, node.depth, node.n, node.value)
 
 
+Trees = tuple[BuiltTree, ...]
 Chooser = Callable[[str], Sequence[int]]
 # the gain of a split, and the fields that it sets in its node; empty if there is no split
 Split = tuple[float, dict[str, Any]]
 
 
 def best_first(
-    columns: Sequence[Predictor],
+    columns: Columns,
     n: int,
     n_splits: int,
     leaf: Callable[[str, Rows], Node],
@@ -195,6 +200,116 @@ def best_first(
     return BuiltTree(tuple(nodes), leaf_of_row, closed_left)
 
 
+class ModelSettings:
+    """The base class of all builder settings; one field may be left open, to be chosen from the response."""
+
+    kind: ClassVar[str]
+    builder: ClassVar[str] = "hedgerow"
+    # the name of the field that may be left open, its value for a response of classes, and its value for one of numbers
+    by_response: ClassVar[tuple[str, str, str]]
+    # the name of the setting that gives the number of steps, and the fewest steps that it allows
+    steps: ClassVar[str] = "n_trees"
+    least: ClassVar[int] = 1
+    # the field of a split node that is its step, from 0 on; "" where a step is a whole tree
+    number: ClassVar[str] = ""
+
+    @property
+    def classes(self) -> bool:
+        """Return whether the settings are for a response of classes."""
+        field, _, numbers = self.by_response
+        return bool(getattr(self, field) != numbers)
+
+    def for_response(self, classes: bool) -> Self:
+        """Return the settings with the field that depends on the response filled in, if it was left open."""
+        field, of_classes, of_numbers = self.by_response
+        if getattr(self, field):
+            return self
+        return replace(cast(Any, self), **{field: of_classes if classes else of_numbers})
+
+    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
+        """Return the trees of the first `step` steps."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class TreeSettings(ModelSettings):
+    """One tree of Hedgerow's own exact builder.
+
+    Parameters
+    ----------
+    criterion : {"entropy", "gini", "gain_ratio", "variance"}, optional
+        "variance" (also "deviance") grows a regression tree, the others a
+        classification tree. By default "variance" if the response is a number, "entropy"
+        if it is a class.
+    n_splits : int
+        Most splits of the tree, at least 0. The tree grows best first: the
+        split with the largest gain comes next.
+    min_leaf : int
+        Fewest records in a leaf, at least 1.
+    max_depth : int, optional
+        Deepest level of a leaf; the root is level 0.
+    min_gain : float
+        Least decrease of impurity, weighted by the node's share of all records
+        (bits for entropy; y units squared for variance), at least 0.
+    pruning, size : str
+        Only "none" and "fixed". They exist so that other values, which the guarantee does not cover,
+        are refused with a clear message.
+
+    Examples
+    --------
+    >>> TreeSettings(criterion="gini", n_splits=3).criterion
+    'gini'
+    """
+
+    kind = "tree"
+    by_response = ("criterion", "entropy", "variance")
+    steps, least, number = "n_splits", 0, "order"
+
+    criterion: str | None = None
+    n_splits: int = 7
+    min_leaf: int = 1
+    max_depth: int | None = None
+    min_gain: float = 0.0
+    pruning: str = "none"
+    size: str = "fixed"
+
+    def __post_init__(self) -> None:
+        if self.criterion == "deviance":  # R's word for it
+            object.__setattr__(self, "criterion", "variance")
+        if self.criterion in ("gain_ratio_average", "c4.5", "j48"):
+            raise UnsupportedError(
+                "gain ratio with the average-gain filter is outside the guarantee: the filter's "
+                "average runs over all candidate splits, and sanitizing removes candidates",
+                hint='use criterion="gain_ratio", the plain ratio',
+            )
+        if self.criterion not in (None, *CLASS_CRITERIA, "variance"):
+            raise ParameterError(
+                f"unknown criterion {self.criterion!r}", hint="entropy, gini, gain_ratio, variance"
+            )
+        if self.pruning != "none":
+            raise UnsupportedError(
+                f"pruning {self.pruning!r} is outside the guarantee: cost-complexity pruning "
+                "compares subtrees that the sanitized table no longer grows",
+                hint="state the number of splits instead (n_splits)",
+            )
+        if self.size != "fixed":
+            raise UnsupportedError(
+                f"size {self.size!r} is outside the guarantee: cross-validation draws folds and "
+                "grows other trees, which are not preserved",
+                hint="choose n_splits beforehand and state it",
+            )
+        check_whole("n_splits", self.n_splits, 0)
+        check_whole("min_leaf", self.min_leaf, 1)
+        if self.max_depth is not None:
+            check_whole("max_depth", self.max_depth, 1)
+        if not 0 <= self.min_gain < float("inf"):
+            raise ParameterError("min_gain must be a finite number of at least 0")
+
+    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
+        """Grow a tree with `step` splits."""
+        return (Builder(columns, response, replace(self, n_splits=step)).grow(),)
+
+
 class Builder:
     """The exact builder of one tree, from encoded predictors and an encoded response.
 
@@ -218,7 +333,7 @@ class Builder:
 
     def __init__(
         self,
-        columns: Sequence[Predictor],
+        columns: Columns,
         response: PredictedColumn,
         settings: TreeSettings,
         weights: NDArray[np.int64] | None = None,

@@ -19,6 +19,7 @@ from ...progress import caution
 from ...schema import Schema
 from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Method, RecipientNotes, as_array, check_people
+from .builder import ModelSettings, TreeSettings
 from .encoding import (
     EncodedPredictor,
     beyond_single,
@@ -29,8 +30,7 @@ from .encoding import (
 )
 from .model import dumps, model_to_json, recipient_lines, trees_svg, verify_model
 from .sanitize import Sanitizer, column_map, shrunk
-from .targets import PreservedModel, SklearnTree, is_estimator, own_target
-from .tree_settings import ModelSettings, TreeSettings, parse
+from .targets import PreservedModel, SklearnTree, is_estimator, parse
 
 # bytes per record while a tree is grown (measured on seven predictors)
 _RECORD = 180
@@ -351,7 +351,7 @@ def _is_class(table: Table, schema: Schema, response: str) -> bool:
 
 def _target(tree: Any, classes: bool) -> PreservedModel:
     if isinstance(tree, ModelSettings):
-        return own_target(tree.for_response(classes))
+        return PreservedModel(tree.for_response(classes))
     if is_estimator(tree):
         return SklearnTree(tree)
     raise ParameterError(

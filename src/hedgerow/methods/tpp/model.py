@@ -25,8 +25,7 @@ from ...validation import MAPPING, PATH, takes
 from ..base import render
 from .builder import BuiltTree
 from .encoding import PredictedColumn, Predictor
-from .targets import SKLEARN_CLASSES, own_target, rebuild_from
-from .tree_settings import from_json
+from .targets import SKLEARN_CLASSES, from_json, rebuild_from
 
 VERSION = 1
 
@@ -286,13 +285,10 @@ def _rebuild(
         return [rebuild_from(model, columns, answers)]
     if model["builder"] not in ("hedgerow", "rpart"):
         raise PlanError(f"the model names an unknown builder {model['builder']!r}")
-    settings = {k: v for k, v in model.items() if k not in ("builder", "trees")}
     # Here n_splits counts the splits of all trees; only a single tree is set by it.
-    if model["kind"] != "tree":
-        settings.pop("n_splits")
-    target = own_target(from_json(settings))
-    target.fit(columns, response(target.classes))
-    return target.trees
+    none = ("builder", "trees") if model["kind"] == "tree" else ("builder", "trees", "n_splits")
+    settings = from_json({k: v for k, v in model.items() if k not in none})
+    return settings.grow(columns, response(settings.classes), getattr(settings, settings.steps))
 
 
 def first_difference(

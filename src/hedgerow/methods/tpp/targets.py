@@ -1,12 +1,16 @@
-"""The models to preserve: trees and ensembles of Hedgerow's own builder, and fitted scikit-learn trees."""
+"""The models to preserve: trees and ensembles of Hedgerow's own builder, and fitted scikit-learn trees.
+
+Builder settings are plain frozen records, from which a recipient can rebuild a tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum, log
-from typing import Any, ClassVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,138 +18,131 @@ from numpy.typing import NDArray
 from ...errors import ParameterError, SchemaError, UnsupportedError
 from ...notation import plain
 from ...progress import done
-from .builder import Builder, BuiltTree, Node, Split, best_first, bootstrap, features_at, leaf_of
-from .encoding import PredictedColumn, Predictor
-from .tree_settings import BoostingSettings, ForestSettings, RpartSettings, TreeSettings, to_json
+from ...validation import check_whole
+from .builder import (
+    Builder,
+    BuiltTree,
+    Columns,
+    ModelSettings,
+    Node,
+    Split,
+    Trees,
+    TreeSettings,
+    best_first,
+    bootstrap,
+    features_at,
+    leaf_of,
+)
+from .encoding import PredictedColumn
+
+# the most trees of one model; more are a typing error, and would take days to grow
+MOST_TREES = 10_000
 
 
-class PreservedModel:
-    """A model grown by builder settings, which can be cut back to any number of its steps.
+@dataclass(frozen=True)
+class ForestSettings(ModelSettings):
+    """A random forest of Hedgerow's own builder, with every draw a published function of the seed.
 
-    A step is a tree; a subclass may count splits or levels.
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees.
+    seed : int
+        Seed of the bootstrap rows (per tree) and feature subsets (per tree and path).
+    max_features : int, optional
+        Predictors tried at each node; all when None.
+    bootstrap : bool
+        Whether each tree sees rows drawn with replacement.
+    tree : TreeSettings
+        The trees.
     """
 
-    builder: ClassVar[str] = "hedgerow"
-    # the name of the setting that gives the number of steps
-    size: ClassVar[str] = "n_trees"
-    # the fewest steps that the settings allow
-    least: ClassVar[int] = 1
-    # significant bits of a number that the builder sees
-    bits = 53
-    # whether a step is a whole tree
-    ensemble = True
-    # the result of `fit`
-    trees: tuple[BuiltTree, ...] = ()
+    kind = "forest"
 
-    def __init__(self, settings: Any) -> None:
-        self.settings = settings
+    n_trees: int = 10
+    seed: int = 0
+    max_features: int | None = None
+    bootstrap: bool = True
+    tree: TreeSettings = dataclasses.field(default_factory=TreeSettings)
+
+    def __post_init__(self) -> None:
+        check_whole("n_trees", self.n_trees, 1, MOST_TREES)
+        # True is an int in Python, and no seed that somebody meant.
+        if self.seed is None or isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise UnsupportedError(
+                "a forest without a seed is outside the guarantee: its rows and ties are random",
+                hint="give a whole number as seed",
+            )
+        check_whole("seed", self.seed, 0)
+        if self.max_features is not None:
+            check_whole("max_features", self.max_features, 1)
 
     @property
     def classes(self) -> bool:
-        """Return whether the model predicts classes."""
-        return bool(self.settings.classes)
+        """Return whether the forest predicts classes."""
+        return self.tree.classes
 
-    @property
-    def n_steps(self) -> int:
-        """Return the number of steps of the fitted model."""
-        return len(self.trees)
+    def for_response(self, classes: bool) -> Self:
+        """Return the forest with the criterion of its trees filled in, if it was left open."""
+        return replace(self, tree=self.tree.for_response(classes))
 
-    @property
-    def requested(self) -> int:
-        """Return the number of steps that the settings name."""
-        return int(getattr(self.settings, self.size))
-
-    def size_in_words(self, step: int) -> str:
-        """Return the size of the model after `step` steps, in words."""
-        return f"{step} tree{'s' * (step != 1)}"
-
-    def check_columns(self, names: Sequence[str]) -> None:
-        """Accept any predictors; a model that was fitted elsewhere accepts only its own predictors."""
-
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
-        """Build the full model and store its trees."""
-        self.trees = self.rebuild(columns, response, getattr(self.settings, self.size))
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the trees after the first `step` steps of the fitted model."""
-        return self.trees[:step]
-
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
-        """Build the model with `step` steps from other columns."""
-        raise NotImplementedError
-
-    def describe(self, step: int) -> dict[str, Any]:
-        """Return the settings that a recipient needs to rebuild `step` steps, as plain JSON values."""
-        sized = replace(self.settings, **{self.size: max(step, self.least)})
-        return {"builder": self.builder, **to_json(sized)}
-
-
-class SingleTree(PreservedModel):
-    """A tree whose steps are its splits, in the order in which they were made."""
-
-    ensemble = False
-    # the field of a split node that is its step, from 0 on
-    number: ClassVar[str] = "order"
-
-    @property
-    def n_steps(self) -> int:
-        """Return the number of steps of the tree."""
-        steps = [getattr(node, self.number) for node in self.trees[0].nodes if node.feature >= 0]
-        return max(steps, default=-1) + 1
-
-    def state(self, step: int) -> tuple[BuiltTree, ...]:
-        """Return the tree with only the splits of its first `step` steps."""
-        return (self.trees[0].keep(lambda node: getattr(node, self.number) < step),)
-
-    def size_in_words(self, step: int) -> str:
-        """Return the number of leaves after `step` splits, in words."""
-        return f"{step + 1} leaves"
-
-
-class OwnTree(SingleTree):
-    """A tree of Hedgerow's own builder; one step is one split."""
-
-    size, least = "n_splits", 0
-
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
-        """Grow a tree with `step` splits."""
-        return (Builder(columns, response, replace(self.settings, n_splits=step)).grow(),)
-
-
-class OwnForest(PreservedModel):
-    """A random forest of Hedgerow's own builder; one step is one tree."""
-
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
+    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Grow the first `step` trees of the forest."""
-        s, n, trees = self.settings, len(columns), []
+        n, trees = len(columns), []
         for tree in range(step):
             done(tree / step)
-            weights = bootstrap(s.seed, tree, response.n) if s.bootstrap else None
+            weights = bootstrap(self.seed, tree, response.n) if self.bootstrap else None
             choose = None
-            if s.max_features is not None and s.max_features < n:
-                choose = partial(features_at, s.seed, tree, n_features=n, n_chosen=s.max_features)
-            trees.append(Builder(columns, response, s.tree, weights, choose).grow())
+            if self.max_features is not None and self.max_features < n:
+                choose = partial(features_at, self.seed, tree, n_features=n, n_chosen=self.max_features)
+            trees.append(Builder(columns, response, self.tree, weights, choose).grow())
         return tuple(trees)
 
 
-class OwnBoosting(PreservedModel):
-    """Gradient boosting by Hedgerow's own builder; one step is one stage.
+@dataclass(frozen=True)
+class BoostingSettings(ModelSettings):
+    """Gradient boosting of regression trees by Hedgerow's own builder.
 
     A stage's response depends on y and the earlier stages' record sets alone,
     so a table that keeps those record sets keeps every residual to the bit.
+
+    Parameters
+    ----------
+    loss : {"squared", "logistic"}, optional
+        "logistic" needs a response of two classes. By default "squared" if the response is
+        a number, "logistic" if it is a class.
+    n_trees : int
+        Number of stages.
+    learning_rate : float
+        Shrinkage, in (0, 1].
+    tree : TreeSettings
+        The stages' trees; their criterion is "variance".
     """
 
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
+    kind = "boosting"
+    by_response = ("loss", "logistic", "squared")
+
+    loss: str | None = None
+    n_trees: int = 10
+    learning_rate: float = 0.1
+    tree: TreeSettings = dataclasses.field(
+        default_factory=lambda: TreeSettings("variance", n_splits=3)
+    )
+
+    def __post_init__(self) -> None:
+        check_whole("n_trees", self.n_trees, 1, MOST_TREES)
+        # A stage predicts residuals, which are numbers whatever the response is.
+        object.__setattr__(self, "tree", self.tree.for_response(False))
+        if self.loss not in (None, "squared", "logistic"):
+            raise ParameterError(f"unknown loss {self.loss!r}", hint="squared or logistic")
+        if not 0 < self.learning_rate <= 1:
+            raise ParameterError("learning_rate must lie in (0, 1]")
+        if self.tree.criterion != "variance":
+            raise ParameterError("the trees of gradient boosting need criterion='variance'")
+
+    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Grow the first `step` stages; fewer if the residuals allow no further split."""
-        logistic = self.settings.loss == "logistic"
+        logistic = self.loss == "logistic"
         if logistic and len(response.labels) != 2:
             raise ParameterError(
                 f"logistic boosting needs a response of two classes, not {len(response.labels)}"
@@ -157,56 +154,15 @@ class OwnBoosting(PreservedModel):
             done(stage / step)
             probability = 1.0 / (1.0 + np.exp(-score)) if logistic else score
             residual = PredictedColumn.from_numbers(y - probability)
-            tree = Builder(columns, residual, self.settings.tree).grow()
+            tree = Builder(columns, residual, self.tree).grow()
             if tree.n_splits == 0:
                 break
             if logistic:
                 tree = _newton(tree, probability)
             leaf_value = np.array([node.value[0] for node in tree.nodes])
-            score = score + self.settings.learning_rate * leaf_value[tree.leaf]
+            score = score + self.learning_rate * leaf_value[tree.leaf]
             trees.append(tree)
         return tuple(trees)
-
-
-class RpartTree(SingleTree):
-    """A tree by the split rules of R's rpart, so that an R user rebuilds the same tree.
-
-    Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
-    two classes and anova order categories by mean whatever `minbucket`, more classes
-    try all subsets; the first of equal variables and the lowest of equal thresholds
-    win; every admissible node is split down to `maxdepth`. One step is one level.
-    With `minbucket` above 1 the ordering may miss the best subset, so the guarantee
-    rests on the verification. rpart adds floats in record order: where two splits
-    are equal to the last bits it may choose the other one.
-    """
-
-    builder, size, number = "rpart", "maxdepth", "depth"
-    requested = SingleTree.n_steps  # a tree that ends before maxdepth is complete
-
-    def size_in_words(self, step: int) -> str:
-        """Return the depth, in words."""
-        return f"{step} level{'s' * (step != 1)} of splits"
-
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
-        """Grow a tree with at most `step` levels of splits."""
-        s: RpartSettings = self.settings
-        if s.classes and len(response.labels) > 2:
-            wide = [c.name for c in columns if not c.numeric and c.wide]
-            if wide:
-                raise UnsupportedError(
-                    "rpart tries all subsets of categories for more than two classes; too many "
-                    f"categories in {', '.join(map(repr, wide))}",
-                    hint="recode those columns to at most 12 categories",
-                )
-        criterion = {"gini": "gini", "information": "entropy"}[s.parms] if s.classes else "variance"
-        # rpart has no limit of splits: depth and sizes end its growth.
-        settings = TreeSettings(
-            criterion, n_splits=max(response.n, 1), min_leaf=s.minbucket, max_depth=step
-        )
-        grower = Builder(columns, response, settings, min_split=s.minsplit, ordered_anyway=True)
-        return (grower.grow(),)
 
 
 def _start(y: NDArray[np.float64], logistic: bool) -> float:
@@ -229,17 +185,224 @@ def _newton(tree: BuiltTree, probability: NDArray[np.float64]) -> BuiltTree:
     return BuiltTree(tuple(nodes), tree.leaf, tree.closed_left)
 
 
-_MODELS: dict[type[Any], type[PreservedModel]] = {
-    TreeSettings: OwnTree,
-    ForestSettings: OwnForest,
-    BoostingSettings: OwnBoosting,
-    RpartSettings: RpartTree,
+@dataclass(frozen=True)
+class RpartSettings(ModelSettings):
+    """A tree with the split rules of R's rpart, grown without its complexity pruning.
+
+    Covered: methods "class" (Gini or information, priors from the data, no
+    losses) and "anova", `minsplit`, `minbucket`, `maxdepth`, no missing
+    predictor values, `cp` below 0, `xval = 0`. A positive `cp` makes rpart cut
+    branches back by cost complexity, which the guarantee does not cover.
+
+    Own implementation of the rules, on exact sums: midpoints and `x < threshold`;
+    two classes and anova order categories by mean whatever `minbucket`, more classes
+    try all subsets; the first of equal variables and the lowest of equal thresholds
+    win; every admissible node is split down to `maxdepth`. One step is one level.
+    With `minbucket` above 1 the ordering may miss the best subset, so the guarantee
+    rests on the verification. rpart adds floats in record order: where two splits
+    are equal to the last bits it may choose the other one.
+
+    Parameters
+    ----------
+    method : {"class", "anova"}, optional
+        Classification or regression; by default as the response is.
+    parms : {"gini", "information"}
+        Impurity of method "class".
+    minsplit, minbucket, maxdepth : int
+        As in ``rpart.control``.
+    cp : float
+        Must be negative.
+    xval : int
+        Must be 0: a size chosen by cross-validation is outside the guarantee.
+    """
+
+    kind = builder = "rpart"
+    by_response = ("method", "class", "anova")
+    steps, number = "maxdepth", "depth"
+
+    method: str | None = None
+    parms: str = "gini"
+    minsplit: int = 20
+    minbucket: int = 7
+    maxdepth: int = 5
+    cp: float = -1.0
+    xval: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in (None, "class", "anova"):
+            raise UnsupportedError(
+                f"rpart's method {self.method!r} is not supported", hint='"class" or "anova"'
+            )
+        if self.parms not in ("gini", "information"):
+            raise ParameterError("parms must be gini or information")
+        if self.cp >= 0:
+            raise UnsupportedError(
+                "rpart with cp >= 0 prunes by cost complexity, which is outside the guarantee",
+                hint="grow with rpart.control(cp = -1, xval = 0) and limit maxdepth or minbucket",
+            )
+        if self.xval != 0:
+            raise UnsupportedError(
+                "a size chosen by cross-validation is outside the guarantee", hint="use xval = 0"
+            )
+        check_whole("minsplit", self.minsplit, 1)
+        check_whole("minbucket", self.minbucket, 1)
+        check_whole("maxdepth", self.maxdepth, 1)
+
+    def grow(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
+        """Grow a tree with at most `step` levels of splits."""
+        if self.classes and len(response.labels) > 2:
+            wide = [c.name for c in columns if not c.numeric and c.wide]
+            if wide:
+                raise UnsupportedError(
+                    "rpart tries all subsets of categories for more than two classes; too many "
+                    f"categories in {', '.join(map(repr, wide))}",
+                    hint="recode those columns to at most 12 categories",
+                )
+        criterion = {"gini": "gini", "information": "entropy"}[self.parms] if self.classes else "variance"
+        # rpart has no limit of splits: depth and sizes end its growth.
+        settings = TreeSettings(
+            criterion, n_splits=max(response.n, 1), min_leaf=self.minbucket, max_depth=step
+        )
+        grower = Builder(columns, response, settings, min_split=self.minsplit, ordered_anyway=True)
+        return (grower.grow(),)
+
+
+Settings = TreeSettings | ForestSettings | BoostingSettings | RpartSettings
+_SETTINGS: dict[str, Any] = {
+    c.kind: c for c in (TreeSettings, ForestSettings, BoostingSettings, RpartSettings)
 }
 
 
-def own_target(settings: Any) -> PreservedModel:
-    """Return the unfitted model that builder settings describe."""
-    return _MODELS[type(settings)](settings)
+def from_json(data: Mapping[str, Any]) -> Settings:
+    """Return the settings that plain JSON data describe; raise KeyError or TypeError if they are malformed."""
+    fields = dict(data)
+    cls = _SETTINGS[fields.pop("kind")]
+    if "tree" in fields:
+        fields["tree"] = TreeSettings(**fields["tree"])
+    settings: Settings = cls(**fields)
+    return settings
+
+
+def parse(text: str) -> list[Settings]:
+    """Read settings from text: models separated by ``;``, each a kind followed by ``name=value`` words.
+
+    A forest or boosting model accepts the settings of its trees in addition to its own.
+
+    Examples
+    --------
+    >>> [type(s).__name__ for s in parse("tree criterion=gini n_splits=3; forest n_trees=5 seed=1")]
+    ['TreeSettings', 'ForestSettings']
+    """
+    models = [_parse_one(part.split()) for part in text.split(";") if part.strip()]
+    if not models:
+        raise ParameterError(
+            "trees is empty", hint='for example "tree criterion=entropy n_splits=4"'
+        )
+    return models
+
+
+def _parse_one(words: list[str]) -> Settings:
+    kind, *pairs = words
+    if kind not in _SETTINGS:
+        raise ParameterError(f"unknown kind of model {kind!r}", hint=f"one of {', '.join(_SETTINGS)}")
+    types = {f.name: str(f.type) for f in dataclasses.fields(_SETTINGS[kind])}
+    data: dict[str, Any] = {"kind": kind}
+    tree: dict[str, Any] = {}
+    below = dataclasses.fields(TreeSettings) if types.pop("tree", None) else ()
+    readable = {f.name: str(f.type) for f in below} | types
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or name not in readable:
+            raise ParameterError(
+                f"cannot read {pair!r} of the model {kind}",
+                hint=f"write name=value; the names are {', '.join(sorted(readable))}",
+            )
+        (data if name in types else tree)[name] = _value(name, value, readable[name])
+    if tree:
+        # What is not named stays as that model's own trees have it by default.
+        data["tree"] = dataclasses.asdict(replace(_SETTINGS[kind]().tree, **tree))
+    return from_json(data)
+
+
+# for each type of a field, the function that reads its value and a description for errors
+_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
+    "int": (int, "a whole number"),
+    "float": (float, "a number"),
+    "bool": (lambda text: {"true": True, "false": False}[text.lower()], "true or false"),
+    "str": (str, "text"),
+}
+
+
+def _value(name: str, text: str, kind: str) -> Any:
+    # Annotations are text: `int | None` begins with the kind.
+    read, words = _READERS[kind.partition(" ")[0]]
+    try:
+        return read(text)
+    except (ValueError, KeyError):
+        raise ParameterError(f"{name} must be {words}, not {text!r}") from None
+
+
+class PreservedModel:
+    """A model grown by builder settings, which can be cut back to any number of its steps.
+
+    A step is a tree; of a single tree it is a split or a level, in the order in which they were made.
+    """
+
+    # significant bits of a number that the builder sees
+    bits = 53
+    # the result of `fit`
+    trees: Trees = ()
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self.settings, self.number, self.classes = settings, settings.number, settings.classes
+
+    @property
+    def ensemble(self) -> bool:
+        """Return whether a step is a whole tree."""
+        return not self.number
+
+    @property
+    def n_steps(self) -> int:
+        """Return the number of steps of the fitted model."""
+        if self.ensemble:
+            return len(self.trees)
+        steps = [getattr(node, self.number) for node in self.trees[0].nodes if node.feature >= 0]
+        return max(steps, default=-1) + 1
+
+    @property
+    def requested(self) -> int:
+        """Return the number of steps that the settings name."""
+        # a tree that ends before maxdepth is complete
+        return self.n_steps if self.number == "depth" else int(getattr(self.settings, self.settings.steps))
+
+    def size_in_words(self, step: int) -> str:
+        """Return the size of the model after `step` steps, in words."""
+        more = "s" * (step != 1)
+        trees, levels = f"{step} tree{more}", f"{step} level{more} of splits"
+        return {"": trees, "order": f"{step + 1} leaves", "depth": levels}[self.number]
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Accept any predictors; a model that was fitted elsewhere accepts only its own predictors."""
+
+    def fit(self, columns: Columns, response: PredictedColumn) -> None:
+        """Build the full model and store its trees."""
+        self.trees = self.rebuild(columns, response, getattr(self.settings, self.settings.steps))
+
+    def state(self, step: int) -> Trees:
+        """Return the trees after the first `step` steps of the fitted model."""
+        if self.ensemble:
+            return self.trees[:step]
+        return (self.trees[0].keep(lambda node: getattr(node, self.number) < step),)
+
+    def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
+        """Build the model with `step` steps from other columns."""
+        return self.settings.grow(columns, response, step)
+
+    def describe(self, step: int) -> dict[str, Any]:
+        """Return the settings that a recipient needs to rebuild `step` steps, as plain JSON values."""
+        settings: Any = self.settings
+        sized = replace(settings, **{settings.steps: max(step, settings.least)})
+        return {"builder": settings.builder, "kind": settings.kind, **dataclasses.asdict(sized)}
 
 
 _KINDS = {
@@ -319,7 +482,7 @@ def check_response(y: NDArray[np.float64]) -> None:
         )
 
 
-class SklearnTree(SingleTree):
+class SklearnTree(PreservedModel):
     """The user's own fitted decision tree; each step adds one leaf, in best-first order.
 
     scikit-learn casts predictors to float32, cuts at (v1 + v2) / 2, sends x <= threshold
@@ -327,17 +490,12 @@ class SklearnTree(SingleTree):
     float32 and stay in the hulls of their blocks, so neighbours stay as far apart as they were.
     """
 
-    bits = 24
-    requested = SingleTree.n_steps
+    bits, number = 24, "order"
+    requested = PreservedModel.n_steps
 
     def __init__(self, estimator: Any) -> None:
         check_estimator(estimator)
-        self.estimator = estimator
-
-    @property
-    def classes(self) -> bool:
-        """Return whether the estimator predicts classes."""
-        return hasattr(self.estimator, "classes_")
+        self.estimator, self.classes = estimator, hasattr(estimator, "classes_")
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Raise SchemaError if the predictors are not the columns that the estimator was fitted on."""
@@ -362,32 +520,26 @@ class SklearnTree(SingleTree):
                 hint="give the X that it was fitted on",
             )
 
-    def fit(self, columns: Sequence[Predictor], response: PredictedColumn) -> None:
+    def fit(self, columns: Columns, response: PredictedColumn) -> None:
         """Read the fitted tree; raise ParameterError if it was not fitted on this table."""
         if not response.classes:
             check_response(response.y)
         tree = read_tree(self.estimator, columns)
         self.trees = (tree,)
         # A tree of other rows, or of weighted ones, could never be rebuilt from the release.
-        if _splits(self._refit(columns, response, tree.n_splits)) != _splits(tree):
+        if _splits(self.rebuild(columns, response, tree.n_splits)[0]) != _splits(tree):
             raise ParameterError(
                 "fitting the estimator's parameters on this X and y gives another tree",
                 hint="give the records, columns and response that the estimator was fitted on, "
                 "without sample_weight",
             )
 
-    def rebuild(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> tuple[BuiltTree, ...]:
+    def rebuild(self, columns: Columns, response: PredictedColumn, step: int) -> Trees:
         """Fit the same parameters again, limited to `step` splits unless that is the full tree."""
-        return (self._refit(columns, response, step),)
-
-    def _refit(
-        self, columns: Sequence[Predictor], response: PredictedColumn, step: int
-    ) -> BuiltTree:
         from sklearn.base import clone
 
-        return _fit_and_read(clone(self.estimator).set_params(**self._size(step)), columns, response)
+        estimator = clone(self.estimator).set_params(**self._size(step))
+        return (_fit_and_read(estimator, columns, response),)
 
     def _size(self, step: int) -> dict[str, int]:
         """Return the parameter that limits the tree to `step` splits; empty for the full tree."""
@@ -409,17 +561,13 @@ def _splits(tree: BuiltTree) -> list[Any]:
     return [(leaf_of(n), n.feature, n.threshold) for n in tree.nodes]
 
 
-def _fit_and_read(
-    estimator: Any, columns: Sequence[Predictor], response: PredictedColumn
-) -> BuiltTree:
+def _fit_and_read(estimator: Any, columns: Columns, response: PredictedColumn) -> BuiltTree:
     x = np.column_stack([c.values.astype(np.float32)[c.codes] for c in columns])
     fitted = estimator.fit(x, response.codes if response.classes else response.y)
     return read_tree(fitted, columns)
 
 
-def rebuild_from(
-    data: Mapping[str, Any], columns: Sequence[Predictor], response: PredictedColumn
-) -> BuiltTree:
+def rebuild_from(data: Mapping[str, Any], columns: Columns, response: PredictedColumn) -> BuiltTree:
     """Fit the estimator that a model file describes on a released table; raise KeyError if its type is unknown."""
     from sklearn import tree
 
@@ -427,7 +575,7 @@ def rebuild_from(
     return _fit_and_read(estimator, columns, response)
 
 
-def read_tree(estimator: Any, columns: Sequence[Predictor]) -> BuiltTree:
+def read_tree(estimator: Any, columns: Columns) -> BuiltTree:
     """Return a fitted scikit-learn tree as a `BuiltTree`, from its public arrays, with splits numbered best first."""
     t = estimator.tree_
     loss = t.weighted_n_node_samples * t.impurity
