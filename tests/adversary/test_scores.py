@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.columns.column import ValueCounts
 from hedgerow.measures import Counts, group
 from hedgerow.measures.proper_scores import ColumnScores, Public
 
@@ -24,12 +25,9 @@ def counted(groups: Any, values: Any, kind: str) -> tuple[Public, Counts]:
     place = {y: i for i, y in enumerate(known)}
     codes = np.array([len(known) if y is None else place[y] for y in values], np.int64)
     totals = np.bincount(codes, minlength=len(known) + 1)
-    public = Public(
-        kind,  # type: ignore[arg-type]
-        totals[:-1],
-        int(totals[-1]),
-        np.array(known, float) if kind == "number" else None,
-    )
+    sort: Any = {"number": "numeric", "category": "categorical"}.get(kind, kind)
+    distinct = np.array(known, float) if kind == "number" else known
+    public = Public(ValueCounts("", sort, "", distinct, totals[:-1], int(totals[-1])))
     names = {g: i for i, g in enumerate(dict.fromkeys(groups))}
     classes = group([np.array([names[g] for g in groups], np.int64)])
     return public, Counts.from_codes(classes, codes, len(known) + 1)
@@ -102,7 +100,7 @@ def test_cuts_give_a_heavy_value_a_cell_of_its_own() -> None:
         debts = sign * rng.lognormal(8, 1, 20).round()
         values = np.concatenate([np.zeros(480), debts])
         known, totals = np.unique(values, return_counts=True)
-        public = Public("number", totals.astype(np.int64), 0, known)
+        public = Public(ValueCounts("", "numeric", "", known, totals.astype(np.int64)))
         zero = int(np.searchsorted(known, 0.0))
         assert int(np.count_nonzero(public.cell == public.cell[zero])) == 1
         assert [known[t] for t in public.cuts] == checker.cuts(values.tolist())
@@ -176,7 +174,7 @@ def test_the_floor_counts_for_each_record() -> None:
             values = np.array([1] * case + [0] * (n - case))
             groups = np.zeros(n, np.int64)
             groups[-10:] = 1
-            public = Public("category", np.array([n - case, case]))
+            public = Public(ValueCounts("", "categorical", "", ["0", "1"], np.array([n - case, case])))
             counts = Counts.from_codes(group([groups]), values, 2)
             assert bool(ColumnScores(public, counts).exceeding(cap)[1]) is over
 
@@ -197,7 +195,7 @@ def test_a_union_never_tells_more_than_the_worse_part(outliers: float) -> None:
     values[rng.random(n) < outliers] *= 1e4
     values[rng.random(n) < 0.2] = 0.0
     known, inverse, totals = np.unique(values, return_inverse=True, return_counts=True)
-    public = Public("number", totals.astype(np.int64), 0, known)
+    public = Public(ValueCounts("", "numeric", "", known, totals.astype(np.int64)))
     pairs = 50_000  # two sorts of columns: 100,000 pairs in all
     sizes = rng.integers(1, 12, (pairs, 2))
     parts = np.repeat(np.arange(2 * pairs), sizes.ravel())

@@ -375,7 +375,8 @@ def test_a_class_that_tells_all_is_told_as_exactly_one() -> None:
         values = ValueCounts(
             "pay", "numeric", "", rng.lognormal(8, 1, 6).cumsum(), counts.totals, 0
         )
-        for public in (Public.from_counts(values), Public("category", counts.totals)):
+        names = ValueCounts("job", "categorical", "", list("abcdef"), counts.totals)
+        for public in (Public(values), Public(names)):
             told = ColumnScores(public, counts).worst
             exactly = [ColumnScores(public, counts).exceeding(1 - 1e-12)[0], told[0] == 1]
             inexact += exactly == [True, False]

@@ -636,7 +636,7 @@ def _score(column: Column) -> tuple[str, FloatArray]:
     if column.is_number:
         return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
     if column.kind == "ordinal":
-        cuts = Public.from_counts(column.value_counts).cuts
+        cuts = Public(column.value_counts).cuts
         return "ranked", (np.arange(column.n_values)[:, None] <= cuts).astype(np.float64)
     return "Brier", np.eye(column.n_values)
 

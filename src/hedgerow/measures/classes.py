@@ -75,7 +75,7 @@ class SensitiveCounts(Dictionary):
         counts, n = self.totals, self.n_values
         frequencies, missing = counts[:n], int(counts[n:].sum())
         described = self.exact, self.events
-        return Public.from_counts(
+        return Public(
             ValueCounts(self.name, self.kind, "", self.values, frequencies, missing, *described)
         )
 

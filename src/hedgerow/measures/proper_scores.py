@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,14 +33,12 @@ import numpy.typing as npt
 from ..columns.column import ValueCounts, smallest
 from ..kernels.exact_sums import deviations, total
 from ..kernels.measures import cell_counts, squared_sums
-from ..notation import Exact
 from ..schema import Event
 from .class_counts import Counts
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Judgement = Literal["number", "ordinal", "category"]
 
 # cuts stand at the sixteenths of the known values
 PARTS = 16
@@ -79,46 +77,12 @@ class Public:
 
     Parameters
     ----------
-    kind : {"number", "ordinal", "category"}
-        Numbers are scored by squared, ranked and local scores, ordinal columns
-        by ranked and local ones, categories by the Brier score.
-    counts : int64 array of shape (d,)
-        Records of every distinct known value, in the order of the values.
-    missing : int
-        Records without a value.
-    values : float64 array of shape (d,), optional
-        The numbers, ascending, or their differences from any one of them.
-    exact : sequence of int or Decimal
-        The numbers themselves where doubles do not hold them.
-    events : tuple of str
-        Events such as "> 200000", each scored as a flag.
+    column : ValueCounts
+        Numbers are scored by squared, ranked and local scores, ordinal columns by ranked and local
+        ones, categories by the Brier score; each of its events is scored as a flag.
     """
 
-    kind: Judgement
-    counts: Ints
-    missing: int = 0
-    values: Floats | None = None
-    exact: Sequence[Exact] = ()
-    events: tuple[str, ...] = ()
-
-    @classmethod
-    def from_counts(cls, column: ValueCounts) -> Public:
-        """Build the distribution from the value counts of a table's column."""
-        counts = np.asarray(column.counts, np.int64)
-        if column.is_number:
-            return cls("number", counts, column.missing, column.deviations, column.exact, column.events)
-        kind: Judgement = "ordinal" if column.kind == "ordinal" else "category"
-        return cls(kind, counts, column.missing)
-
-    @property
-    def n_values(self) -> int:
-        """Return the number of distinct known values, which is also the code of a missing value."""
-        return len(self.counts)
-
-    @cached_property
-    def n_known(self) -> int:
-        """Return the number of records with a value."""
-        return int(self.counts.sum())
+    column: ValueCounts
 
     @cached_property
     def cuts(self) -> Ints:
@@ -128,28 +92,26 @@ class Public:
         than 1/16 of the known records that value and the next lower one, so
         that a heavy value has a cell of its own.
         """
-        below = np.cumsum(self.counts)
-        quantiles = np.searchsorted(below * PARTS, np.arange(1, PARTS) * self.n_known)
-        heavy = np.flatnonzero(self.counts * PARTS > self.n_known)
+        counts, n = self.column.counts, self.column.known
+        quantiles = np.searchsorted(np.cumsum(counts) * PARTS, np.arange(1, PARTS) * n)
+        heavy = np.flatnonzero(counts * PARTS > n)
         chosen = np.unique(np.concatenate([quantiles, heavy, heavy - 1]))
-        return chosen[(chosen >= 0) & (chosen < self.n_values - 1)].astype(np.int64)
+        return chosen[(chosen >= 0) & (chosen < len(counts) - 1)].astype(np.int64)
 
     @cached_property
     def cell(self) -> Ints:
         """Return the cell, between two cuts, that each known value falls into; shape (d,)."""
-        ends = np.append(self.cuts, self.n_values - 1)  # each cut is the last of its cell
+        ends = np.append(self.cuts, self.column.n_values - 1)  # each cut is the last of its cell
         return np.repeat(np.arange(len(ends)), np.diff(ends, prepend=-1))
 
     @cached_property
     def flags(self) -> tuple[tuple[str, Ints], ...]:
         """Return the name of each declared event that some but not all records meet, with 0 or 1 for each code."""
-        flags = []
-        for text in self.events:
+        flags, column = [], self.column
+        for text in column.events:
             event = Event.parse("", text)
-            assert self.values is not None
-            numbers = self.exact or self.values.tolist()
-            holds = np.array([event.holds(y) for y in numbers], np.int64)
-            if 0 < int(holds @ self.counts) < self.n_known:
+            holds = np.array([event.holds(y) for y in column.exact or column.deviations.tolist()], np.int64)
+            if 0 < int(holds @ column.counts) < column.known:
                 flags.append((event.text, holds))
         return tuple(flags)
 
@@ -161,21 +123,21 @@ class Public:
         for missing values judges all records.
         """
         scores: list[tuple[ProperScore, Ints | None]] = []
-        if int(np.count_nonzero(self.counts)) > 1:
-            if self.kind == "category":
-                scores.append((BrierScore("brier", self.counts), None))
+        column, known = self.column, self.column.known
+        if int(np.count_nonzero(column.counts)) > 1:
+            if not column.is_ordered:
+                scores.append((BrierScore("brier", column.counts), None))
             else:
-                if self.kind == "number":
-                    assert self.values is not None
-                    scores.append((SquaredScore(self.values, self.counts, self.exact), None))
-                cells = np.bincount(self.cell, self.counts).astype(np.int64)
+                if column.is_number:
+                    scores.append((SquaredScore(column), None))
+                cells = np.bincount(self.cell, column.counts).astype(np.int64)
                 scores += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
                 for name, holds in self.flags:
-                    have = int(holds @ self.counts)
-                    scores.append((BrierScore(name, np.array([self.n_known - have, have])), holds))
-        if self.missing and self.n_known:
-            absent = np.append(np.zeros(self.n_values, np.int64), 1)
-            scores.append((BrierScore("missing", np.array([self.n_known, self.missing])), absent))
+                    have = int(holds @ column.counts)
+                    scores.append((BrierScore(name, np.array([known - have, have])), holds))
+        if column.missing and known:
+            absent = np.append(np.zeros(column.n_values, np.int64), 1)
+            scores.append((BrierScore("missing", np.array([known, column.missing])), absent))
         return tuple(scores)
 
 
@@ -198,7 +160,7 @@ class ColumnScores:
     @cached_property
     def _scored(self) -> list[tuple[ProperScore, Counts, GainAndLoss]]:
         """Score every class under each score; missing values count only in the score of their own flag."""
-        n_known = self.public.n_values
+        n_known = self.public.column.n_values
         scored, by_cell = [], {id(None): _without_missing(self.counts, n_known)}
         for score, cell in self.public.scores:
             if cell is not None and id(cell) not in by_cell:
@@ -396,23 +358,19 @@ class SquaredScore:
 
     Parameters
     ----------
-    values : float64 array of shape (d,)
-        The numbers, finite, ascending.
-    counts : int64 array of shape (d,)
-    exact : sequence of int or Decimal
-        The numbers themselves where `values` are rounded.
+    column : ValueCounts
+        Of finite numbers.
     """
 
     name = "squared"
 
-    def __init__(self, values: Floats, counts: Ints, exact: Sequence[Exact] = ()) -> None:
-        self.values, self.counts, self.exact = values, counts, exact
-        self.n = int(counts.sum())
+    def __init__(self, column: ValueCounts) -> None:
+        self.column, self.n = column, column.known
         # a power of two brings them into [-2, 2], so that their squares are finite
-        self.deviations = deviations(values, counts)
+        self.deviations = deviations(column.deviations, column.counts)
         self._off = 2 * _EPS  # their own rounding, in the same unit
         square = self.deviations * self.deviations
-        self.spread = total(square * counts)
+        self.spread = total(square * column.counts)
         self._floor = self.spread / self.n / 4
         self.weight = np.maximum(square, self._floor)
 
@@ -434,11 +392,11 @@ class SquaredScore:
     @cached_property
     def _whole(self) -> tuple[list[int], int, int]:
         """Return values as multiples of one fraction, their sum, and N^2 times the total squared error."""
-        ratios = [y.as_integer_ratio() for y in self.exact or self.values.tolist()]
+        ratios = [y.as_integer_ratio() for y in self.column.exact or self.column.deviations.tolist()]
         # Doubles and decimals are fractions: over one denominator their sums are exact integers.
         unit = math.lcm(*{below for _, below in ratios})
         whole = [above * (unit // below) for above, below in ratios]
-        number = self.counts.tolist()
+        number = self.column.counts.tolist()
         summed = sum(y * c for y, c in zip(whole, number, strict=True))
         spread = sum(c * (self.n * y - summed) ** 2 for y, c in zip(whole, number, strict=True))
         return whole, summed, spread

@@ -122,10 +122,10 @@ class ScoredColumn:
     def all_of(cls, source: int, column: ValueCounts) -> list[ScoredColumn]:
         """Return the judged columns that the scores of a sensitive column need beyond sums and classes."""
         scored = []
-        public = Public.from_counts(column)
+        public = Public(column)
         counts = np.append(column.counts, column.missing)
         n, n_cells = column.n_values, len(public.cuts) + 1
-        if public.kind != "category" and n_cells > 1:
+        if column.is_ordered and n_cells > 1:
             scored.append(cls.of(source, np.append(public.cell, n_cells), counts, n_cells))
         for _, holds in public.flags:
             scored.append(cls.of(source, np.append(holds, 2), counts, 2))
