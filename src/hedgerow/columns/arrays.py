@@ -15,6 +15,8 @@ from ..errors import SchemaError
 from ..notation import beyond_years, moment, number
 from ..schema import Kind
 
+# what Arrow raises, except that there is no more memory
+ArrowFault = tuple(e for e in pa.ArrowException.__subclasses__() if not issubclass(e, MemoryError))
 # beyond this, whole numbers share a double
 _EXACT = 1 << 53
 # a decimal of fewer digits is the shortest text of its double

@@ -5,8 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from itertools import count, islice
 from pathlib import Path
 
@@ -181,13 +181,17 @@ def _tables(folder: Path) -> list[str]:
     return []
 
 
-def damaged(path: Path, error: Exception, kind: str = "a Parquet") -> Exception:
-    """Return the error to raise for a file that cannot be read."""
-    if no_memory(error):
-        return MemoryError()
-    if isinstance(error, OSError) and error.errno:
-        return InputError(f"cannot read {path}: {error.strerror}")
-    return InputError(
-        f"{path.name} is not {kind} file, or it is damaged",
-        hint="check the ending of its name, or write it again",
-    )
+@contextmanager
+def readable(path: Path, kind: str = "a Parquet") -> Iterator[None]:
+    """Raise InputError if a file cannot be read inside the `with` block."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if no_memory(error):
+            raise MemoryError from None
+        if isinstance(error, OSError) and error.errno:
+            raise InputError(f"cannot read {path}: {error.strerror}") from None
+        raise InputError(
+            f"{path.name} is not {kind} file, or it is damaged",
+            hint="check the ending of its name, or write it again",
+        ) from None

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..columns.arrays import (
+    ArrowFault,
     as_text,
     decoded,
     is_text,
@@ -285,9 +286,7 @@ def _mapping(columns: Mapping[str, Any]) -> Source:
             else pa.array(v)
             for v in columns.values()
         ]
-    except MemoryError:
-        raise
-    except (TypeError, pa.ArrowException):
+    except (TypeError, *ArrowFault):
         raise InputError("the columns of a mapping must be lists of values") from None
     if len({len(a) for a in arrays}) > 1:
         raise InputError("the columns differ in length")
@@ -343,9 +342,7 @@ def _converted(values: Any) -> pa.ChunkedArray | None:
     """Convert values to Arrow, or return None if Arrow has no type for them."""
     try:
         array = pa.array(values, from_pandas=True)
-    except MemoryError:  # Arrow's own is an ArrowException as well
-        raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+    except (*ArrowFault, TypeError, ValueError, OverflowError):
         return None
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
 
@@ -366,9 +363,7 @@ def _to_pandas(array: Any, was: Any) -> Any:
     if fits and type(was).__name__ in _NULLABLE:
         try:
             return cast(Any, was).__from_arrow__(array)
-        except MemoryError:
-            raise
-        except (pa.ArrowException, TypeError, ValueError):
+        except (*ArrowFault, TypeError, ValueError):
             pass
     values = array.to_pandas()
     return values.array if isinstance(values, pandas.Series) else values
@@ -403,9 +398,7 @@ def values_only(table: pa.Table) -> pa.Table:
     for name, column in zip(table.column_names, table.columns, strict=True):
         try:
             columns.append(_column_values(column))
-        except MemoryError:
-            raise
-        except (pa.ArrowException, ValueError):
+        except (*ArrowFault, ValueError):
             raise SchemaError(
                 f"column {name!r} holds values that cannot be written anew ({column.type})",
                 hint="leave it out, or give it another type",

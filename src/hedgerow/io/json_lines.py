@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.arrays import indexed, storage
+from ..columns.arrays import ArrowFault, indexed, storage
 from ..errors import InputError
 from .csv_file import find_encoding
 from .duckdb_reader import connected, in_batches, named, whole
@@ -96,9 +96,7 @@ def _values(entries: pa.Array, dates: bool) -> pa.Array:
     if starts <= {"{", "["}:
         try:
             return pa.array([json.loads(text) for text in entries.to_pylist()])
-        except MemoryError:
-            raise
-        except (pa.ArrowException, ValueError, RecursionError):
+        except (*ArrowFault, ValueError, RecursionError):
             return entries
     if not starts & set('"tf{['):
         return _numbers(entries)

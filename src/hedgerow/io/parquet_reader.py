@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..columns.arrays import is_text
 from ..errors import InputError, no_memory
 from .duckdb_reader import connected, identifier, named
-from .file_sets import check_drift, damaged
+from .file_sets import check_drift, readable
 from .frames import without_views
 
 Reader = Callable[[pa.Array], pa.Array]
@@ -53,10 +53,8 @@ class Scan:
 
         about = []
         for path in paths:
-            try:
+            with readable(path):
                 about.append(pq.read_metadata(path))
-            except (pa.ArrowException, OSError) as error:
-                raise damaged(path, error) from None
         types = [_types(path, [metadata]) for path, metadata in zip(paths, about, strict=True)]
         check_drift(paths, [dict(zip(t.names, t.types, strict=True)) for t in types])
         whole = types[0] if len(paths) == 1 else _types(paths[0], about)
@@ -115,11 +113,8 @@ class Scan:
 def _types(path: Path, about: Sequence[Any]) -> pa.Schema:
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path, read_dictionary=repeating(about)) as file:
-            schema = file.schema_arrow
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, error) from None
+    with readable(path), pq.ParquetFile(path, read_dictionary=repeating(about)) as file:
+        schema = file.schema_arrow
     return without_views(schema.empty_table()).schema.remove_metadata()
 
 
@@ -153,10 +148,8 @@ def repeating(parts: Sequence[Any]) -> list[str]:
 def read_parquet(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
-    try:
+    with readable(path):
         about = pq.read_metadata(path)
         # Not pq.read_table: that adds columns from folder names such as year=2020.
         with pq.ParquetFile(path, metadata=about, read_dictionary=repeating([about])) as file:
             return file.read()
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, error) from None

@@ -21,7 +21,7 @@ from ..errors import InputError, no_memory
 from ..schema import Schema
 from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
-from .file_sets import check_path, damaged, written_as
+from .file_sets import check_path, readable, written_as
 from .frames import ArrowSource, source_of
 from .json_lines import read_json_lines
 from .parquet_reader import read_parquet
@@ -123,14 +123,11 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
 
 
 def _feather(path: Path) -> pa.Table:
-    try:
-        with pa.OSFile(str(path)) as file:
-            magic = file.read(6)
-            file.seek(0)
-            reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
-            return reader(file).read_all()
-    except (pa.ArrowException, OSError) as error:
-        raise damaged(path, error, "an Arrow or Feather") from None
+    with readable(path, "an Arrow or Feather"), pa.OSFile(str(path)) as file:
+        magic = file.read(6)
+        file.seek(0)
+        reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
+        return reader(file).read_all()
 
 
 _READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_lines}

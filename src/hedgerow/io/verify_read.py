@@ -14,7 +14,7 @@ from ..columns.arrays import as_text, decimals, in_parquet, is_text, value_class
 from ..schema import Schema
 from .csv_file import read_csv_batches
 from .file_format import Dialect, FileFormat
-from .file_sets import check_path, damaged
+from .file_sets import check_path, readable
 from .json_lines import read_json_batches
 from .parquet_reader import Scan
 from .read import read
@@ -73,7 +73,7 @@ def read_back(
     Raises
     ------
     InputError
-        The file is damaged or has no rows.
+        The file is readable or has no rows.
     """
     path, suffix = paths[0], check_path(paths[0])
     if suffix == ".parquet":
@@ -114,10 +114,8 @@ def _parquet(paths: Sequence[Path]) -> Written:
 
 
 def _feather(path: Path) -> Written:
-    try:
+    with readable(path, "an Arrow or Feather"):
         reader = pa.ipc.open_file(pa.OSFile(str(path)))
-    except pa.ArrowException as error:
-        raise damaged(path, error, "an Arrow or Feather") from None
     batches = map(reader.get_batch, range(reader.num_record_batches))
     return Written(reader.schema.names, plain_types(reader.schema), None, batches)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.arrays import (
+    ArrowFault,
     decoded,
     in_parquet,
     is_text,
@@ -83,9 +84,7 @@ def write_table(
     try:
         with private_file(path) as file:
             write(table, file)
-    except MemoryError:
-        raise
-    except pa.ArrowException:
+    except ArrowFault:
         raise OutputError(
             f"{path.name} cannot hold the columns {', '.join(_strange(table, write)) or '?'}",
             hint="leave them out, or give them another type",
@@ -139,9 +138,7 @@ def _strange(table: pa.Table, write: Callable[[pa.Table, IO[bytes]], None]) -> l
     for field in table.schema:
         try:
             write(table.select([field.name]), BytesIO())
-        except MemoryError:
-            raise
-        except pa.ArrowException:
+        except ArrowFault:
             unsupported.append(f"{field.name!r} ({field.type})")
     return unsupported
 

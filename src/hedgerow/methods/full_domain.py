@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from decimal import Decimal
@@ -124,9 +125,7 @@ def _axis(column: Column, values: Sequence[str], hierarchy: Hierarchy) -> Axis:
     levels, shares, names = [], [], []
     leaves = len(hierarchy.paths)
     for level in range(hierarchy.n_levels):
-        weight: dict[str, int] = {}
-        for path in hierarchy.paths.values():
-            weight[path[level]] = weight.get(path[level], 0) + 1
+        weight = Counter(path[level] for path in hierarchy.paths.values())
         released: list[str | None] = [hierarchy.paths[v][level] for v in values]
         # The part of the domain that a label covers: 0 for one value, 1 for all of them.
         share = [(weight[str(label)] - 1) / max(leaves - 1, 1) for label in released]

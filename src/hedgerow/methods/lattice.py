@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -326,14 +327,8 @@ class Lattice:
 
     def _lowest(self, chain: list[Levels]) -> Levels | None:
         """Return the first node of an upward chain that passes, found by binary search; None if none does."""
-        low, high = 0, len(chain)
-        while low < high:
-            middle = (low + high) // 2
-            if self._test(chain[middle]):
-                high = middle
-            else:
-                low = middle + 1
-        return chain[low] if low < len(chain) else None
+        at = bisect_left(chain, True, key=self._test)
+        return chain[at] if at < len(chain) else None
 
     def minimal(self) -> list[Outcome]:
         """Return the releasable nodes without a releasable node below them, best first.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..backends import Transformed, transform
 from ..backends.randomize import original_codes
+from ..columns.arrays import slices
 from ..columns.table import Table
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
 from ..key import Key
@@ -34,6 +35,7 @@ from .response.caps import (
 )
 from .response.contingency import (
     DEFAULT_BINS,
+    WINDOW,
     Bins,
     Coded,
     Contingency,
@@ -42,7 +44,6 @@ from .response.contingency import (
     cells_of,
     check_size,
     coded,
-    windows,
 )
 from .response.risk import Bound, Risk, optimize
 
@@ -324,7 +325,7 @@ def _share_above(
         risk > view.cap * (1 + 1e-9) for view, risk in zip(contingency.views, risks, strict=True)
     ]
     above = 0
-    for rows in windows(contingency.n):
+    for rows in slices(contingency.n, WINDOW):
         cell = cells_of([c.codes for c in quasi], contingency.quasi, rows)
         group = np.searchsorted(contingency.occupied, cell)
         is_above = np.zeros(len(group), dtype=bool)
@@ -393,7 +394,7 @@ def _compared(column: Randomized, original: Table, released: Table) -> tuple[int
     before, (lookup, codes) = original_codes(original, column), _released(released, column)
     unchanged, is_outside = 0, False
     # By windows: the codes may lie in files, and a whole column of categories need not fit.
-    for rows in windows(len(before)):
+    for rows in slices(len(before), WINDOW):
         after = lookup[codes[rows]]
         unchanged += int(np.count_nonzero(before[rows] == after))
         is_outside = is_outside or bool(np.any(after == column.d))

@@ -21,10 +21,14 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 # columns of the table of nodes
+_NAMES = (
+    "start", "end", "parent", "left", "right", "column", "last_left", "first_right", "missing_left",
+    "depth", "subset_at",
+)  # fmt: skip
+N_COLUMNS = len(_NAMES)
 START, END, PARENT, LEFT, RIGHT, COLUMN, LAST_LEFT, FIRST_RIGHT, MISSING_LEFT, DEPTH, SUBSET_AT = (
-    range(11)
+    range(N_COLUMNS)
 )
-N_COLUMNS = 11
 # marks in `COLUMN`: a leaf, and a node that one call of the kernel leaves to others
 LEAF = -1
 OPEN = -2
@@ -294,20 +298,14 @@ def renumbered(grown: Nodes) -> tuple[dict[str, Any], Ints]:
     new[order] = np.arange(len(order))
     nodes = np.ascontiguousarray(nodes[order].T)
     column, parent = nodes[COLUMN], nodes[PARENT]
-    fields = {
-        "start": nodes[START],
-        "end": nodes[END],
+    fields = dict(zip(_NAMES, nodes, strict=True)) | {
         "parent": np.where(parent >= 0, new[np.maximum(parent, 0)], -1),
         "right": np.where(column >= 0, new[nodes[RIGHT]], 0),
-        "column": column,
-        "last_left": nodes[LAST_LEFT],
-        "first_right": nodes[FIRST_RIGHT],
         "missing_left": nodes[MISSING_LEFT].astype(bool),
-        "depth": nodes[DEPTH],
         "stats": grown.stats[order],
-        "subset_at": nodes[SUBSET_AT],
         "subset_codes": grown.codes,
     }
+    del fields["left"]  # in pre-order it is the next node
     return fields, order
 
 

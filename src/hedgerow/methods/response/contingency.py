@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.arrays import slices
 from ...columns.column import Bins as ColumnBins
 from ...columns.column import Column, grid_bins, quantile_bins
 from ...columns.table import Table
@@ -116,7 +117,8 @@ Target = Literal["quasi", "sensitive", "both"]
 
 # cells of the quasi-identifiers' table: about ten arrays of doubles are held at once
 MAX_CELLS = 50_000_000
-_WINDOW = 1 << 20
+# records whose cells are numbered at once
+WINDOW = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -231,11 +233,6 @@ def check_size(dims: Sequence[int], names: Sequence[str]) -> None:
         )
 
 
-def windows(n: int) -> Iterator[slice]:
-    """Yield slices that cover n records, 2**20 at a time."""
-    return (slice(a, a + _WINDOW) for a in range(0, n, _WINDOW))
-
-
 def cells_of(codes: Sequence[Ints], dims: Sequence[int], rows: slice) -> Ints:
     """Return the cell number of each record in `rows`, in the table over several columns."""
     cell = np.zeros(len(codes[0][rows]), np.int64)
@@ -259,7 +256,7 @@ def build(
     dims_q, dims_s = tuple(map(int, quasi_dims)), tuple(map(int, sensitive_dims))
     counts = np.zeros(int(np.prod(dims_q, dtype=np.int64)), np.int64)
     # Window by window, for the cells of all records would take eight bytes each.
-    for rows in windows(n):
+    for rows in slices(n, WINDOW):
         counts += np.bincount(cells_of(quasi, dims_q, rows), minlength=len(counts))
     occupied = np.flatnonzero(counts)
     place = np.full(len(counts), -1, dtype=np.int64)
@@ -278,7 +275,7 @@ def build(
                 hint="coarsen the sensitive attribute with the most categories, or protect fewer",
             )
         table = np.zeros(len(occupied) * width, np.int64)
-        for rows in windows(n):
+        for rows in slices(n, WINDOW):
             value = place[cells_of(quasi, dims_q, rows)] * width
             value += cells_of([sensitive[j] for j in group], dims, rows)
             # np.bincount would make a table of all cells for every window.
