@@ -120,16 +120,7 @@ class PredictedColumn:
         return cls(image, (), y, shift)
 
 
-@dataclass(frozen=True)
-class EncodedPredictor:
-    """A predictor with its original column; `rank` maps the column's codes to the predictor's ranks."""
-
-    column: Column
-    predictor: Predictor
-    rank: NDArray[np.int64]
-
-
-def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> EncodedPredictor:
+def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> tuple[Column, Predictor]:
     """Encode one column as a predictor: ranks of exact numbers (of float32 if `single`), or of categories.
 
     Parameters
@@ -164,9 +155,8 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
             wide=len(labels) > MOST_SUBSETS,
             missing=column.has_missing,
         )
-        return EncodedPredictor(column, predictor, np.arange(len(labels)))
-    values = column.doubles
-    rank = np.arange(len(values))
+        return column, predictor
+    values, codes = column.doubles, column.codes
     if single:
         with np.errstate(over="ignore"):
             cast = values.astype(np.float32).astype(np.float64)
@@ -174,8 +164,8 @@ def encode_predictor(table: Table, schema: Schema, name: str, single: bool) -> E
             raise ParameterError(f"column {name!r} holds numbers too large for float32")
         # Several doubles may be one float32: a tree cannot separate them, so they share a rank.
         values, rank = np.unique(cast + 0.0, return_inverse=True)
-    predictor = Predictor(name, rank[column.codes].astype(np.int32), values, unit=column.unit)
-    return EncodedPredictor(column, predictor, rank)
+        codes = rank[codes]
+    return column, Predictor(name, codes.astype(np.int32), values, unit=column.unit)
 
 
 def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
@@ -197,16 +187,6 @@ def check_numbers(table: Table, schema: Schema, names: Sequence[str]) -> None:
             f"numeric predictors hold what no threshold can: {', '.join(faults)}",
             hint="impute them, leave those records or columns out, or declare them categorical",
         )
-
-
-def beyond_single(encoded: Sequence[EncodedPredictor]) -> list[str]:
-    """Return the names of the numeric columns with values that float32 cannot represent."""
-    return [
-        e.predictor.name
-        for e in encoded
-        if e.predictor.numeric
-        and not np.array_equal(np.asarray(e.column.values), e.predictor.values)
-    ]
 
 
 def encode_response(

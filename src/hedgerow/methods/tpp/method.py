@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
+from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import ParameterError, SchemaError
 from ...io.read import read
@@ -21,8 +23,7 @@ from ...validation import NAMES, NUMBER, TEXT, Kind
 from ..base import Method, RecipientNotes, as_array, check_people
 from .builder import ModelSettings, TreeSettings
 from .encoding import (
-    EncodedPredictor,
-    beyond_single,
+    Predictor,
     check_numbers,
     encode_predictor,
     encode_response,
@@ -211,7 +212,7 @@ class TreePatternPreserving(Method):
                 "l needs a sensitive column", hint='name it: sensitive="occupation"'
             )
         sanitizer = Sanitizer(
-            [e.predictor for e in encoded],
+            [predictor for _, predictor in encoded],
             [responses[t.classes] for t in targets],
             targets,
             codes,
@@ -236,8 +237,8 @@ class TreePatternPreserving(Method):
         )
         trees = [tree for model in best.trees for tree in model]
         maps = tuple(
-            column_map(e, p, f, trees)
-            for f, (e, p) in enumerate(zip(encoded, best.plans, strict=True))
+            column_map(*each, plan, f, trees)
+            for f, (each, plan) in enumerate(zip(encoded, best.plans, strict=True))
         )
         roles = _released_roles(schema, maps, response, sensitive)
         plan = self._planned(table, roles, Maps(maps), [KAnonymity.from_schema(self.k, schema)])
@@ -306,11 +307,12 @@ class TreePatternPreserving(Method):
 
 def _encode(
     table: Table, schema: Schema, names: Sequence[str], targets: Sequence[PreservedModel]
-) -> list[EncodedPredictor]:
+) -> list[tuple[Column, Predictor]]:
     is_single = {t.bits < 53 for t in targets}
     check_numbers(table, schema, names)
     encoded = [encode_predictor(table, schema, n, any(is_single)) for n in names]
-    inexact = beyond_single(encoded)
+    numbers = [(c, p) for c, p in encoded if p.numeric]
+    inexact = [p.name for c, p in numbers if not np.array_equal(np.asarray(c.values), p.values)]
     # All trees share one dictionary of values, which is rounded to float32 or is not.
     if len(is_single) == 2 and inexact:
         raise ParameterError(

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...columns.column import Column
 from ...errors import InfeasibleError, ParameterError, PromiseError
 from ...measures import Counts, Persons, group
 from ...measures.class_measures import frequency_l
 from ...notation import concatenation
 from ...plan import ColumnMap
 from .builder import BuiltTree, Node
-from .encoding import EncodedPredictor, PredictedColumn, Predictor
+from .encoding import PredictedColumn, Predictor
 from .model import first_difference, tree_to_json
 from .representatives import Boundary, ColumnPlan, plan_blocks, unused_value
 
@@ -238,10 +239,9 @@ def group_labels(column: Predictor, plan: ColumnPlan) -> tuple[str, ...]:
 
 
 def column_map(
-    encoded: EncodedPredictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
+    column: Column, predictor: Predictor, plan: ColumnPlan, feature: int, trees: Sequence[BuiltTree]
 ) -> ColumnMap:
     """Return one predictor's recoding as a `ColumnMap` for the plan."""
-    column, predictor = encoded.column, encoded.predictor
     about = (predictor.name, "quasi", column.kind, column.unit)
     if not predictor.numeric:
         labels = group_labels(predictor, plan)
@@ -254,7 +254,8 @@ def column_map(
             default=labels[0] if plan.n_groups == 1 else "*",
         )
     values = np.asarray(column.values, dtype=np.float64)
-    block = plan.group[encoded.rank]
+    block = np.empty(len(values), np.int32)
+    block[column.codes] = plan.group[predictor.codes]
     first = np.flatnonzero(np.diff(block)) + 1
     cuts = sorted(
         {
