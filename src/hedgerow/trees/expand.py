@@ -48,7 +48,6 @@ from .nodes import (
 from .objective import Rules, Terms, is_within_caps
 from .sparse import SparseClasses, SparseSums, list_node
 from .split import BEST, Search, choose
-from .statistics import StatisticsLayout
 
 # values of `SOURCE`: a node keeps no histograms, or counts its own; any other value is the slot of its parent's
 # histograms, from which the node's are subtracted
@@ -102,7 +101,6 @@ class ByHistograms(NamedTuple):
     def of(
         cls,
         rows: NodeRows,
-        layout: StatisticsLayout,
         rules: Rules,
         terms: Terms,
         part: slice,
@@ -110,7 +108,8 @@ class ByHistograms(NamedTuple):
         stats: Any,
     ) -> tuple[ByHistograms, Branch]:
         """Return a branch with one open node over a part of the rows, and the policy that grows it."""
-        places, n = Histograms.of(rows.predictors, layout), part.stop - part.start
+        layout, n = terms.layout, part.stop - part.start
+        places = Histograms.of(rows.predictors, layout)
         search = Search.of(places, layout)
         branch = Branch.of(part.start, part.stop, depth, stats, search.subset)
         widest, n_open = len(search.subset), len(branch.stack)

@@ -6,7 +6,6 @@ import os
 import threading
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -64,29 +63,20 @@ class DistributedRows(Protocol):
 
 @dataclass(frozen=True)
 class _Grower:
-    """A grower of the branches of one tree over n rows, shared by its threads; `rows` may be some of them."""
+    """A grower of the branches of one tree, shared by its threads; `rows` may be some of its rows."""
 
     rows: NodeRows
-    layout: StatisticsLayout
     rules: Rules
-    n: int
-    max_depth: int | None = None
+    terms: Terms
+    max_depth: int
     stop: threading.Event = field(default_factory=threading.Event)
-
-    @cached_property
-    def terms(self) -> Terms:
-        """Return the rules and the layout in the form that the compiled loops expect."""
-        return Terms.of(self.rules, self.layout, self.n)
 
     def branch(self, start: int, end: int, depth: int, stats: Ints, keep: int) -> Nodes:
         """Grow the branch over the rows start..end; leave nodes of at most `keep` rows open."""
         # Threads grow branches side by side, so each branch has buffers of its own.
-        policy, branch = ByHistograms.of(
-            self.rows, self.layout, self.rules, self.terms, slice(start, end), depth, stats
-        )
-        # No tree over n rows is deeper than n, and a number keeps one compiled type.
-        max_depth = self.n if self.max_depth is None else self.max_depth
-        return _expanded(branch, policy, self.rows.n, keep, max_depth, self.stop)
+        part = slice(start, end)
+        policy, branch = ByHistograms.of(self.rows, self.rules, self.terms, part, depth, stats)
+        return _expanded(branch, policy, self.rows.n, keep, self.max_depth, self.stop)
 
 
 def _expanded(
@@ -165,7 +155,9 @@ def grow_below(
     stats : int64 array of shape (layout.size,)
         Statistics of the node.
     """
-    return _Grower(rows, layout, rules, n, max_depth).branch(0, rows.n, depth, stats, 0)
+    # No tree over n rows is deeper than n, and a number keeps one compiled type.
+    grower = _Grower(rows, rules, Terms.of(rules, layout, n), n if max_depth is None else max_depth)
+    return grower.branch(0, rows.n, depth, stats, 0)
 
 
 def grow(
@@ -197,7 +189,7 @@ def grow(
     # Shares of people are not values of a column, so only the rows know their sum.
     if layout.persons:
         root[layout.persons] = rows.persons()
-    grower = _Grower(rows, layout, rules, n, max_depth)
+    grower = _Grower(rows, rules, Terms.of(rules, layout, n), n if max_depth is None else max_depth)
     n_multiplied = 0 if layout.alone else layout.r  # likeness needs no covariances
     n_threads = (os.cpu_count() or 1) if threads is None else threads
     if n_threads < 2 or n < SHARED:
