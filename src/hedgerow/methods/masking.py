@@ -562,7 +562,6 @@ def _checked(values: ArrayLike, column: Column) -> FloatArray:
 
 
 REPLACE = ("threshold", "mean")
-End = tuple[float, float]
 # Fewest values whose mean is released; a mean of fewer would disclose too much about each.
 FEWEST = 3
 
@@ -613,7 +612,7 @@ class TopBottomCoding(NumberMasking):
         check_one_of("replace", self.replace, REPLACE)
         top_share = check_share("top_share", self.top_share, zero=True)
         bottom_share = check_share("bottom_share", self.bottom_share, zero=True)
-        self._ends: dict[str, tuple[End, End]] = {}
+        self._ends: dict[str, tuple[float, ...]] = {}
         n_coded = np.zeros(2, np.int64)
         for c, name in enumerate(schema.quasi):
             column = before[:, c]
@@ -626,11 +625,11 @@ class TopBottomCoding(NumberMasking):
                 raise ParameterError(f"bottom is above top in column {name!r}")
             outside = column[column > high], column[column < low]
             n_coded += [len(values) for values in outside]
-            self._ends[name] = self._end(high, outside[0], name), self._end(low, outside[1], name)
+            self._ends[name] = *self._end(high, outside[0], name), *self._end(low, outside[1], name)
         coded = dict(zip(("coded_at_the_top", "coded_at_the_bottom"), n_coded.tolist(), strict=True))
         return self._coded(before), coded
 
-    def _end(self, bound: float, outside: FloatArray, name: str) -> End:
+    def _end(self, bound: float, outside: FloatArray, name: str) -> tuple[float, float]:
         """Return the bound, and the number that replaces the values beyond it."""
         if self.replace != "mean" or not len(outside):
             return bound, bound
@@ -643,20 +642,15 @@ class TopBottomCoding(NumberMasking):
 
     def _coded(self, before: FloatArray) -> FloatArray:
         """Return the numbers, with those beyond the fitted bounds replaced."""
-        after = before.copy()
-        for c, ((high, at_high), (low, at_low)) in enumerate(self._ends.values()):
-            after[before[:, c] > high, c] = at_high
-            after[before[:, c] < low, c] = at_low
-        return after
+        high, at_high, low, at_low = np.array(list(self._ends.values())).T
+        return np.where(before > high, at_high, np.where(before < low, at_low, before))
 
     def _mask_other(self, table: Table) -> dict[str, pa.Array]:
         """Return the masked columns of another table, with values beyond the fitted bounds replaced."""
         names = list(self._ends)
-        after = self._coded(numeric_matrix(table, names, dict.fromkeys(names, "numeric")))
-        return {
-            name: released_column(after[:, c], table.arrow.schema.field(name).type, self.integers)
-            for c, name in enumerate(names)
-        }
+        before = numeric_matrix(table, names, dict.fromkeys(names, "numeric"))
+        cells = mask_numbers(table, names, before, self._coded(before), integers=self.integers)
+        return {name: masked.released for name, masked in cells.items()}
 
 
 def share_bound(values: FloatArray, part: float) -> float:

@@ -172,10 +172,9 @@ def measure(tree: Grown, responses: Responses, layout: StatisticsLayout) -> Node
 
 
 def explained(
-    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats | None = None
+    tree: Grown, responses: Responses, layout: StatisticsLayout, scatter: Floats
 ) -> Floats:
     """Return the share of each response's squared error that each node explains (1 - RSD); numeric responses first."""
-    scatter = scatters(tree, layout) if scatter is None else scatter
     unit = float(1 << UNIT_BITS)
     columns = []
     for j in range(layout.r):

@@ -9,6 +9,7 @@ record; both have gradients and floors. `optimize` solves their Problem 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -319,22 +320,18 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
     minimize: Any = scipy_optimize.minimize
 
     others = np.asarray(risk.dims, dtype=float)[free] - 1
-    # SLSQP asks for values and for derivatives at one point in two calls: one computation.
-    cache: dict[bytes, tuple[Floats, Floats]] = {}
 
     def at(x: Floats) -> Floats:
         out = np.ones(len(risk.dims))
         out[free] = np.exp(x)
         return out
 
-    def evaluate(x: Floats) -> tuple[Floats, Floats]:
-        key = x.tobytes()
-        if key not in cache:
-            cache.clear()
-            point = at(x)
-            value, gradient = risk.log_ratio(point, cells)
-            cache[key] = -value, -gradient[:, free] * point[free]
-        return cache[key]
+    # SLSQP asks for values and for derivatives at one point in two calls: one computation.
+    @lru_cache(1)
+    def evaluate(x: bytes) -> tuple[Floats, Floats]:
+        point = at(np.frombuffer(x))
+        value, gradient = risk.log_ratio(point, cells)
+        return -value, -gradient[:, free] * point[free]
 
     def loss(x: Floats) -> tuple[float, Floats]:
         spread = others * np.exp(-2 * x)
@@ -348,8 +345,8 @@ def _solve(risk: Risk, cells: CellSet, t: Floats, free: NDArray[np.int64]) -> Fl
         bounds=[(np.log(SMALLEST), np.log(_LARGEST))] * len(free),
         constraints={
             "type": "ineq",
-            "fun": lambda x: evaluate(x)[0],
-            "jac": lambda x: evaluate(x)[1],
+            "fun": lambda x: evaluate(x.tobytes())[0],
+            "jac": lambda x: evaluate(x.tobytes())[1],
         },
         options={"maxiter": 200, "ftol": 1e-10},
     )
