@@ -63,6 +63,7 @@ from ..io.read import read
 from ..key import Key
 from ..measures import Classes, Persons
 from ..plan import Partition, Plan, PlanColumn
+from ..plan.records import REDRAW
 from .release_order import ReleasedCodes
 
 # engines by name, and the file of each in this folder
@@ -180,6 +181,8 @@ class Capabilities:
     positions : bool
         Whether rows have numbers: columns have a code for each row, and a release has the input
         row of each of its rows.
+    guards : tuple of str
+        The ways in which exact values may be hidden.
     """
 
     recodings: tuple[str, ...]
@@ -187,6 +190,7 @@ class Capabilities:
     units: bool = True
     pseudonyms: bool = True
     positions: bool = True
+    guards: tuple[str, ...] = (REDRAW,)
 
 
 class Engine(Protocol):

@@ -23,6 +23,7 @@ from ..key import Key
 from ..measures import Classes, Persons, disclosure, group
 from ..measures.classes import by_ranges, distinct_values
 from ..plan import Plan, PlanColumn
+from ..plan.records import REDRAW, RUNS
 from . import column_maps, partitions, randomize
 from .base import (
     Capabilities,
@@ -47,6 +48,7 @@ EXECUTORS: Executors = {
 capabilities = Capabilities(
     recodings=tuple(EXECUTORS),
     streams=False,
+    guards=(REDRAW, RUNS),
 )
 
 

@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Cancelled, HedgerowError, ParameterError
+from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..progress import cautions
 from ..validation import DAY, check
@@ -48,7 +49,7 @@ def protect(options: Options, source: str | None = None) -> None:
     if public:
         heavy.check_target(Path(public), force, heavy.PUBLIC_MARKS, (file,))
     check_distinct(out=folder, public=public)
-    method, pseudonym_key = _with_keys(options)
+    method, keys = _with_keys(options)
     profile = Profile.load(options["profile"]) if options.get("profile") else None
     if profile is not None:
         with cautions() as texts:
@@ -65,7 +66,7 @@ def protect(options: Options, source: str | None = None) -> None:
         session = heavy.Session(
             file, schema=schema, method=method, resume=is_resumed, **options.pick(ENGINE)
         )
-        session.choose(schema, method, pseudonym_key=pseudonym_key, **options.pick(CHOICE))
+        session.choose(schema, method, **keys, **options.pick(CHOICE))
         warnings = heavy.beforehand(session.table, schema)
     measured: dict[str, bool] = {}
     if options.get("report", True) and not to_stream:
@@ -145,21 +146,30 @@ def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
     send(folder / release.file_name)
 
 
-def _with_keys(options: Options) -> tuple[Any, str | None]:
-    """Return the method, with its key if it draws at random, and the key file for pseudonyms."""
-    method = methods.make(options.get("method", "mart"), options.pick(methods.OPTIONS))
+def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
+    """Return the method, with its key if it draws at random, and the keys of pseudonyms and guard."""
+    from . import heavy
+
+    name, chosen = options.get("method", "mart"), options.pick(methods.OPTIONS)
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
-    # one key file serves the draws of the method and the pseudonyms
+    # one number or key file serves the draws of the method, those of the guard and the pseudonyms
+    drawing: dict[str, Any] = {}
+    number = options.pick(["random_state"])
+    method = methods.make(name, {n: v for n, v in chosen.items() if n not in number})
+    if heavy.form_of(method, options.get("guard", "auto")) == REDRAW:
+        drawing = {"key": key, **number}
+    if not drawing or number.keys() <= method.get_params().keys():
+        method = methods.make(name, chosen)
     if key and method.draws:
         method.set_params(key=key)
-    elif key and not pseudonyms:
-        raise ParameterError("--key-file is given without --pseudonyms")
+    elif key and not pseudonyms and not drawing:
+        raise ParameterError("--key-file is given without --pseudonyms or --guard redraw")
     if pseudonyms and not key:
         raise ParameterError(
             "--pseudonyms needs --key-file",
             hint="make one with: (umask 077; head -c 32 /dev/urandom > key.bin)",
         )
-    return method, key if pseudonyms else None
+    return method, {"pseudonym_key": key if pseudonyms else None, **drawing}
 
 
 def _measures(options: Options, profile: Profile | None, is_attacked: bool) -> dict[str, bool]:

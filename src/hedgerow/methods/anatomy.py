@@ -91,6 +91,7 @@ class Anatomy(Method):
     """
 
     draws = True
+    guardable = False
     pairs = True
 
     l: int = 2

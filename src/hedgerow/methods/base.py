@@ -166,6 +166,8 @@ class Method(Estimator):
     risk_model: ClassVar[Literal["classes", "linkage"]] = "classes"
     # Whether a secret `Key` decides what is released.
     draws: ClassVar[bool] = False
+    # Whether a guard may hide its sensitive values: they have groups, and nothing else was promised of them.
+    guardable: ClassVar[bool] = True
     # Whether `release_checks` compare each released row with the original one at the same place.
     pairs: ClassVar[bool] = False
     # Engines that the method runs on.

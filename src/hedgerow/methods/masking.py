@@ -99,6 +99,7 @@ class Masking(Method):
     # Without a promise of k, a caution says what repeated records undo.
     supported_fields: ClassVar[tuple[str, ...]] = ("unit",)
     risk_model: ClassVar[Literal["classes", "linkage"]] = "linkage"
+    guardable = False
     # Facts that are a share of all cells, and the field of `MaskedColumn` that each sums up.
     reported_shares: ClassVar[Mapping[str, str]] = {}
     facts_: dict[str, Any]

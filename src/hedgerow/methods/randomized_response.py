@@ -148,6 +148,7 @@ class RandomizedResponse(Method):
     """
 
     draws = True
+    guardable = False
     pairs = True
     engines = ("memory", "duckdb", "spark")
     risk_model = "linkage"

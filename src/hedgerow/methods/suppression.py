@@ -71,6 +71,7 @@ class LocalSuppression(Masking):
         "other cell is the value of the person in its row.",
     )
     risk_model = "classes"  # what is left of a record is true
+    guardable = True
 
     k: int = 3
     _: KW_ONLY

@@ -58,6 +58,8 @@ def make_release(
     schema.check_quasi()
     # before any long work
     _check_capable(table.engine, schema, secret)
+    if guard is not None:
+        _check_guard(guard.form, table.engine, schema, method)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     try:
@@ -175,6 +177,28 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
                 f"{what}, which the engine {engine!r} cannot do",
                 hint='use engine="memory" or "duckdb" (--engine)',
             )
+
+
+def _check_guard(form: str, engine: str, schema: Schema, method: Method) -> None:
+    """Raise an error if sensitive values cannot be hidden in this way: by the schema, the method or the engine."""
+    if not schema.sensitive:
+        raise ParameterError(
+            "a guard hides sensitive values, and no column is sensitive",
+            hint="name what an intruder wants to know, or leave the guard out",
+        )
+    if not method.guardable:
+        raise UnsupportedError(
+            f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
+            "something of their exact values",
+            hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
+        )
+    able = computing(engine).capabilities.guards
+    if form not in able:
+        raise UnsupportedError(
+            f"guard={form!r} cannot be had on the engine {engine!r}",
+            hint='use engine="memory" (--engine memory)'
+            + "".join(f', or guard="{each}" (--guard {each})' for each in able),
+        )
 
 
 def pseudonyms(table: Table, name: str, key: Secret) -> ReleasedCodes:

@@ -60,6 +60,20 @@ def protect(
         bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
         person, within this release and with others under the same key. Households get no
         pseudonyms, which would show who lives together.
+    guard : {"auto", "redraw", "runs", None}, default "auto"
+        How exact sensitive values are hidden. "redraw" draws them anew inside each group, from values
+        that many people of the table share, so that the group keeps its mean and spread, or its shares,
+        and no value belongs to the person of its row. "runs" replaces each value by that of its run of
+        neighbouring values; it hides exact values, and not who is in the table. None (or "none") releases
+        exact values. "auto" redraws for ``Hedge(cells="rows")``, and releases exact values otherwise.
+    guard_people : int, optional
+        Fewest people of the table who share a value that a guard releases, at least 2; by default k, or
+        10 where no k is promised.
+    key : Key or path, optional
+        The secret of a guard's draws (a file is created if absent): the same table, parameters and key
+        give the same release again. By default a new key, which is stored nowhere.
+    random_state : int, optional
+        For experiments, in place of `key`: draws follow from this number, which hides nothing.
     max_inference : float, in (0, 1), optional
         Accept a release only if the best of the named attackers (`hedgerow.inference`), trained
         on it, explains at most this share of the public error of every sensitive column of its
@@ -150,21 +164,45 @@ def protect(
 
 
 def guarding(
-    method: Any, form: str | None, people: int | None, key: Any, random_state: int | None
+    method: Any,
+    guard: str | None = "auto",
+    guard_people: int | None = None,
+    key: Key | str | Path | None = None,
+    random_state: int | None = None,
 ) -> GuardOptions | None:
-    """Return how exact values are to be hidden; None if they are released."""
+    """Return how exact values are to be hidden; None if they are released.
+
+    Raises
+    ------
+    ParameterError
+        A value is out of range, or something is given that only a guard uses.
+    """
+    if guard is not None:
+        check_one_of("guard", guard, ("auto", "none", RUNS, REDRAW))
+    form = form_of(method, guard)
+    if form is None:
+        more = {"guard_people": guard_people, "key": key, "random_state": random_state}
+        if unused := [name for name, value in more.items() if value is not None]:
+            raise ParameterError(
+                f"{', '.join(unused)} is for a guard, and exact values are released",
+                hint='hide them with guard="redraw" or "runs" (--guard), or leave it out',
+            )
+        return None
+    if guard_people is not None:
+        check_whole("guard_people", guard_people, 2)
+    return GuardOptions(form, guard_people, Key.of(key, random_state))
+
+
+def form_of(method: Any, guard: str | None) -> str | None:
+    """Return how a guard hides exact values, "runs" or "redraw"; None if it does not."""
     in_rows = getattr(method, "cells", "") == ROWS
-    if in_rows and form not in ("auto", REDRAW):
+    if in_rows and guard not in ("auto", REDRAW):
         raise ParameterError(
             'cells="rows" draws all values anew', hint='choose guard="redraw", or cells="means" or "ranges"'
         )
-    if form is None or (form == "auto" and not in_rows):
-        return None
-    form = REDRAW if form == "auto" else form
-    check_one_of("guard", form, (RUNS, REDRAW))
-    if people is not None:
-        check_whole("guard_people", people, 2)
-    return GuardOptions(form, people, Key.of(key, random_state))
+    if guard == "auto":
+        return REDRAW if in_rows else None
+    return None if guard == "none" else guard
 
 
 def _within(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from ..key import Secret
+from ..key import Key, Secret
 from ..schema import Schema
 from . import methods
 from .options import ENGINE, RESTART, SCHEMA, rows
@@ -21,6 +21,8 @@ OPTIONS = (
 
 # the options that `Session.choose` and `Session.write` take under the same names
 CHOICE = tuple(row.name for row in OPTIONS if row.step == "choose")
+# what `choose` takes besides: the key of a guard's draws, for which methods and pseudonyms have the flags as well
+DRAWING = ("key", "random_state")
 WRITING = tuple(row.name for row in OPTIONS if row.step == "write")
 
 
@@ -35,6 +37,14 @@ class Request:
         The unfitted method; None for the default of the command line.
     pseudonym_key : path or bytes, optional
         Secret of the pseudonyms in place of the identifiers; None leaves these out.
+    guard : str, optional
+        How exact sensitive values are hidden; see `hedgerow.protect`.
+    guard_people : int, optional
+        Fewest people who share a value that a guard releases.
+    key : Key or path, optional
+        Secret of the guard's draws.
+    random_state : int, optional
+        A number in place of that secret, for experiments.
     max_inference : float, optional
         The most that named attackers may infer; see `hedgerow.protect`.
     profile : str or path, optional
@@ -60,6 +70,10 @@ class Request:
     schema: Schema
     method: Any
     pseudonym_key: str | Path | bytes | None = field(default=None, repr=False)
+    guard: str | None = "auto"
+    guard_people: int | None = None
+    key: Key | str | Path | None = field(default=None, repr=False)
+    random_state: int | None = None
     max_inference: float | None = None
     profile: str | Path | None = None
     keep_order: bool = False

@@ -12,9 +12,11 @@ from typing import Any
 
 from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
+from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
 from .methods import changed, name_of, options_of
-from .request import CHOICE, OPTIONS, REPORT, WRITING, Request, as_argument
+from .protect import form_of
+from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
 
 # names that need no quotes in a list on the command line
 _PLAIN_NAME = re.compile(r"^[^\s,\"'\-](?:[^\n\r,\"']*[^\s,\"'])?$")
@@ -62,8 +64,10 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
     if request.method is not None:
         values |= {"method": name_of(request.method), **options_of(request.method)}
     chosen = request.changed(CHOICE)
+    chosen |= {"guard": "none"} if request.guard is None else {}
     values |= {name: value for name, value in chosen.items() if name != "profile"}
-    values |= _key(request.method, request.pseudonym_key)
+    values |= {"random_state": request.random_state} if request.random_state is not None else {}
+    values |= _key(request)
     values |= _report(request.measured, request.profile)
     values |= {n: as_argument(v) if n == "public" else v for n, v in request.changed(WRITING).items()}
     values["out"] = request.folder
@@ -74,9 +78,10 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
 
 def _notes(request: Request) -> list[str]:
     """Return a comment if a second run would draw other random numbers than the first; else nothing."""
-    params = request.method.get_params(deep=False) if request.method is not None else {}
-    fixing = [params[name] for name in ("key", "random_state") if name in params]
-    return [_DRAWN] if fixing and all(value is None for value in fixing) else []
+    drawing = [request.method.get_params(deep=False)] if request.method is not None else []
+    drawing += [vars(request)] if form_of(request.method, request.guard) == REDRAW else []
+    fixing = [[each[name] for name in DRAWING if name in each] for each in drawing]
+    return [_DRAWN] if any(each and all(value is None for value in each) for each in fixing) else []
 
 
 def is_sayable(schema: Schema) -> bool:
@@ -90,10 +95,11 @@ def is_sayable(schema: Schema) -> bool:
     return all(map(_PLAIN_NAME.match, [*names, schema.person or "none"]))
 
 
-def _key(method: Any, pseudonym_key: Any) -> dict[str, Any]:
-    """Return the options for the keys of method and pseudonyms, which must be in the same file."""
+def _key(request: Request) -> dict[str, Any]:
+    """Return the options for the keys of method, guard and pseudonyms, which must be in the same file."""
+    method, pseudonym_key = request.method, request.pseudonym_key
     method_key = method.get_params(deep=False).get("key") if method is not None else None
-    secrets = [key for key in (method_key, pseudonym_key) if key is not None]
+    secrets: list[Any] = [key for key in (method_key, request.key, pseudonym_key) if key is not None]
     if any(not isinstance(key, (str, Path)) for key in secrets):
         raise UnsupportedError(
             "a key that is not a file cannot be written into a command",
@@ -152,7 +158,7 @@ def python(request: Request) -> str:
     if request.pseudonym_key is not None:
         needed.add("from pathlib import Path")
         words.append(f"pseudonym_key=Path({str(request.pseudonym_key)!r}).read_bytes()")
-    words += _keywords(request.changed(CHOICE), needed)
+    words += _keywords(request.changed((*CHOICE, *DRAWING)), needed)
     lines.append(f"release = hr.protect({', '.join(words)})")
     words = [repr(request.folder)]
     if request.measured is not None:

@@ -30,8 +30,8 @@ from ..validation import FLAG, METHOD, NUMBER, PATH, PROGRESS, TEXT, named, take
 from . import script
 from .inspection import Inspection, inspect
 from .methods import canonical
-from .protect import protect, stronger
-from .request import CHOICE, Request
+from .protect import guarding, protect, stronger
+from .request import CHOICE, DRAWING, Request
 
 # the steps of a release in their order
 STEPS = ("open", "inspect", "today", "choose", "frontier", "protect", "measure", "write")
@@ -298,6 +298,7 @@ class Session:
         keep_order: bool = False,
         profile: str | Path | None = None,
         parts: bool = False,
+        **guard: Any,
     ) -> Request:
         """Choose the roles of the columns and the method that protects them.
 
@@ -318,6 +319,8 @@ class Session:
             A standard to keep; see `hedgerow.protect`. `measure` judges the criteria that k does not settle.
         parts : bool, default False
             Write the table as a folder of Parquet files of 1,048,576 rows each.
+        **guard
+            ``guard``, ``guard_people``, ``key`` and ``random_state``; see `hedgerow.protect`.
 
         Raises
         ------
@@ -331,6 +334,7 @@ class Session:
         method = canonical(method)
         if profile is not None:
             method = stronger(profile, method)
+        guarding(method, **guard)  # what cannot be done is refused before the work
         request = Request(
             schema=schema,
             method=method,
@@ -340,6 +344,7 @@ class Session:
             keep_order=keep_order,
             parts=parts,
             path=self.path,
+            **({**guard, "guard": None} if guard.get("guard") == "none" else guard),
         )
         request.secret()  # a key that is none is refused now, not after the work
         # points of the same schema hold for every method and k
@@ -408,7 +413,7 @@ class Session:
         request: Request | None = self.result("choose")
         more: dict[str, Any] = {}
         if request is not None:
-            more = {"pseudonym_key": request.pseudonym_key, **request.changed(CHOICE)}
+            more = {"pseudonym_key": request.pseudonym_key, **request.changed((*CHOICE, *DRAWING))}
         # the point was searched under this bound, so it is chosen with it
         if points.max_inference is not None:
             more["max_inference"] = points.max_inference
@@ -427,7 +432,7 @@ class Session:
         """
         request = self.choice
         # the profile is bound by `measure`, with what the report measures
-        settings = {n: v for n, v in request.changed(CHOICE).items() if n != "profile"}
+        settings = {n: v for n, v in request.changed((*CHOICE, *DRAWING)).items() if n != "profile"}
         settings["pseudonym_key"] = request.secret()
         with self._running(progress) as report:
             release = protect(

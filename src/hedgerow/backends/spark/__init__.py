@@ -64,6 +64,7 @@ capabilities = Capabilities(
     units=False,
     pseudonyms=False,
     positions=False,
+    guards=(),
 )
 
 

@@ -117,6 +117,7 @@ class TreePatternPreserving(Method):
     """
 
     needs_sensitive = False
+    guardable = False  # its trees are those of exact values
     supported_fields = ("unit", "household")
     engines = ("memory", "duckdb", "spark")
     kinds: ClassVar[Mapping[str, Kind]] = {"l": NUMBER, "response": TEXT, "sensitive": TEXT | NAMES}
