@@ -505,6 +505,7 @@ SAYS = {
     "workflow/options.py": "protect audit frontier",
     "schema.py": "protect audit frontier",
     "backends": "protect apply audit",
+    "guard": "protect",
     "methods": "protect frontier",
     "release": "protect",
     "release/apply.py": "apply",

@@ -18,6 +18,5 @@ from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
 from ..workflow.inspection import beforehand as beforehand
 from ..workflow.outcome import outcome as outcome
-from ..workflow.protect import form_of as form_of
 from ..workflow.protect import stronger as stronger
 from ..workflow.session import Session as Session

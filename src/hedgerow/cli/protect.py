@@ -148,15 +148,13 @@ def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
 
 def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
     """Return the method, with its key if it draws at random, and the keys of pseudonyms and guard."""
-    from . import heavy
-
     name, chosen = options.get("method", "mart"), options.pick(methods.OPTIONS)
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
     # one number or key file serves the draws of the method, those of the guard and the pseudonyms
     drawing: dict[str, Any] = {}
     number = options.pick(["random_state"])
     method = methods.make(name, {n: v for n, v in chosen.items() if n not in number})
-    if heavy.form_of(method, options.get("guard", "auto")) == REDRAW:
+    if methods.form_of(method, options.get("guard", "auto")) == REDRAW:
         drawing = {"key": key, **number}
     if not drawing or number.keys() <= method.get_params().keys():
         method = methods.make(name, chosen)

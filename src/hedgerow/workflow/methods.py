@@ -11,6 +11,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
+from ..plan.records import REDRAW
 from ..texts import read_toml
 from .options import fits, quoted, rows, split
 
@@ -51,6 +52,18 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
         flags = ", ".join("--" + option.replace("_", "-") for option in foreign)
         raise ParameterError(f"the method {name} has no option {flags}")
     return method.set_params(**_parsed(options))
+
+
+def form_of(method: Any, guard: str | None) -> str | None:
+    """Return how a guard hides exact values, "runs" or "redraw"; None if it does not."""
+    in_rows = getattr(method, "cells", "") == "rows"
+    if in_rows and guard not in ("auto", REDRAW):
+        raise ParameterError(
+            'cells="rows" draws all values anew', hint='choose guard="redraw", or cells="means" or "ranges"'
+        )
+    if guard == "auto":
+        return REDRAW if in_rows else None
+    return None if guard == "none" else guard
 
 
 def _parsed(options: Mapping[str, Any]) -> dict[str, Any]:

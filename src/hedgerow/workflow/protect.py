@@ -10,7 +10,7 @@ from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
 from ..backends.select import chosen
 from ..errors import InfeasibleError, ParameterError, UnsupportedError
-from ..guard.redraw import ROWS, GuardOptions
+from ..guard.redraw import GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved
@@ -21,6 +21,7 @@ from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
+from .methods import form_of
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
@@ -191,18 +192,6 @@ def guarding(
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
     return GuardOptions(form, guard_people, Key.of(key, random_state))
-
-
-def form_of(method: Any, guard: str | None) -> str | None:
-    """Return how a guard hides exact values, "runs" or "redraw"; None if it does not."""
-    in_rows = getattr(method, "cells", "") == ROWS
-    if in_rows and guard not in ("auto", REDRAW):
-        raise ParameterError(
-            'cells="rows" draws all values anew', hint='choose guard="redraw", or cells="means" or "ranges"'
-        )
-    if guard == "auto":
-        return REDRAW if in_rows else None
-    return None if guard == "none" else guard
 
 
 def _within(

@@ -14,8 +14,7 @@ from ..errors import UnsupportedError
 from ..hierarchy import Hierarchy
 from ..plan.records import REDRAW
 from ..schema import EVERY_ROW, ROLE_FIELDS, SURVEY, UNSAID, Points, Schema
-from .methods import changed, name_of, options_of
-from .protect import form_of
+from .methods import changed, form_of, name_of, options_of
 from .request import CHOICE, DRAWING, OPTIONS, REPORT, WRITING, Request, as_argument
 
 # names that need no quotes in a list on the command line
