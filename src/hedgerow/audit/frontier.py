@@ -821,7 +821,7 @@ def frontier(
     chosen = methods_by_name(methods)
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
-    utilities, disclosures = texts()["utility_axis"], texts()["disclosure_axis"]
+    utilities, disclosures = texts("utility_axis"), texts("disclosure_axis")
     check_one_of("utility", utility, utilities)
     check_one_of("disclosure", disclosure, disclosures)
     if altered and disclosure not in ANY_METHOD:

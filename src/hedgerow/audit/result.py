@@ -138,7 +138,7 @@ class Audit:
             "knows_method": self.risk.get("knows_method") or not capped,
             "membership": any(attack["attack"] == "membership" for attack in self.attacks),
         }
-        return [line for name, line in texts()["not_measured"].items() if not answered.get(name)]
+        return [line for name, line in texts("not_measured").items() if not answered.get(name)]
 
     def to_json(self) -> str:
         """Return the audit as JSON text; infinite numbers are written as null."""

@@ -15,7 +15,7 @@ from typer.core import TyperCommand
 from ..errors import ParameterError, did_you_mean
 from ..files import read_text
 from ..schema import Schema
-from ..texts import read_toml
+from ..texts import text
 from ..workflow.methods import MASKING, MASKING_PANEL
 from ..workflow.options import TABLES, Option, fits, rows, schema_from, split
 from .console import set_loudness
@@ -160,8 +160,7 @@ class Panelled(TyperCommand):
         formatter.write_paragraph()
         with formatter.indentation():
             first, last = ", ".join(MASKING[:-1]), MASKING[-1]
-            words = read_toml("hedgerow.workflow", "texts.toml")["help"]
-            formatter.write_text(words["masking"].format(first=first, last=last))
+            formatter.write_text(text("help", "masking", first=first, last=last))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the help for arguments first, and for options without a heading last."""

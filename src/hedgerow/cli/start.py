@@ -12,7 +12,7 @@ from ..files import write_private
 from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
-from ..texts import read_toml
+from ..texts import text
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
@@ -80,15 +80,15 @@ def _sentences(session: heavy.Session) -> list[str]:
     """Return three sentences on what was promised, what was reached and what was not promised."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]
-    say = read_toml("hedgerow.workflow", "texts.toml")["demo"]
     quasi, sensitive = ", ".join(QUASI[:-1]), " or ".join(SENSITIVE)
     worst, mean = (figure(disclosure[name], 2) for name in ("worst", "mean_over_records"))
     return [
-        say["promised"].format(k=K, quasi=quasi, last=QUASI[-1], most=MOST, sensitive=sensitive),
-        say["reached"].format(
-            rows=numbers["rows"], groups=groups["groups"], smallest=groups["smallest"], worst=worst, mean=mean
+        text("demo", "promised", k=K, quasi=quasi, last=QUASI[-1], most=MOST, sensitive=sensitive),
+        text(
+            "demo", "reached", rows=numbers["rows"], groups=groups["groups"], smallest=groups["smallest"],
+            worst=worst, mean=mean,
         ),
-        say["not_promised"].format(columns=len(QUASI)),
+        text("demo", "not_promised", columns=len(QUASI)),
     ]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import ParameterError, PlanError
 from ..notation import figure, percent
 from ..schema import Schema
-from ..texts import read_toml
+from ..texts import text
 from . import BoolArray, Classes, FloatArray, SensitiveCounts
 from .class_measures import (
     distinct,
@@ -27,7 +27,6 @@ from .class_measures import (
 )
 from .disclosure import LARGE, SLACK
 
-_WORDS = read_toml(__package__, "guarantees.toml")
 # a certainty penalty above which the recoded cells say little
 LOST = 0.8
 
@@ -89,7 +88,7 @@ class Guarantee:
 
     def words(self) -> str:
         """Return the guarantee as a sentence for people who sign or receive the release."""
-        return str(_WORDS["promises"][self.kind].format(self))
+        return text("promises", self.kind, promise=self)
 
 
 # the guarantees that a plan may promise, by kind
@@ -361,7 +360,7 @@ class Disclosure(ColumnGuarantee):
 
 
 # what every promise of `Disclosure` leaves open
-BEYOND: str = _WORDS["unbounded"]["beyond"]
+BEYOND = text("unbounded", "beyond")
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
@@ -516,23 +515,23 @@ def unbounded(
     others : mapping, optional
         ``columns`` without a role and the share of records that they leave ``unique``.
     """
-    sentences, words = [], _WORDS["unbounded"]
+    sentences = []
     if unchanged:
-        sentences.append(words["unchanged"].format(columns=", ".join(unchanged)))
+        sentences.append(text("unbounded", "unchanged", columns=", ".join(unchanged)))
     if alone:
-        sentences.append(words["alone"].format(alone=alone, records=records))
+        sentences.append(text("unbounded", "alone", alone=alone, records=records))
     for name, figures in sensitive.items():
         worst, single = figures["worst"], figures["single_valued"]
         if single:
-            sentences.append(words["single_valued"].format(name=name, **figures))
+            sentences.append(text("unbounded", "single_valued", name=name, **figures))
         # Groups of one value tell more than half as well, and have their own sentence.
         if worst > LARGE + SLACK and figures["over_half"] > single and cap_of(promises, name) in (None, 1):
-            sentences.append(words["over_half"].format(name=name, most=figure(worst), **figures))
+            sentences.append(text("unbounded", "over_half", name=name, most=figure(worst), **figures))
     if others and others["unique"] > LARGE:
         columns = ", ".join(others["columns"])
-        sentences.append(words["others"].format(share=percent(others["unique"]), columns=columns))
+        sentences.append(text("unbounded", "others", share=percent(others["unique"]), columns=columns))
     if lost is not None and lost > LOST:
-        sentences.append(words["lost"].format(share=percent(min(lost, 1.0), 0)))
+        sentences.append(text("unbounded", "lost", share=percent(min(lost, 1.0), 0)))
     if linked is not None and linked > LARGE:
-        sentences.append(words["linked"].format(share=percent(linked)))
+        sentences.append(text("unbounded", "linked", share=percent(linked)))
     return sentences

@@ -25,7 +25,7 @@ from ..measures.class_measures import largest_share
 from ..measures.guarantees import Check
 from ..plan import Anatomize, Plan
 from ..schema import Schema
-from ..texts import read_toml
+from ..texts import text
 from ..validation import is_number
 from .anatomy_tables import COUNT, GROUP, faults, sensitive_table, whole_numbers
 from .base import Method, NoTransform, RecipientNotes, values_by_code
@@ -199,15 +199,14 @@ class Anatomy(Method):
 
     def recipient_notes(self, file: str) -> RecipientNotes:
         """Return notes for the recipient on how to read the two tables together."""
-        notes, name = read_toml(__package__, "anatomy.toml"), self._sensitive
-        second = f"{self.plan_.recoding.second_file}{Path(file).suffix}"
-        fill = partial(str.format, name=name, l=self.l, file=file, second=second)
+        name, second = self._sensitive, f"{self.plan_.recoding.second_file}{Path(file).suffix}"
+        say = partial(text, "anatomy", name=name, l=self.l, file=file, second=second)
         return RecipientNotes(
-            fill(notes["about"]),
-            dict.fromkeys(self.plan_.names("quasi"), "unchanged") | {name: notes["cell"]},
-            fill(notes["lines"]).split("\n"),
-            [fill(sentence) for sentence in notes["promised"]],
-            [fill(sentence) for sentence in notes["not_measured"]],
+            say("about"),
+            dict.fromkeys(self.plan_.names("quasi"), "unchanged") | {name: say("cell")},
+            say("lines").split("\n"),
+            [say("promised")],
+            [say("membership"), say("knowledge"), say("rule")],
         )
 
 

@@ -72,7 +72,7 @@ def _mask(recoding: Mask) -> str:
         if not isinstance(value, Mapping)
     ]
     for c in recoding.columns:
-        shares = {words: getattr(c, name) for name, words in texts()["share"].items()}
+        shares = {words: getattr(c, name) for name, words in texts("share").items()}
         parts = [f"{percent(share)} {word}" for word, share in shares.items() if share]
         lines.append(f"{c.name}: " + (", ".join(parts) if parts else "every cell changed"))
     return "\n".join(lines)
@@ -132,7 +132,7 @@ def _style(column: Recoded) -> str:
     """Return a description of how one column is recoded."""
     if column.silent:
         return "* in every record"
-    words = texts()["style"].get(column.style, column.style)
+    words = texts("style").get(column.style, column.style)
     if not column.step:
         return words
     return f"{words}, to the nearest multiple of {duration(column.step, column.unit)}"

@@ -11,9 +11,9 @@ from markupsafe import Markup
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent
 from ..plan import Plan
+from ..texts import text, texts
 from .figures import at, standard_verdict
 from .svg import bars, shares_by_group
-from .tables import SENTENCES, say
 from .text import others
 
 # a learner that explains at most this share of the original counts as having learned nothing
@@ -56,7 +56,7 @@ class Card:
 
 def html(name: str, /, **parts: Any) -> Markup:
     """Return an answer of the first screen as HTML, with its braces filled in and escaped."""
-    return Markup(SENTENCES["cards"][name]).format(**parts)
+    return Markup(texts("cards")[name]).format(**parts)
 
 
 def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Card]:
@@ -77,7 +77,7 @@ def cards(audit: Mapping[str, Any], plan: Plan | None, broken: bool) -> list[Car
     if table["yardstick"] == "linkage":
         card = _altered(audit, plan)
     elif table["alone"] and plan is not None and plan.risk_model == "linkage":
-        card, notes = Card(say("cards", "masked_alone")), [*others(risk, 0)]
+        card, notes = Card(f"Not measured: {text('note', 'altered')}."), [*others(risk, 0)]
     elif table["yardstick"] == "classes":
         card = _grouped(audit, plan)
     else:
@@ -113,7 +113,7 @@ def _surest(audit: Mapping[str, Any], most: Mapping[str, Any] | None) -> Iterato
     parts = {part: most[part] for part in ("attack", "learner", "target")}
     parts |= {share: percent(most[share], 0) for share in ("success", "control")}
     columns = " or ".join(audit["table"]["sensitive"])
-    yield say("cards", name, tried=len(audit["attacks"]), columns=columns, **parts)
+    yield text("cards", name, tried=len(audit["attacks"]), columns=columns, **parts)
 
 
 def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
@@ -133,7 +133,7 @@ def _grouped(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         promised = f"Promised: at most {percent(cap, None)}." if cap else "No cap on this was promised."
         answer = html("worst_group", worst=percent(disclosed["worst"], 0), name=name, cap=promised)
         half = percent(disclosed["median_over_records"], 0)
-        words = say("cards", "shares_picture", name=name, half=half)
+        words = text("cards", "shares_picture", name=name, half=half)
         drawing = shares_by_group(disclosed["shares"], cap, words)
         who = "people" if people is None else "records"  # of a person with several, each may be elsewhere
         at_cap = cap and half == percent(cap, 0)
@@ -184,7 +184,7 @@ def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     name = max(inferred, key=lambda n: inferred[n]["members"]["explained"])
     hardest = max(inferred, key=lambda n: inferred[n]["worst_tenth"]["explained"])
     share = percent(inferred[hardest]["worst_tenth"]["explained"], 0)
-    tenth = say("cards", "worst_tenth", share=share, name=hardest)
+    tenth = text("cards", "worst_tenth", share=share, name=hardest)
     # learners before the scores of numbers, for only three figures have space
     facts = [*card.facts[:1], *_learned(risk, name), *card.facts[1:]]
     return replace(card, notes=[*card.notes, tenth], facts=facts)
@@ -205,11 +205,11 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
         within="" if is_exact else f" {column['means']}",
         cap=f"The cap of {percent(cap, None)} is on single records, not on this guess." if cap else "",
     )
-    words = say("cards", "guesses_picture", name=name, right=right)
+    words = text("cards", "guesses_picture", name=name, right=right)
     drawing = shares_by_group(column["shares"], cap, words, ("0% guessed right", "100%"))
     groups, least = guess["groups"], guess["least"]
     s = "s" if groups > 1 else ""
-    average = say("cards", "guessed_on_average", groups=groups, s=s, least=least, right=right)
+    average = text("cards", "guessed_on_average", groups=groups, s=s, least=least, right=right)
     return Card(answer, drawing, [average, linked])
 
 
@@ -231,7 +231,7 @@ def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
         + "; ".join(f"{name} {percent(b)} before, {percent(a)} after" for name, b, a, _ in rows),
         most=1.0,
     )
-    scores, words = linkage["scores"], SENTENCES["scores"]
+    scores, words = linkage["scores"], texts("scores")
     facts = [(percent(scores[key] / 100, 0), what) for key, what in words.items()] if scores else []
     return Card(answer, drawing, facts=facts)
 
@@ -241,7 +241,7 @@ def _unpaired(tried: Sequence[Any], most: Mapping[str, Any] | None) -> Card:
     if most is None:
         why = "No attack was tried."
         if tried:
-            why = say("cards", "untold", tried=len(tried))
+            why = text("cards", "untold", tried=len(tried))
         return Card(Markup("<b>Not known. </b>{}").format(why))
     low, high = most["over_control_interval"]
     share = percent(most["over_control"], 0)

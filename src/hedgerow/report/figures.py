@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..notation import figure, percent
-from ..texts import read_toml
-from .tables import SENTENCES, say
+from ..texts import read_toml, text, texts
 
 # the function that writes a figure of each unit; people may be a mean, an estimate has five digits
 UNITS: Mapping[str, Callable[[Any], str]] = {
@@ -79,7 +78,7 @@ def risk_rows(
 ) -> Iterator[FigureRow]:
     """Yield the re-identification risks: by groups, by intruder (default: all), and in the population."""
     rows = definitions("classes")
-    intruders = SENTENCES["intruders"]
+    intruders = texts("intruders")
     for model in models or intruders:
         rows += definitions("intruder", model=model, knowledge=intruders[model])
     yield from figure_rows([*rows, *definitions("survey")], before, after)
@@ -152,7 +151,7 @@ def score_rows(scores: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 # the headings of `three_numbers` (long and short), of `together_rows` and of `criterion_rows`
 THREE, SHORT, TOGETHER, STANDARD_HEADS = (
-    SENTENCES["heads"][name] for name in ("three", "short", "together", "standard")
+    texts("heads")[name] for name in ("three", "short", "together", "standard")
 )
 
 
@@ -284,7 +283,7 @@ def learning_rows(learning: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]
         (
             row["target"],
             row["estimator"],
-            SENTENCES["learning"][key],
+            texts("learning")[key],
             *(figure(row[side][key]) for side in ("release", "original", "constant")),
         )
         for row in learning
@@ -303,14 +302,14 @@ def standard_verdict(profile: Mapping[str, Any] | None) -> list[str]:
     states = [row["state"] for row in profile["criteria"]]
     counts = [
         f"{states.count(state)} {words}"
-        for state, words in SENTENCES["states"].items()
+        for state, words in texts("states").items()
         if state in states
     ]
     sentence = f"{profile['title']} ({profile['date']}): of {len(states)} criteria {', '.join(counts)}."
     homes = profile.get("households")
     if not homes:
         return [sentence]
-    return [f"{sentence} {say('text', 'households', **homes, finder=SENTENCES['finders'][homes['by']])}"]
+    return [f"{sentence} {text('summary', 'households', **homes, finder=texts('finders')[homes['by']])}"]
 
 
 def criterion_rows(profile: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -332,7 +331,7 @@ def ground(row: Mapping[str, Any]) -> str:
     """Return words on how reliable a threshold is; empty if it was read in its source."""
     if row["ours"]:
         return "the source names no threshold, and this is Hedgerow's reading"
-    return str(SENTENCES["sources"][row["read"]]) if row["threshold"] else ""
+    return str(texts("sources")[row["read"]]) if row["threshold"] else ""
 
 
 def standard_lines(profile: Mapping[str, Any]) -> Iterator[str]:

@@ -13,10 +13,11 @@ from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
 from ..plan import Partition, Plan
 from ..release.explain import recoding_in_words
+from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, text
 from .cards import Card, cards
-from .tables import SENTENCES, stacked, templates
+from .tables import stacked, templates
 from .verdict import Line, lines, not_bounded, verdict
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _environment() -> Environment:
     # the same functions write a figure here and on the terminal
     environment.filters |= {"percent": percent, "figure": figure, "words": words}
     modules = {"figures": figures, "text": text, "pictures": pictures}
-    environment.globals |= {**modules, "sentences": SENTENCES}
+    environment.globals |= {**modules, "texts": texts}
     return environment
 
 

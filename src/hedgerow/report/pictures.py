@@ -19,10 +19,9 @@ from ..errors import InputError
 from ..measures import disclosure
 from ..measures.guarantees import cap_of
 from ..notation import cut, percent
-from ..texts import read_toml
+from ..texts import read_toml, text
 from .figures import blind_guess
 from .svg import UNNAMED, LabelSpace, parameters_in_short
-from .tables import say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,8 +169,8 @@ def class_sizes(risk: Mapping[str, Any]) -> Picture:
     alone, (before, _) = "", _histograms(risk)
     if before:
         share = sum(r["records"] for r in before if r["from"] == 1) / (sum(r["records"] for r in before) or 1)
-        alone = say("pictures", "sizes_before", share=percent(share, 0))
-    return Picture(svg[0], say("pictures", "sizes", before=alone, k=risk["release"]["classes"]["k"]))
+        alone = text("pictures", "sizes_before", share=percent(share, 0))
+    return Picture(svg[0], text("pictures", "sizes", before=alone, k=risk["release"]["classes"]["k"]))
 
 
 def draw_disclosure(
@@ -215,7 +214,7 @@ def disclosure_scatter(name: str, points: Mapping[str, Any], cap: float | None =
         n, worst = draw_disclosure(axes, points, cap)
     place = "in the row below " if "size_edges" in points else ""
     share = percent(worst, 0)
-    return Picture(svg[0], say("pictures", "disclosure", name=name, n=n, place=place, worst=share))
+    return Picture(svg[0], text("pictures", "disclosure", name=name, n=n, place=place, worst=share))
 
 
 def draw_attacks(axes: Axes, attacks: Sequence[Mapping[str, Any]]) -> None:
@@ -272,14 +271,14 @@ def attack_bars(attacks: Sequence[Mapping[str, Any]]) -> Picture:
     worst = max(attacks, key=lambda a: a["success"])
     shares = {"release": percent(worst["success"], 0), "original": percent(worst["original"], 0)}
     by = {"learner": worst["learner"], "target": worst["target"]}
-    return Picture(svg[0], say("pictures", "attacks", n=len(attacks), **shares, **by))
+    return Picture(svg[0], text("pictures", "attacks", n=len(attacks), **shares, **by))
 
 
 def before_after(name: str, shape: Mapping[str, Any]) -> Picture:
     """Return a picture of one column's shares before and after; every category is named."""
     with _figure(*column_size(shape)) as (axes, svg):
         draw_column(axes, shape)
-    return Picture(svg[0], say("pictures", "column", name=name, moved=percent(moved_share(shape), 0)))
+    return Picture(svg[0], text("pictures", "column", name=name, moved=percent(moved_share(shape), 0)))
 
 
 def column_size(shape: Mapping[str, Any]) -> tuple[float, float]:
@@ -327,7 +326,7 @@ def influence_bars(rows: Sequence[Mapping[str, Any]]) -> Picture:
         axes.set_xlabel("share of what a tree can explain")
         _legend(axes)
     share = percent(rows[0]["release"]["tree"], 0)
-    return Picture(svg[0], say("pictures", "influence", name=rows[0]["column"], share=share))
+    return Picture(svg[0], text("pictures", "influence", name=rows[0]["column"], share=share))
 
 
 def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
@@ -344,16 +343,16 @@ def tree_picture(recoding: Any, limit: int = 24) -> Picture | None:
         for i, column in enumerate(recoding.split):
             box: Any = {"boxstyle": "round,pad=0.3", "linewidth": 0.8}
             if column >= 0:
-                text = _test(recoding, i)
+                label = _test(recoding, i)
                 box |= {"facecolor": "#eef4fa", "edgecolor": RELEASE}
             else:
-                text = f"group {next(groups) + 1}"
+                label = f"group {next(groups) + 1}"
                 box |= {"facecolor": "white", "edgecolor": "#999999"}
-            axes.text(x[i], -y[i], text, ha="center", va="center", fontsize=7, bbox=box)
+            axes.text(x[i], -y[i], label, ha="center", va="center", fontsize=7, bbox=box)
         axes.set_axis_off()
         axes.set_xlim(-0.8, recoding.n_leaves - 0.2)
     columns = ", ".join(sorted({recoding.columns[c].name for c in recoding.split if c >= 0}))
-    return Picture(svg[0], say("pictures", "tree", groups=recoding.n_groups, columns=columns))
+    return Picture(svg[0], text("pictures", "tree", groups=recoding.n_groups, columns=columns))
 
 
 def _layout(recoding: Any) -> tuple[list[float], list[int], list[tuple[int, int]]]:
@@ -428,7 +427,7 @@ def frontier_picture(frontier: Mapping[str, Any]) -> Picture:
         svg = svg_text(figure)
     best = sum(not p["dominated"] for p in points)
     impossible = len(frontier["infeasible"])
-    words = say("pictures", "frontier", n=len(points), best=best, fallen=fallen, impossible=impossible)
+    words = text("pictures", "frontier", n=len(points), best=best, fallen=fallen, impossible=impossible)
     head, _, rest = svg.partition("<svg ")
     rest = rest.replace(">", f">\n{_DARK}", 1)
     return Picture(f'{head}<svg class="hedgerow-frontier" {rest}', words)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..texts import read_toml
-
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -16,15 +14,6 @@ _ROW = re.compile(r"<tr>(.*?)</tr>", re.S)
 _CELL = re.compile(r"<(td|th scope=\"row\")")
 # the fewest columns of a table that is stacked; a narrower one fits
 _LEAST = 4
-
-
-# the sentences of the report, by what they are about
-SENTENCES = read_toml(__package__, "sentences.toml")
-
-
-def say(about: str, name: str, /, **parts: Any) -> str:
-    """Return one of the `SENTENCES` with its braces filled in."""
-    return str(SENTENCES[about][name].format(**parts))
 
 
 def templates(*folders: Any) -> Environment:

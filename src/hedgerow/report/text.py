@@ -9,6 +9,7 @@ from ..audit.inference import corrected_in_words
 from ..display import Rows, aligned, fitted, notebook_html
 from ..measures.guarantees import BEYOND
 from ..notation import figure, number, percent
+from ..texts import text
 from .figures import (
     SHORT,
     THREE,
@@ -29,7 +30,6 @@ from .figures import (
     three_numbers,
     together_rows,
 )
-from .tables import say
 
 # width of a figure's name in characters, before the figures of original and release
 WIDE = 54
@@ -69,7 +69,7 @@ def audit_face(audit: Mapping[str, Any]) -> str:
         tables.append(("", head, linkage_rows(risk["linkage"])))
         tables.append(("", ("score", "release"), score_rows(risk["linkage"]["scores"])))
     else:
-        lines.append(say("text", "unpaired"))
+        lines.append(text("summary", "unpaired"))
     three = three_numbers(risk, risk_model == "classes")
     tables.append(("Disclosure: 0 gives away nothing, 1 everything", ("column", *THREE), three))
     heads = ("attack", "by", "about", "original", "release", "control", "public totals")
@@ -89,7 +89,7 @@ def rows_in_words(table: Mapping[str, Any]) -> str:
         return f"{table['rows']:,} released rows, compared with no original"
     strangers = f"{table['strangers']:,} people took no part" if table["strangers"] else "no control was given"
     rows, original = table["rows"], table["original_rows"]
-    return say("text", "unpaired_rows", rows=rows, original=original, strangers=strangers)
+    return text("summary", "unpaired_rows", rows=rows, original=original, strangers=strangers)
 
 
 def _aligned_figures(
@@ -102,7 +102,7 @@ def _aligned_figures(
 
 
 def _unpaired(audit: Mapping[str, Any]) -> Iterator[str]:
-    yield say("text", "unpaired")
+    yield text("summary", "unpaired")
     if not audit["attacks"]:
         yield "No attacks were run (--attacks), so nothing is known of its risk."
 
@@ -124,7 +124,7 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         unique = other["unique"]
         many = f"{percent(unique, digits)} of the records" if unique else "no record"
         columns, together = ", ".join(other["columns"]), percent(other["together"], digits)
-        yield say("text", "other_columns", columns=columns, many=many, together=together)
+        yield text("summary", "other_columns", columns=columns, many=many, together=together)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:
     for title, share in score_rows(linkage["scores"]):
         yield f"{title:56}{share:>12}"
     if linkage["scores"] is None:
-        yield say("text", "no_scores")
+        yield text("summary", "no_scores")
     yield from guesses(linkage.get("reconstructed"))
 
 
@@ -151,7 +151,7 @@ def guesses(reconstructed: Mapping[str, Any] | None) -> Iterator[str]:
         exactly = "" if column["means"] == "exact" else f" {column['means']}"
         shares = {share: percent(column[share]) for share in ("worst", "right")}
         groups = {part: reconstructed[part] for part in ("groups", "least")}
-        yield say("text", "reconstructed", name=name, exactly=exactly, **shares, **groups)
+        yield text("summary", "reconstructed", name=name, exactly=exactly, **shares, **groups)
 
 
 def _special(special: Mapping[str, Any] | None) -> Iterator[str]:
@@ -203,7 +203,7 @@ def refusals_in_words(refusals: Mapping[str, Any] | None) -> Iterator[str]:
     sampled = f" ({' to '.join(ends)})" if ends[0] != ends[1] else ""
     figures = {part: figure(worst[part]) for part in ("disclosure", "shown")}
     counts = {"people": worst["people"], "group": worst["group"], "many": many, "asked": people["asked"]}
-    yield say("text", "refused", **figures, **counts, sampled=sampled, cap=number(refusals["cap"]))
+    yield text("summary", "refused", **figures, **counts, sampled=sampled, cap=number(refusals["cap"]))
 
 
 def corrected_lines(risk: Mapping[str, Any]) -> list[str]:
@@ -244,7 +244,7 @@ def _attacks(audit: Mapping[str, Any]) -> Iterator[str]:
         yield f"Regression succeeds by naming {means}."
     # of tables without pairs the control of linking is as of every other attack
     if any(attack["attack"] == "linking" for attack in attacks) and paired:
-        yield say("text", "linking_control")
+        yield text("summary", "linking_control")
     if audit["risk"]["nearest"]:
         yield from nearest_in_words(audit["risk"]["nearest"])
     yield from found_members(attacks)
@@ -255,19 +255,19 @@ def found_members(attacks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     tried = [a for a in attacks if a["learner"] == "strongest" and a["found"]]
     if not tried:
         return
-    yield say("text", "membership")
+    yield text("summary", "membership")
     best = tried[-1]  # the one that knows most
     alarms, success = next(iter(best["found"].items()))
     share, ends = percent(success["share"]), interval(success["interval"])
     alarms = percent(float(alarms))
-    yield say("text", "members_found", alarms=alarms, share=share, interval=ends, target=best["target"])
+    yield text("summary", "members_found", alarms=alarms, share=share, interval=ends, target=best["target"])
 
 
 def nearest_in_words(nearest: Mapping[str, Any]) -> Iterator[str]:
     """Yield sentences on how near the nearest released record is, and why that says little."""
     if nearest["closer"] is not None:
         closer = percent(nearest["closer"])
-        yield say("text", "nearest", closer=closer, interval=interval(nearest["interval"]))
+        yield text("summary", "nearest", closer=closer, interval=interval(nearest["interval"]))
     yield nearest["warning"]
 
 

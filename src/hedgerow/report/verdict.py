@@ -9,7 +9,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent, words
 from ..plan import Plan
-from .tables import SENTENCES, say
+from ..texts import text, texts
 
 # the checks of a method itself that bound a figure
 BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
@@ -200,7 +200,7 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
         # what neither the plan promised nor every file must hold is the method's own
-        if check["name"] not in SENTENCES["file"] and check["name"] not in promised:
+        if check["name"] not in texts("file") and check["name"] not in promised:
             yield _method_line(check), _holds(check)
 
 
@@ -208,21 +208,21 @@ def _method_line(check: Mapping[str, Any]) -> str:
     """Return one of the method's own checks as a sentence."""
     name, detail = check["name"], check["detail"]
     if name.startswith(OVER):
-        bound = SENTENCES["bounds"]["operational" if "operational" in name else "paper"]
+        bound = texts("bounds")["operational" if "operational" in name else "paper"]
         more = f"; {detail}" if detail else ""
         return f"{bound} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
     reached, required = _digits(check["reached"]), _digits(check["required"])
-    if name not in SENTENCES["method"]:
+    if name not in texts("method"):
         more = f" ({detail})" if detail else ""
         return f"{name[:1].upper()}{name[1:]}: {reached}; asked: {required}{more}."
-    sentence = SENTENCES["method"][name].format(required=required, reached=reached)
+    sentence = text("method", name, required=required, reached=reached)
     return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
 def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Yield a line for every check of the file that fails, then one line for those that hold."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
-    sentences, holding = SENTENCES["file"] | (SENTENCES["replaced"] if replaced else {}), []
+    sentences, holding = texts("file") | (texts("replaced") if replaced else {}), []
     for check in checks:
         sentence = sentences.get(check["name"])
         if sentence is None:
@@ -247,22 +247,22 @@ def _open(
     if checks and table["yardstick"] == "classes":
         if "k_anonymity" not in kinds:
             k = risk["release"]["classes"]["k"]
-            yield say("verdict", "no_k", k=k)
+            yield text("verdict", "no_k", k=k)
         if "disclosure" not in kinds:
             for name, column in risk["release"]["sensitive"].items():
                 worst = column["disclosure"]["worst"]
-                yield say("verdict", "no_cap", name=name, worst=figure(worst, 2))
+                yield text("verdict", "no_cap", name=name, worst=figure(worst, 2))
     capped = {check["name"] for check in checks if check["name"].startswith(OVER)}
     if capped and not any("operational" in name for name in capped):
-        yield say("verdict", "no_operational")
+        yield text("verdict", "no_operational")
     if capped:
-        yield say("verdict", "no_guess", measured=_guessed(risk))
+        yield text("verdict", "no_guess", measured=_guessed(risk))
     if checks and risk.get("linkage"):
-        yield say("verdict", "no_link", highest=percent(risk["linkage"]["highest"]))
+        yield text("verdict", "no_link", highest=percent(risk["linkage"]["highest"]))
     other = risk.get("other")
     if other:
         shares = {share: percent(other[share]) for share in ("unique", "together")}
-        yield say("verdict", "others", columns=", ".join(other["columns"]), **shares)
+        yield text("verdict", "others", columns=", ".join(other["columns"]), **shares)
     for line in audit["not_measured"]:
         yield f"Not measured: {line}."
 
@@ -271,7 +271,7 @@ def _guessed(risk: Mapping[str, Any]) -> str:
     """Return sentences on how often a guess about a whole group is right; empty if not measured."""
     guess = (risk.get("linkage") or {}).get("reconstructed")
     return "".join(
-        say("verdict", "guess", name=name, **{share: percent(column[share], 0) for share in ("worst", "right")})
+        text("verdict", "guess", name=name, **{share: percent(column[share], 0) for share in ("worst", "right")})
         for name, column in (guess["columns"] if guess else {}).items()
     )
 

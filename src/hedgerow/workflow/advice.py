@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from math import log
 from typing import Any
 
 from ..notation import figure, percent
-from ..texts import read_toml
+from ..texts import text
 
-_SAY = read_toml(__package__, "texts.toml")["advice"]
+_say = partial(text, "advice")
 
 # a column is named if it carries at least this share of what a tree infers
 CARRIES = 0.25
@@ -108,10 +109,10 @@ def _from_columns(today: Mapping[str, Any]) -> Iterator[Advice]:
     if shares["tree"] < CARRIES:
         return
     sensitive = listed(today["sensitive"])
-    carries = _SAY["carries"].format(name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
+    carries = _say("carries", name=name, share=percent(shares["tree"], 0), sensitive=sensitive)
     without = figure(shares["without"], 2)
     key = "same" if shares["without"] < GAINS else "less"
-    why = _SAY[key].format(carries=carries, without=without)
+    why = _say(key, carries=carries, without=without)
     yield Advice(f"Coarsen {name}, or leave it out", why, leave_out=name)
 
 
@@ -121,7 +122,7 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
 
     def effect(share: float, explained: float) -> str:
         left, sensitive = percent(max(explained, 0.0), 0), listed(shares["sensitive"])
-        return _SAY["effect"].format(part=_part(share), sensitive=sensitive, explained=left, today=today)
+        return _say("effect", part=_part(share), sensitive=sensitive, explained=left, today=today)
 
     top = columns[0]
     name = top["column"]
@@ -132,7 +133,7 @@ def _from_shares(shares: Mapping[str, Any]) -> Iterator[Advice]:
         best = max(coarse, key=lambda each: (each["coarse_share"], each["column"]))
         name, (first, last, step) = best["column"], best["grid"]
         gain = effect(best["coarse_share"], best["coarse_explained"])
-        why = _SAY["coarsen"].format(first=first, last=last, effect=gain)
+        why = _say("coarsen", first=first, last=last, effect=gain)
         yield Advice(f"Coarsen {name} to steps of {step:g}", why, grid=(name, best["grid"]))
 
 
@@ -147,7 +148,7 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
     others = [p for p in frontier["points"] if p["method"] == chosen["method"]]
     if chosen.get("collapsed"):
         uncapped = figure(chosen["uncapped"], 2)
-        yield Advice("Loosen the cap", _SAY["collapsed"].format(utility=figure(u, 2), uncapped=uncapped))
+        yield Advice("Loosen the cap", _say("collapsed", utility=figure(u, 2), uncapped=uncapped))
     # a clear gain for next to no loss; what is better by a trace is no advice
     less = [p for p in others if p["disclosure"] <= d - STEP and p["utility"] >= u - LOSS]
     more = [p for p in others if p["disclosure"] <= d + 1e-3 and p["utility"] >= u + LOSS]
@@ -156,11 +157,11 @@ def _from_points(frontier: Mapping[str, Any], chosen: Mapping[str, Any]) -> Iter
         gain = best["utility"] - u
         how = f"keeps {figure(abs(gain), 2)} {'more' if gain > 0 else 'less'}"
         how = "keeps as much" if abs(gain) < 0.005 else how
-        why = _SAY["falls"].format(before=figure(d, 2), after=figure(best["disclosure"], 2), how=how)
+        why = _say("falls", before=figure(d, 2), after=figure(best["disclosure"], 2), how=how)
     elif more:
         best = max(more, key=lambda p: (p["utility"], -p["disclosure"]))
         after, disclosure = figure(best["utility"], 2), figure(best["disclosure"], 2)
-        why = _SAY["more"].format(after=after, before=figure(u, 2), disclosure=disclosure)
+        why = _say("more", after=after, before=figure(u, 2), disclosure=disclosure)
     else:
         return
     yield Advice(f"Take {setting(best['parameters'])}", why, take=best["parameters"])

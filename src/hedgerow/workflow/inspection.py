@@ -6,6 +6,7 @@ import json
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..backends import ENGINES
@@ -15,11 +16,11 @@ from ..columns.table import Table
 from ..display import fitted, notebook_html, wrapped
 from ..notation import words
 from ..schema import Schema
-from ..texts import read_toml
+from ..texts import text
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
 
-_SAY = read_toml(__package__, "texts.toml")["inspection"]
+_say = partial(text, "inspection")
 _HEAD = ("column", "role", "kind", "distinct", "missing", "why")
 
 
@@ -97,7 +98,7 @@ class Inspection:
         ]
         if codes:
             key = json.dumps(codes[0], ensure_ascii=False)
-            yield _SAY["codes"].format(names=", ".join(codes), key=key)
+            yield _say("codes", names=", ".join(codes), key=key)
 
 
 @takes(missing=NAMES, decimal=TEXT, encoding=TEXT)
@@ -143,7 +144,8 @@ def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:
     yield from table.layout.dialect.doubts()
     if marked := [column for column in columns if column.markers]:
         words = list(dict.fromkeys(word for column in marked for word in column.markers))
-        yield _SAY["markers"].format(
+        yield _say(
+            "markers",
             names=", ".join(column.name for column in marked),
             words=", ".join(map(repr, words)),
             flag=shlex.quote(",".join(map(quoted, words))),
@@ -158,19 +160,19 @@ def _warnings(
         ("constant", [c for c in columns if c.n_distinct == 1 and table.n_rows > 1]),
     ):
         if chosen:
-            yield _SAY[what].format(names=", ".join(c.name for c in chosen))
-    yield from (_prose(c.name, c.longest) for c in columns if c.longest > LONG)
+            yield _say(what, names=", ".join(c.name for c in chosen))
+    yield from (_say("prose", name=c.name, longest=c.longest) for c in columns if c.longest > LONG)
     if schema.person is not None:
-        yield _SAY["person"].format(name=schema.person)
+        yield _say("person", name=schema.person)
     if schema.household is not None:
-        yield _SAY["household"].format(name=schema.household)
+        yield _say("household", name=schema.household)
     yield from _strata(table, schema)
     # a guess by names may find none; nothing is protected then, so it is said
     roles = {c.role for c in columns}
     if "sensitive" not in roles:
-        yield _SAY["no_sensitive"]
+        yield _say("no_sensitive")
     if "quasi" not in roles:
-        yield _SAY["no_quasi"]
+        yield _say("no_quasi")
 
 
 def beforehand(table: Table, schema: Schema) -> list[str]:
@@ -181,7 +183,7 @@ def beforehand(table: Table, schema: Schema) -> list[str]:
         if name not in table.names or table.kind(name) != "categorical" or kind != "categorical":
             continue
         longest = longest_text(table.column(name, kind="categorical"))
-        warnings += [_prose(name, longest)] if longest > LONG else []
+        warnings += [_say("prose", name=name, longest=longest)] if longest > LONG else []
     return warnings
 
 
@@ -191,7 +193,3 @@ def _strata(table: Table, schema: Schema) -> Iterator[str]:
         text = describe_strata(table, str(schema.weight), schema.quasi)
         if text is not None:
             yield text
-
-
-def _prose(name: str, longest: int) -> str:
-    return _SAY["prose"].format(name=name, longest=longest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..audit.inference import corrected_in_words, in_words
@@ -9,9 +10,9 @@ from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
 from ..report.verdict import not_bounded, verdict
-from ..texts import read_toml
+from ..texts import text
 
-_SAY = read_toml(__package__, "texts.toml")["outcome"]
+_say = partial(text, "outcome")
 
 
 def outcome(release: Release, measured: Audit | None = None) -> list[str]:
@@ -33,17 +34,18 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if release.plan.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
-        altered = _SAY["altered"].format(records=records, checks=checks)
+        altered = _say("altered", records=records, checks=checks)
         lines = [*head, altered, release.recoding_in_words()]
         return lines + _linked(measured) + _inferred(release, measured)
     counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
-    lines = [*head, _SAY["groups"].format(**counts, records=records, checks=checks)]
+    lines = [*head, _say("groups", **counts, records=records, checks=checks)]
     if disclosure is not None:
         columns = len(release.schema.sensitive)
         # one figure for several columns says that it is their mean
         meant = f" (means of {columns} columns)" if columns > 1 else ""
         lines.append(
-            _SAY["disclosure"].format(
+            _say(
+                "disclosure",
                 groups=figure(disclosure["mean_over_groups"]),
                 records=figure(disclosure["mean_over_records"]),
                 meant=meant,
@@ -65,10 +67,10 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
         return []
     inference = measured.risk.get("inference") if measured else None
     if inference is None:
-        return [_SAY["not_inferred"]]
+        return [_say("not_inferred")]
     lines = []
     for name, column in inference["columns"].items():
-        lines += [_SAY["inferred"].format(name=name, found=in_words(column))]
+        lines += [_say("inferred", name=name, found=in_words(column))]
         lines += corrected_in_words(name, column)
     return lines + inference["notes"]
 
@@ -79,4 +81,4 @@ def _linked(measured: Audit | None) -> list[str]:
         return []
     best = max(linkage["attacks"], key=lambda attack: attack["success"])
     release, original, chance = (percent(best[n]) for n in ("success", "original", "public_best"))
-    return [_SAY["linked"].format(release=release, original=original, chance=chance)]
+    return [_say("linked", release=release, original=original, chance=chance)]
