@@ -256,7 +256,7 @@ def test_what_cannot_be_counted_is_refused() -> None:
     moved = people.assign(id=[0, 0, *range(2, len(people))])
     moved["home"] = ["h000", "h001", *moved["home"][2:]]
     schema = schema_for("", unit="id", identifiers=["id"])
-    with pytest.raises(InputError, match="1 people by 'id' are in several households by 'home'"):
+    with pytest.raises(InputError, match="people by 'id' are in several households by 'home': 1"):
         hr.protect(moved, schema, hr.MART(K))
     for method in (
         hr.Anatomy(2),

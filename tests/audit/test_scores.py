@@ -348,7 +348,7 @@ def test_a_sample_of_records_is_linked_on_request():
         ({"a": [1.0, 2]}, {"a": [1.0]}, {}, InputError, "2 and 1 rows"),
         ({"a": [1.0, 2]}, {"b": [1.0, 2]}, {}, InputError, "no numeric column"),
         ({"a": [1.0, 2]}, {"a": [1.0, np.inf]}, {}, InputError, "infinite values in: 'a'"),
-        ({"a": [1.0, None]}, {"a": [1.0, 2]}, {}, InputError, "only 1 rows are complete"),
+        ({"a": [1.0, None]}, {"a": [1.0, 2]}, {}, InputError, "fewer than 2 rows are complete"),
         ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"known": 2}, ParameterError, "known is 2"),
         ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"columns": ["z"]}, InputError, "'z'"),
         ({"a": [1.0, 2]}, {"a": [1.0, 2]}, {"records": 0}, ParameterError, "records"),

@@ -280,7 +280,7 @@ def test_coding_by_bound_share_and_mean():
 
 
 def test_a_mean_of_too_few_is_refused():
-    with pytest.raises(ParameterError, match="only 2 values of column 'x'"):
+    with pytest.raises(ParameterError, match="too few values of column 'x'"):
         TopBottomCoding(top=8, replace="mean").fit(pd.DataFrame({"x": np.arange(11.0)}))
     for wrong in ({"top": {"z": 1}}, {"top": "high"}, {"top_share": 2}, {"top": 1, "bottom": 3}):
         with pytest.raises(ParameterError):

@@ -97,7 +97,7 @@ def per_person(
         Values were altered, so groups of equal cells say nothing about the people in them.
     """
     if pair.risk_model == "linkage":
-        raise ParameterError(**refusal("no_groups"))
+        raise ParameterError(**refusal("altered", name="this release", instead="leave per_person out; "))
     label = pair.classes.labels
     people = pair.people_in(pair.classes)
     columns: dict[str, Any] = {"row": pair.rows}
@@ -380,7 +380,7 @@ def look_up(pair: Pair, wanted: Mapping[str, str], *, released: bool = True) -> 
         The method altered values, so its cells exclude nobody.
     """
     if released and pair.risk_model == "linkage":
-        raise UnsupportedError(**refusal("no_look_up"))
+        raise UnsupportedError(**refusal("altered", name="this release", instead=""))
     columns = {column.name: column for column in pair.released_quasi}
     if unknown := [name for name in wanted if name not in columns]:
         raise InputError(**refusal("no_quasi_identifier", names=", ".join(unknown), columns=", ".join(columns)))

@@ -154,7 +154,7 @@ class Persons:
         home[codes] = homes
         if several := len(np.unique(codes[home[codes] != homes])):
             raise InputError(
-                f"{several:,} people by {unit!r} are in several households by {household!r}",
+                f"people by {unit!r} are in several households by {household!r}: {several:,}",
                 hint="give each person one household, such as that of the latest record",
             )
         return cls(unit, codes, n, others + joined, household, home)
@@ -166,8 +166,8 @@ class Persons:
         what = "person" if self.household is None else "person or household"
         there = "people" if self.household is None else "households"
         return (
-            f"{self._names}: {self.joined:,} values differ from another in spaces, case, zeros in "
-            f"front or .0 behind alone, and count as the same {what}, so there are "
+            f"{self._names}: values that differ from another in spaces, case, zeros in front or .0 "
+            f"behind alone count as the same {what} ({self.joined:,}), so there are "
             f"{self.counted:,} {there}"
         )
 
@@ -182,13 +182,13 @@ class Persons:
         """
         persons = cls.from_table(table, schema.person, schema.household)
         if persons is not None and (reached := persons.in_whole_table()) < k:
+            is_one = reached < persons.counted
             people = persons.household is None
-            why = f", but one {'of them' if people else 'person'} has more than half of the records"
             what, by = ("people", persons.unit) if people else ("households", persons.household)
             raise InfeasibleError(
                 f"k is {k:,}, and the table has {persons.counted:,} {what} by {by!r}"
-                + (why if reached < persons.counted else ""),
-                hint="ask for smaller groups, or leave records of that person out",
+                + (", but one person has more than half of the records" if is_one else ""),
+                hint="ask for smaller groups" + (", or leave records of that person out" if is_one else ""),
             )
         return persons
 

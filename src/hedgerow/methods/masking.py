@@ -328,7 +328,7 @@ def covariance_root(values: FloatArray) -> FloatArray:
     """Return the symmetric square root of the covariance matrix of complete rows, shape (a, a)."""
     if len(values) < 2:
         raise ParameterError(
-            f"only {len(values)} rows are complete, too few for covariances",
+            "fewer than 2 rows are complete, too few for covariances",
             hint="choose correlated=False",
         )
     covariance = np.atleast_2d(np.cov(values, rowvar=False))
@@ -636,7 +636,7 @@ class TopBottomCoding(NumberMasking):
             return bound, bound
         if len(outside) < FEWEST:
             raise ParameterError(
-                f"only {len(outside)} values of column {name!r} are coded; their mean gives them away",
+                f"too few values of column {name!r} are coded ({len(outside)}); their mean gives them away",
                 hint='code more of them, or choose replace="threshold"',
             )
         return bound, float(np.sort(outside).mean())  # sorted: summed in one order

@@ -18,6 +18,7 @@ from ...errors import InputError
 from ...io.read import read
 from ...measures import BoolArray, Counts, FloatArray, Groups, IntArray, SensitiveCounts
 from ...release import Release
+from ...texts import refusal
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
 from ..success import Rates, attack_record, rate_of
@@ -80,10 +81,7 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
         rows cannot be paired.
     """
     if pair.risk_model == "linkage":
-        raise InputError(
-            "the release altered values, so it has no groups of equal cells that other releases could narrow down",
-            hint="leave others (--also) out",
-        )
+        raise InputError(**refusal("altered", name="the release", instead="leave others (--also) out; "))
     return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
 
 
@@ -109,10 +107,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
         paired = pair_up(pair.original, what, key=key if key in what.table.names else None)
         rows = paired.rows
     if paired.risk_model == "linkage":
-        raise InputError(
-            f"{name} altered values, so it has no groups of equal cells to narrow down",
-            hint="leave it out of others (--also)",
-        )
+        raise InputError(**refusal("altered", name=name, instead="leave it out of others (--also); "))
     return ReleaseGroups.of(name, paired, rows, pair.original.n_rows)
 
 
