@@ -13,7 +13,7 @@ from scipy.special import ndtri
 
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
-from ..columns.arrays import value_type
+from ..columns.arrays import decoded, slices, value_type
 from ..columns.column import Column, smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
@@ -43,6 +43,8 @@ ROWS = "rows"
 TOGETHER = 0.8
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
+# rows that are read at once
+_WINDOW = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,11 @@ class _Coded:
     @property
     def n_known(self) -> int:
         return len(self.record.values) - self.record.has_missing
+
+    @property
+    def shown(self) -> IntArray:
+        """Return the codes as readers see them: what is withheld is missing."""
+        return np.where(self.codes < 0, self.n_known, self.codes)
 
 
 def group_numbers(columns: Mapping[str, pa.Array | ReleasedCodes], names: Sequence[str], n_rows: int) -> Groups:
@@ -123,7 +130,10 @@ def guarded(
         Identifiers that are replaced.
     """
     check_guardable(plan)
-    groups = group_numbers(columns, plan.names("quasi"), table.n_rows)
+    quasi = plan.names("quasi")
+    # columns that no recoding changes
+    same = {name: _cells(table, name) for name in quasi if name not in columns}
+    groups = group_numbers({**columns, **same}, quasi, table.n_rows)
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
     guard, joints, codes = fit_guard(options.form, people, table, schema, plan, groups)
     if guard.form == RUNS:
@@ -134,6 +144,12 @@ def guarded(
     return plan, given_to_rows(plan, items, table, groups, kept_exactly(plan, pseudonyms), options.key)
 
 
+def _cells(table: Table, name: str) -> pa.Array:
+    """Return the cells of a column, decoded."""
+    parts = [decoded(table.take(name, at)) for at in slices(table.n_rows, _WINDOW)]
+    return pa.chunked_array(parts).combine_chunks()
+
+
 def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:
     """Return a table that has the runs of each sensitive column beside it, and a schema in which they are sensitive."""
     if not table.is_loaded:
@@ -142,12 +158,17 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
             hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw)',
         )
     beside: dict[str, pa.Array] = {}
+    kinds = dict(schema.kinds)
     for name in schema.sensitive:
         column = _coded(table, schema, name, people, _person(table, schema))
-        runs = as_released(column.record, np.where(column.codes < 0, len(column.record.values), column.codes), table)
-        beside[f"{name} (runs)"] = runs.cells()
-    kinds = {f"{name} (runs)": table.declared_kind(schema, name) for name in schema.sensitive}
-    roles = replace(schema, sensitive=(*schema.sensitive, *beside), kinds={**schema.kinds, **kinds})
+        if not column.n_known:  # nothing is told of it
+            continue
+        runs = f"{name} (runs)"
+        while runs in table.names:
+            runs += "'"
+        beside[runs] = as_released(column.record, column.shown, table).cells()
+        kinds[runs] = table.declared_kind(schema, name)
+    roles = replace(schema, sensitive=(*schema.sensitive, *beside), kinds=kinds)
     return table.replaced(beside), roles
 
 
@@ -188,7 +209,7 @@ def fit_guard(
     names = [*(plan.names("quasi") if in_rows else ()), *plan.names("sensitive")]
     columns = [_coded(table, schema, name, people, person) for name in names]
     if form == RUNS:
-        codes = {c.record.name: np.where(c.codes < 0, len(c.record.values), c.codes) for c in columns}
+        codes = {c.record.name: c.shown for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     columns = _sorted_categories(columns)
@@ -200,8 +221,9 @@ def fit_guard(
         leader = near[-1] if near else None
         if leader is not None:
             records.append(replace(column.record, follows=columns[leader].record.name))
-            order = np.lexsort((column.codes, columns[leader].codes))
-            joints[column.record.name] = columns[leader].codes[order], column.codes[order]
+            first, second = columns[leader].shown, column.shown
+            order = np.lexsort((second, first))
+            joints[column.record.name] = first[order], second[order]
             continue
         heads.append(i)
         records.append(_by_groups(column, labels, sizes))

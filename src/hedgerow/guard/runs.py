@@ -63,6 +63,9 @@ def runs_of(
     run, shared = close_runs(counts, *people, least)
     if not len(shared):
         return Runs(np.zeros(0), np.zeros(0), np.zeros(len(values) + 1, np.int64))
+    # the value of each run that enough people share by itself
+    heap = np.full(len(shared), -1)
+    heap[run[run >= 0]] = np.flatnonzero(run >= 0)
     run = _joined(values, run)
     first = np.flatnonzero(np.diff(run, prepend=-1))
     last = np.append(first[1:], len(values)) - 1
@@ -73,9 +76,8 @@ def runs_of(
         middle = np.searchsorted(np.cumsum(counts[here]), (counts[here].sum() + 1) // 2)
         centre[end] = values[here][middle]
     told = _rounded(np.clip(centre, values[first], values[last]), values[first], values[last], least, unit)
-    # a value that enough people share keeps its run's name, whoever joined it
-    most = np.lexsort((np.arange(len(values)), counts, run))[np.append(first[1:], len(values)) - 1]
-    told = np.where(shared, values[most], told)
+    # whoever joined it
+    told = np.where(shared, values[heap], told)
     low, high = values[last[:-1]], values[first[1:]]
     cuts = _between(low, high)
     return Runs(told, cuts, np.append(run, len(first)))

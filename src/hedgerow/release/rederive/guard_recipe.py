@@ -48,11 +48,9 @@ class GuardRecipe:
             self.labels = _planned_labels(plan, original)
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: _cells(released, name), rows)
-        self._values = {
-            c.name: released_values(c, value_type(released.types.field(c.name).type)) for c in plan.guard.columns
-        }
+        self._values = {c.name: _values(c, released) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
-        self._told = self._codes
+        self._told = {c.name: _shown(c, self._codes[c.name]) for c in plan.guard.columns}
         if plan.guard.form != RUNS and self.sizes_hold:
             assert key is not None
             items = self._items(key_of(key, plan, plan.guard))
@@ -92,9 +90,9 @@ class GuardRecipe:
         shown = {}
         for name, values in self._values.items():
             cells = _cells(released, name)
+            if pa.types.is_float16(values.type):  # which nothing looks up
+                cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
             at = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
-            if not self._guard_column(name).has_missing:
-                at = np.where(cells.is_null().to_numpy(zero_copy_only=False), -1, at)
             shown[name] = np.empty_like(at)
             shown[name][np.arange(len(at)) if rows is None else rows] = at
         bundles: dict[str, list[str]] = {}
@@ -118,9 +116,6 @@ class GuardRecipe:
             keys = keys * width + codes[name] + 1
         return keys
 
-    def _guard_column(self, name: str) -> GuardedColumn:
-        return next(c for c in self._guard.columns if c.name == name)
-
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
         people = Persons.from_table(self._original, self._plan.unit, self._plan.household)
@@ -130,6 +125,9 @@ class GuardRecipe:
         few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
         words = f"released values that fewer people have: {_counts(few)}"
         checks = [Check.none(f"shared by {self._guard.people}", sum(few.values()), words)]
+        untrue = {c.name: self._untrue(c, person) for c in self._guard.columns}
+        words = f"released values that are not their run's, or that the plan counts wrongly: {_counts(untrue)}"
+        checks.append(Check.none("runs", sum(untrue.values()), words))
         if self._guard.form != RUNS:
             wrong = {c.name: self._off(c) if self.sizes_hold else len(self._guard.sizes) for c in self._guard.columns}
             words = f"groups whose plan has other means, spreads or shares than their records: {_counts(wrong)}"
@@ -146,6 +144,31 @@ class GuardRecipe:
             codes = np.unique(codes * n_people + person[told]) // n_people
         people = np.bincount(codes, minlength=n)
         return int(np.count_nonzero(people < self._guard.people))
+
+    def _untrue(self, column: GuardedColumn, person: Ints | None) -> int:
+        """Count the released values that lie outside their run, are near a value that enough people
+        share and not equal to it, or have another number of records than the plan says.
+        """
+        codes, n = self._codes[column.name], len(column.values) - column.has_missing
+        records = np.bincount(codes[codes >= 0], minlength=len(column.values))
+        wrong = records[: len(column.values)] != np.asarray(column.people)
+        if column.kind in ("numeric", "date") and n:
+            told, known = np.array(column.values[:n], np.float64), codes < n
+            codes, value = codes[known], Numbers(column, self._original).all()[known]
+            low, high = np.full(n, np.inf), np.full(n, -np.inf)
+            np.minimum.at(low, codes, value)
+            np.maximum.at(high, codes, value)
+            distinct, at = np.unique(value, return_inverse=True)
+            at = at.reshape(-1)
+            if person is not None:  # each once
+                _, first = np.unique(np.stack([at, person[known]]), axis=1, return_index=True)
+                at, codes = at[first], codes[first]
+            run = np.zeros(len(distinct), np.int64)
+            run[at] = codes
+            shared = np.bincount(at, minlength=len(distinct)) >= self._guard.people
+            wrong[:n] |= ~((low <= told) & (told <= high))
+            wrong[run[shared & (distinct != told[run])]] = True
+        return int(np.count_nonzero(wrong))
 
     def _off(self, column: GuardedColumn) -> int:
         """Count the groups whose record does not follow from their originals."""
@@ -219,7 +242,7 @@ class GuardRecipe:
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
         leader = next(c for c in self._guard.columns if c.name == column.follows)
-        first, own = self._codes[leader.name], self._codes[column.name]
+        first, own = (_shown(c, self._codes[c.name]) for c in (leader, column))
         order = np.lexsort((own, first))
         first, own = first[order], own[order]
         known, near = len(leader.values) - leader.has_missing, 2 * (leader.kind in ("numeric", "date"))
@@ -265,6 +288,17 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
     place = {value: code for code, value in enumerate(column.values[:n])}
     lookup = np.array([*(place.get(name, -1) for name in source.names), n], np.int64)
     return lookup[source.all()]
+
+
+def _values(column: GuardedColumn, released: Table) -> pa.Array:
+    """Return the values that a column may be released with, a missing one last."""
+    values = released_values(column, value_type(released.types.field(column.name).type))
+    return values if column.has_missing else pa.concat_arrays([values, pa.nulls(1, values.type)])
+
+
+def _shown(column: GuardedColumn, codes: Ints) -> Ints:
+    """Return codes as readers see them: what is withheld is missing."""
+    return np.where(codes < 0, len(column.values) - column.has_missing, codes)
 
 
 def _planned_labels(plan: Plan, original: Table) -> Ints:
