@@ -22,7 +22,6 @@ from ..io.read import read
 from ..measures import FloatArray, IntArray
 from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, cap_of
-from ..measures.proper_scores import Public
 from ..methods.mart import MART
 from ..notation import figure, plain
 from ..progress import Progress, Tell, telling
@@ -30,6 +29,7 @@ from ..release import Release, make_release
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text
 from ..validation import METHOD, NAMES, PROGRESS, SEED, takes, whole
+from .attacks.class_risk import score_vectors
 from .attacks.group_learners import corrected
 from .attacks.learners import (
     CORRECTING,
@@ -232,7 +232,7 @@ def inference(
     if release is None:
         release = make_release(table, schema, method, progress=progress)
     pair = pair_up(table, of_release(release, schema))
-    refit = refitting(method if method is not None else release.method, schema)
+    refit = refitting(release.method if method is None else method, schema, release.plan.guard, random_state)
     if control is not None:
         strangers = read(control, schema=schema)
         check_control(table, strangers, schema)
@@ -583,7 +583,8 @@ def worst_corrected(
     assert cells is not None
     at = cells.of_row[members]
     groups = np.unique(cells.group_of[at[at >= 0]])
-    name, vectors = _score(column)
+    name, sparse = score_vectors(column)
+    vectors = sparse.toarray()
     counts = column.counts()[: column.n_values]
     if not len(groups) or not counts.any():
         return None
@@ -629,16 +630,6 @@ def worst_corrected(
         },
         "people": int(sizes.sum()),
     }
-
-
-def _score(column: Column) -> tuple[str, FloatArray]:
-    """Return the name of the column's proper score, and a vector for each value; shape (n_values, width)."""
-    if column.is_number:
-        return "squared", np.asarray(column.by_code[: column.n_values], np.float64)[:, None]
-    if column.kind == "ordinal":
-        cuts = Public(column.value_counts).cuts
-        return "ranked", (np.arange(column.n_values)[:, None] <= cuts).astype(np.float64)
-    return "Brier", np.eye(column.n_values)
 
 
 def corrected_in_words(name: str, column: Mapping[str, Any]) -> Iterator[str]:

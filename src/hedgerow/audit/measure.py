@@ -186,8 +186,10 @@ class Task(Generic[S]):
     @cached_property
     def refit(self) -> Refit | None:
         """Return a function that refits the method on part of the people, if the method is known."""
-        method = self.what.method if self.has_pairs else None
-        return None if method is None else refitting(method, self.what.schema)
+        what, plan = self.what, self.what.plan
+        if what.method is None or not self.has_pairs:
+            return None
+        return refitting(what.method, what.schema, None if plan is None else plan.guard, self.options["random_state"])
 
     @cached_property
     def non_members(self) -> list[Outside]:

@@ -11,7 +11,11 @@ import numpy as np
 
 from ..columns.table import Table
 from ..errors import InputError
+from ..guard.redraw import GuardOptions, with_runs
+from ..key import Key
 from ..measures import IntArray
+from ..plan import Guard
+from ..plan.records import RUNS
 from ..progress import Tell
 from ..schema import Schema
 from ..texts import refusal
@@ -48,12 +52,17 @@ class Outside:
     places: IntArray
 
 
-def refitting(method: Any, schema: Schema) -> Refit:
-    """Return a function that refits a method on part of the people and pairs the result."""
+def refitting(method: Any, schema: Schema, guard: Guard | None = None, random_state: int = 0) -> Refit:
+    """Return a function that refits a method, with its guard, on part of the people and pairs the result."""
+    # strangers and members must be attacked in releases that are guarded alike
+    options = None if guard is None else GuardOptions(guard.form, guard.people, Key.of(random_state=random_state))
 
     def refit(part: Table) -> Pair:
-        fitted = method.copy().fit_table(part, schema)
-        return pair_up(part, of_fitted(fitted, part, schema))
+        fitting, roles = part, schema
+        if guard is not None and guard.form == RUNS:
+            fitting, roles = with_runs(part, schema, guard.people)
+        fitted = method.copy().fit_table(fitting, roles)
+        return pair_up(part, of_fitted(fitted, part, schema, options))
 
     return refit
 

@@ -16,6 +16,7 @@ from ..io.read import read
 from ..kernels.siphash import siphash_words
 from ..measures import Groups, IntArray, group
 from ..methods.anatomy_tables import COUNT, GROUP, codes_of
+from ..plan.records import REDRAW, RUNS
 from ..release.records import RowMap
 from ..schema import Schema
 from ..texts import refusal, text
@@ -118,7 +119,8 @@ def pair_up(
     both = zip(sensitive, after_sensitive, strict=True)
     changed = [column.name for column, released_as in both if not same(column, released_as)]
     if changed:
-        notes.append(text("note", "sensitive_differ", names=", ".join(changed)))
+        key = {RUNS: "guard_runs", REDRAW: "guard_redraw"}[subject.guard.form] if subject.guard else "sensitive_differ"
+        notes.append(text("note", key, names=", ".join(changed)))
     notes += left_open(sensitive, after_sensitive)
     # only plain numbers can be those of another unit or column; a range has no single number
     plain = [(c.original, c.middle[c.codes]) for c in released if c.is_number and not c.general]
@@ -136,6 +138,7 @@ def pair_up(
         released_rows,
         notes=tuple(notes),
         risk_model=subject.risk_model,
+        guard=subject.guard,
         groups=groups,
         by_group=None if groups is None else subject.numbered,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,17 @@ import numpy as np
 from ..backends import Change, transform
 from ..backends import engine as computing
 from ..backends.randomize import hashes
+from ..backends.release_order import ReleasedCodes
 from ..columns.table import Table
 from ..errors import InputError, SchemaError
+from ..guard.redraw import GuardOptions, as_released, guarded
+from ..guard.runs import run_codes
 from ..key import Key
 from ..measures import IntArray
 from ..measures.guarantees import KAnonymity
 from ..notation import Cell
-from ..plan import Plan
+from ..plan import Guard, Plan
+from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
 from ..release.records import RowMap
@@ -122,9 +126,14 @@ class Subject:
         if self.plan is None or self.in_order:
             return None
         recoding = self.plan.recoding
-        if recoding.applies and not recoding.draws:
+        if recoding.applies and not recoding.draws and not (self.guard and self.guard.rows):
             return by_content(self.plan, original, self.table)
         raise Unpaired(**refusal("no_order"))
+
+    @property
+    def guard(self) -> Guard | None:
+        """Return how the plan says that exact sensitive values are hidden; None if they are released."""
+        return None if self.plan is None else self.plan.guard
 
     @property
     def in_order(self) -> bool:
@@ -207,18 +216,28 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     """Find the original row of each released row by applying the plan again; None if the rows differ."""
     if original.n_rows != released.n_rows:
         return None
+    # drawn values are nobody's own: any member of the group stands for their row
+    drawn = {name for name, relation in plan.relations().items() if relation == RANDOM}
+    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other") and c.name not in drawn]
+    columns = dict(transform(plan, original).columns)
+    if plan.guard is not None and plan.guard.form == RUNS:
+        schema = roles(plan)
+        for each in plan.guard.columns:
+            codes = run_codes(original.declared_column(schema, each.name), each)
+            columns[each.name] = as_released(each, codes, original)
     if not original.is_loaded:
-        return _by_hashes(plan, original, released)
-    recoded = original.replaced(transform(plan, original).columns)
-    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
+        return _by_hashes(plan, original, released, columns, names)
+    arrays = {name: c.cells() if isinstance(c, ReleasedCodes) else c for name, c in columns.items()}
+    recoded = original.replaced(arrays)
     rows, lost = rows_alike(recoded, released, names)
     return None if lost else rows
 
 
-def _by_hashes(plan: Plan, original: Table, released: Table) -> IntArray | None:
+def _by_hashes(
+    plan: Plan, original: Table, released: Table, columns: Mapping[str, Any], names: Sequence[str]
+) -> IntArray | None:
     """Find the rows as `by_content` does, but by keyed hashes, for an original that is read in chunks."""
-    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other")]
-    change = Change(transform(plan, original).columns, plan.left_out)
+    change = Change(columns, plan.left_out)
     output = computing(original.engine).release(original, change)
     recoded, rows = output.table, output.rows
     assert rows is not None  # for its order was not kept
@@ -292,11 +311,16 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
     )
 
 
-def of_fitted(method: Any, table: Table, schema: Schema) -> Subject:
+def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:
     """Build the subject for a fitted method's release, before it is verified or written."""
-    released = table.replaced(method.release_table(table).columns)
-    rows = RowMap.of(np.arange(table.n_rows), table, method.plan_)
-    return Subject(released, schema, method.plan_, _second(method), rows, verified=True)
+    # a method that is fitted for runs has columns of them in its plan
+    plan = replace(method.plan_, columns=tuple(c for c in method.plan_.columns if c.name in table.names))
+    columns = dict(method.release_table(table).columns)
+    if guard is not None:
+        plan, drawn = guarded(guard, table, schema, plan, columns, ())
+        columns |= {name: each.cells() for name, each in drawn.items()}
+    rows = RowMap.of(np.arange(table.n_rows), table, plan)
+    return Subject(table.replaced(columns), schema, plan, _second(method), rows, verified=True)
 
 
 def _second(method: Any) -> Table | None:

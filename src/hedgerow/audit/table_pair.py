@@ -11,7 +11,10 @@ import numpy as np
 
 from ..columns.column import Column
 from ..columns.table import Table
+from ..guard.runs import run_codes
 from ..measures import Groups, IntArray, Persons, group
+from ..plan import Guard, GuardedColumn
+from ..plan.records import REDRAW
 from ..schema import Schema
 from .design_matrix import OUTSIDE, UNKNOWN, Everybody, Known, in_codes_of, known_rows, true_values
 from .released_values import ReleasedColumn, unchanged
@@ -90,6 +93,16 @@ class People:
         return Known(tuple(true_values(by_column[c.name], rows) for c in released))
 
 
+def as_runs(column: Column, guarded: GuardedColumn) -> Column:
+    """Return a column of true values as the values that its guarded release tells them by."""
+    codes, known = run_codes(column, guarded), guarded.values[: len(guarded.values) - guarded.has_missing]
+    values: Any = np.array(known, np.float64) if column.is_number else [v for v in column.values if v in known]
+    n = len(known)
+    if not column.is_number:  # whose codes follow the order of the column's own values
+        codes = np.array([*map(values.index, known), n], np.int64)[codes]
+    return replace(column, codes=codes, values=values, has_missing=bool((codes == n).any()), exact=())
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """The people whose values learners must guess.
@@ -148,6 +161,8 @@ class TablePair:
         The sensitive column whose values that table gives, by group and not by row.
     cells : tuple of ReleasedColumn
         The released sensitive columns, if rows are not paired; they cover values in the joint codes.
+    guard : Guard, optional
+        How the release hides exact sensitive values.
     own_codes : TablePair, optional
         The same tables with dictionaries from the members only, if strangers are coded too. Figures
         other than attacks use these, so that they do not depend on the strangers.
@@ -166,6 +181,7 @@ class TablePair:
     groups: Groups | None = None
     by_group: str | None = None
     cells: tuple[ReleasedColumn, ...] = ()
+    guard: Guard | None = None
     own_codes: Self | None = None
 
     is_paired: ClassVar[bool] = False
@@ -199,6 +215,17 @@ class TablePair:
     def sensitive(self) -> tuple[Column, ...]:
         """Return the original sensitive columns."""
         return self.members.sensitive
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether sensitive values were drawn inside groups, so that no row has its person's own."""
+        return self.guard is not None and self.guard.form == REDRAW
+
+    def as_shown(self, people: People) -> People:
+        """Return people with their sensitive values as the release tells them: guarded ones by their runs."""
+        guarded = {} if self.guard is None else {column.name: column for column in self.guard.columns}
+        sensitive = (as_runs(c, guarded[c.name]) if c.name in guarded else c for c in people.sensitive)
+        return People(people.quasi, tuple(sensitive))
 
     @property
     def people(self) -> tuple[People, ...]:

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..columns.column import ValueCounts
+from ..columns.column import Column, ValueCounts
 from ..kernels.draws import close_runs
 from ..measures import FloatArray, IntArray
+from ..plan import GuardedColumn
 
 # no people to tell apart: every record is one
 EACH = (np.zeros(0, np.int64), np.zeros(0, np.int64))
@@ -98,6 +99,18 @@ def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[I
     previous[np.diff(pairs[0], prepend=-1) != 0] = -1
     starts = np.append(0, np.cumsum(np.bincount(pairs[1], minlength=n_values)))
     return starts, previous[np.argsort(pairs[1], kind="stable")]
+
+
+def run_codes(column: Column, guarded: GuardedColumn) -> IntArray:
+    """Return what the true value of each row is told as: its place in `guarded.values`; missing if it is withheld."""
+    n = len(guarded.values) - guarded.has_missing
+    if column.is_number:
+        runs = np.searchsorted(np.asarray(guarded.cuts), np.asarray(column.values, np.float64), "right")
+    else:
+        place = {value: code for code, value in enumerate(guarded.values[:n])}
+        runs = np.array([place.get(value, n) for value in column.values], np.int64)
+    # codes from that for missing on are of nothing, or of what no member has
+    return np.append(runs if n else np.zeros_like(runs), [n, n, n])[column.codes]
 
 
 def _joined(values: FloatArray, run: IntArray) -> IntArray:

@@ -118,6 +118,7 @@ def disclosure_rows(
             )
             for tolerance, guess in (after["matching"] or {}).items()
         ),
+        *(definitions("originals") if "originals" in after else ()),
         *definitions("diversity", distance=after["t_distance"], caveat=caveat),
     ]
     # the worst group would tell an intruder where to look

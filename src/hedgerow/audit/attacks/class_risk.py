@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array, identity
 from scipy.special import chdtrc
 
 from ...columns.column import Column
@@ -32,11 +33,13 @@ from ...measures import (
     group,
     sizes,
 )
+from ...measures.proper_scores import Public
 from ...schema import Schema
 from ..column_comparison import BINS, scatter
-from ..design_matrix import known_table
+from ..design_matrix import known_table, shown_values
 from ..success import AttackTarget, Tolerance, relative
 from ..table_pair import Pair, TablePair
+from .group_learners import matrix_of
 
 
 def released_risk(
@@ -62,6 +65,18 @@ def released_risk(
             "average": float(journalist.sizes.mean()),
             "total": journalist.total,
         }
+    sensitive = {
+        column.name: sensitive_summary(
+            counted.sensitive[column.name],
+            sides.targets[column.name],
+            hierarchies.get(column.name),
+            smallest_cell(sides.value_groups, column, persons),
+        )
+        for column in columns
+    }
+    if sides.guard is not None and sides.is_paired:
+        for true, column in zip(sides.sensitive, columns, strict=True):
+            sensitive[true.name] |= of_true_values(sides.value_groups, true, column, sides.targets[true.name])
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     return {
         "classes": _sizes(groups)
@@ -81,15 +96,7 @@ def released_risk(
         "uniqueness": None
         if everybody is None
         else sizes.population_uniques(people_or_records, float(everybody)),
-        "sensitive": {
-            column.name: sensitive_summary(
-                counted.sensitive[column.name],
-                sides.targets[column.name],
-                hierarchies.get(column.name),
-                smallest_cell(sides.value_groups, column, persons),
-            )
-            for column in columns
-        },
+        "sensitive": sensitive,
         "covariance": _covariance(sides.value_groups, [c.numbers for c in columns if c.is_number]),
     }
 
@@ -170,6 +177,71 @@ def sensitive_summary(
         "smallest_cell": smallest_cell,
         "scatter": scatter(sizes, disclosed),
     }
+
+
+def score_vectors(column: Column) -> tuple[str, csr_array]:
+    """Return the name of a column's proper score, and a vector for each value; shape (n_values, width)."""
+    if column.is_number:
+        return "squared", csr_array(np.asarray(column.by_code[: column.n_values], np.float64)[:, None])
+    if column.kind == "ordinal":
+        cuts = Public(column.value_counts).cuts
+        return "ranked", csr_array((np.arange(column.n_values)[:, None] <= cuts).astype(np.float64))
+    return "Brier", csr_array(identity(column.n_values, format="csr"))
+
+
+def of_true_values(groups: Groups, column: Column, released: Column, target: AttackTarget) -> dict[str, Any]:
+    """Return what guarded groups tell of their members' true values.
+
+    Parameters
+    ----------
+    groups : Groups
+        The released classes.
+    column, released : Column
+        The true and the released values of their rows.
+    target : AttackTarget
+
+    Returns
+    -------
+    dict
+        ``originals``: the share of the true values' public loss that forecasts by the released mean or
+        shares of each group remove, summarised over the groups. ``matching``, for numbers: as of `matching`,
+        for guesses that are chosen by the released values and hit the true ones.
+    """
+    name, vectors = score_vectors(column)
+    codes, values = shown_values(column, released)
+    counts, n_values = column.value_counts.counts, column.n_values
+    n, public, shown = max(int(counts.sum()), 1), counts @ vectors / max(int(counts.sum()), 1), vectors
+    if column.is_number:
+        # centred, so that squares of large numbers do not cancel
+        vectors, shown = (csr_array(v[:-1, None] - public) for v in (column.by_code, values))
+        public = np.zeros(1)
+
+    def by_group(codes: npt.NDArray[Any], n_codes: int) -> Any:
+        cells = Counts.from_codes(groups, codes, n_codes + 1)
+        return matrix_of(cells, cells.counts.astype(np.float64))[:, :n_codes]
+
+    mine, told = by_group(column.codes, n_values), by_group(codes, shown.shape[0])
+    loss = vectors.power(2).sum(axis=1) - 2 * (vectors @ public) + public @ public
+    people, n_told = mine.sum(axis=1), told.sum(axis=1)[:, None]
+    forecast = np.where(n_told > 0, (told @ shown).toarray() / np.maximum(n_told, 1), public)
+    # the loss of the public forecast less that of the group's, written out
+    gain = 2 * ((forecast - public) * (mine @ vectors).toarray()).sum(axis=1)
+    gain -= people * ((forecast**2).sum(axis=1) - public @ public)
+    against = mine @ np.maximum(loss, loss @ counts / n / 4)
+    share = np.divide(np.maximum(gain, 0.0), against, out=np.zeros(len(gain)), where=against > 0)
+    out: dict[str, Any] = {"originals": {"score": name, **vars(disclosure.Disclosed.from_classes(share, groups.sizes))}}
+    if not column.is_number:
+        return out
+    rows = np.flatnonzero(column.codes < n_values)
+    truth = Counts.dense(np.append(counts, 0)[None])
+    out["matching"] = matching(truth, column.by_code, target.tolerances)
+    told = Counts.from_codes(groups, codes, released.n_values + 1)
+    for tolerance in target.tolerances:
+        guess = best_guesses(told, values, tolerance)[1][groups.labels[rows]]
+        row = out["matching"][tolerance.key]
+        row["release"] = float(tolerance.hits(guess, column.numbers[rows]).sum()) / n
+        row["gain"] = relative(row["release"], row["public"])
+    return out
 
 
 def smallest_cell(groups: Groups, column: Column, persons: Persons | None) -> int | None:
@@ -309,8 +381,8 @@ def covariance_test(groups: Groups, responses: FloatArray) -> FloatArray | None:
     return p
 
 
-def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntArray:
-    """Return, for each group, the number of records that the best single guess hits; shape (n_groups,).
+def best_guesses(counts: Counts, values: FloatArray, tolerance: Tolerance) -> tuple[IntArray, FloatArray]:
+    """Return, for each group, how many records the best single guess hits, and that guess; shape (n_groups,).
 
     Parameters
     ----------
@@ -322,7 +394,7 @@ def best_hits(counts: Counts, values: FloatArray, tolerance: Tolerance) -> IntAr
     y = values[counts.values]
     is_known = np.isfinite(y)
     starts = np.searchsorted(counts.groups[is_known], np.arange(counts.n_groups + 1))
-    return np.asarray(tolerance.best(starts, y[is_known], counts.counts[is_known])[0], np.int64)
+    return tolerance.best(starts, y[is_known], counts.counts[is_known])
 
 
 def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]) -> dict[str, Any]:
@@ -345,7 +417,7 @@ def matching(counts: Counts, values: FloatArray, tolerances: Sequence[Tolerance]
     public = Counts.dense(np.bincount(counts.values, counts.counts, counts.n_values)[None])
     out = {}
     for tolerance in tolerances:
-        hits, base = (int(best_hits(c, values, tolerance).sum()) for c in (counts, public))
+        hits, base = (int(best_guesses(c, values, tolerance)[0].sum()) for c in (counts, public))
         release, in_public = hits / max(total, 1), base / max(total, 1)
         out[tolerance.key] = {
             "means": tolerance.words,

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 
 from ...measures import FloatArray, IntArray
-from ..design_matrix import design_known, design_released, feature_columns, indicators, known_rows
+from ..design_matrix import (
+    design_known,
+    design_released,
+    feature_columns,
+    indicators,
+    known_rows,
+    shown_values,
+)
 from ..table_pair import Pair, evenly
 
 MAX_ROWS = 20_000
@@ -40,13 +47,13 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     shares = {}
     for name, side in (("original", pair.unchanged), ("release", pair)):
         quasi, rows = side.released_quasi, evenly(side.canonical, MAX_ROWS)
-        y = _responses(side, rows)
+        taught, y = _responses(side, rows)
         if len(rows) < 4 or ((y - y.mean(axis=0)) ** 2).sum() <= 0:
             return []
         true = design_known(quasi, known_rows(quasi, rows))
         # learnt from released cells, asked about true values: as an intruder would
         x = true if side is pair.unchanged else design_released(quasi, rows)
-        shares[name] = _shares(x, true, y, feature_columns(quasi), len(quasi))
+        shares[name] = _shares(x, true, taught, y, feature_columns(quasi), len(quasi))
     out = []
     for j, column in enumerate(pair.released_quasi):
         entry: dict[str, Any] = {"column": column.name}
@@ -56,43 +63,46 @@ def influence(pair: Pair) -> list[dict[str, Any]]:
     return sorted(out, key=lambda e: (-e["release"]["tree"], e["column"]))
 
 
-def _responses(pair: Pair, rows: IntArray) -> FloatArray:
-    """Return the sensitive columns as one matrix, each scaled to a mean squared error of 1 per row."""
+def _responses(pair: Pair, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the sensitive columns as released and as they are, each scaled to a mean squared error of 1 per row."""
     parts = []
-    for column in pair.sensitive:
-        if column.is_number:
-            y = column.numbers[rows]
+    for column, released in zip(pair.sensitive, pair.released_sensitive, strict=True):
+        both = []
+        for codes, values in (shown_values(column, each) for each in (released, column)):
+            if not column.is_number:
+                both.append(indicators(column)[codes[rows]].toarray())
+                continue
+            y = values[codes[rows]]
             is_known = np.isfinite(y)
-            block = np.where(is_known, y, y[is_known].mean() if is_known.any() else 0.0)[:, None]
-        else:
-            block = indicators(column)[column.codes[rows]].toarray()
-        scale = np.sqrt(((block - block.mean(axis=0)) ** 2).sum(axis=1).mean())
-        parts.append(block / scale if scale > 0 else block * 0)
-    return np.hstack(parts)
+            both.append(np.where(is_known, y, y[is_known].mean() if is_known.any() else 0.0)[:, None])
+        scale = np.sqrt(((both[1] - both[1].mean(axis=0)) ** 2).sum(axis=1).mean())
+        parts.append([block / scale if scale > 0 else block * 0 for block in both])
+    taught, true = (np.hstack(blocks) for blocks in zip(*parts, strict=True))
+    return taught, true
 
 
 def _shares(
-    x: FloatArray, true: FloatArray, y: FloatArray, origin: Any, n: int
+    x: FloatArray, true: FloatArray, taught: FloatArray, y: FloatArray, origin: Any, n: int
 ) -> tuple[FloatArray, FloatArray]:
     importance = np.zeros(n)
-    model, full = _explained(x, true, y)
+    model, full = _explained(x, true, taught, y)
     np.add.at(importance, origin, model.feature_importances_)
     without = np.full(n, full)
     for j in range(n):
         rest = origin != j
         if rest.any():
-            without[j] -= _explained(x[:, rest], true[:, rest], y)[1]
+            without[j] -= _explained(x[:, rest], true[:, rest], taught, y)[1]
     return importance, without
 
 
-def _explained(x: FloatArray, true: FloatArray, y: FloatArray) -> tuple[Any, float]:
+def _explained(x: FloatArray, true: FloatArray, taught: FloatArray, y: FloatArray) -> tuple[Any, float]:
     """Fit a tree on every other row; return it and the share of squared error that it explains on the other rows."""
     from sklearn.tree import DecisionTreeRegressor
 
     # large leaves keep columns of many values from winning by noise
     size = max(LEAF, int(LEAF_SHARE * len(x)))
     model = DecisionTreeRegressor(min_samples_leaf=size, random_state=0)
-    model.fit(x[::2], y[::2])
+    model.fit(x[::2], taught[::2])
     rest = y[1::2]
     guess = np.asarray(model.predict(true[1::2])).reshape(rest.shape)
     total = ((rest - y[::2].mean(axis=0)) ** 2).sum()

@@ -377,7 +377,8 @@ def knows_method(
         for each part. ``worst``: the part whose interval has the highest lower end, with intervals
         that hold for all parts at once. ``mean``: the mean disclosure of the parts by this attack, and by
         their released groups.
-        None if the attack does not apply: there is no cap, a person may have several records,
+        None if the attack does not apply: there is no cap, the groups' own values are not released
+        (a guard), a person may have several records,
         another promise is not a limit on sums over records, the schema names other columns than
         the plan, or the records are not in memory.
     """
@@ -390,7 +391,7 @@ def knows_method(
     )
     schema, original = pair.schema, pair.original
     same = all(set(plan.names(r)) == set(getattr(schema, r)) for r in ("quasi", "sensitive"))
-    if cap is None or not summed or not same or pair.persons or not original.is_loaded:
+    if cap is None or plan.guard or not summed or not same or pair.persons or not original.is_loaded:
         return None
     refused = [each for each in method.refused(original, schema) if _is_class(each, pair)]
     columns = [original.declared_column(schema, name) for name in schema.sensitive]

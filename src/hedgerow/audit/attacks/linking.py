@@ -22,7 +22,7 @@ from ..record_distance import NEAR, Reach
 from ..released_values import ReleasedColumn
 from ..success import AttackTarget, Rates, area, attack_record, rate_of
 from ..table_pair import Pair, People, TablePair, by_name, spread
-from .class_risk import best_hits, twentieths
+from .class_risk import best_guesses, twentieths
 from .learners import by_person
 
 
@@ -381,5 +381,5 @@ def _right(groups: Groups, column: Column, target: AttackTarget) -> FloatArray:
     counts = Counts.from_codes(groups, column.codes, column.n_values + column.has_missing)
     if not target.is_number:
         return class_measures.largest_share(counts)
-    hits = best_hits(counts, np.append(column.doubles, np.nan), target.headline)
+    hits, _ = best_guesses(counts, np.append(column.doubles, np.nan), target.headline)
     return np.asarray(hits / groups.sizes, np.float64)

@@ -44,7 +44,7 @@ def regression(
     ----------
     sides : TablePair
         The tables. The control is the strangers or, if rows are paired and there are none, the same
-        people with their own rows withheld (3 folds).
+        people with their own rows withheld (3 folds; none if rows were drawn inside groups).
     learners : sequence of {"tree", "gradient boosting", "nearest", "linear"}
         The learners that attack.
     people : int
@@ -97,7 +97,8 @@ def _on_column(
     if release.cells is None or not release.counts.n_groups:
         return []
     withheld = None
-    if sides.is_paired and sides.strangers is None:
+    # rows that were drawn hold nobody's value, so withholding them withholds nothing of a person
+    if sides.is_paired and sides.strangers is None and not sides.is_drawn:
         fold = np.full(sides.n_rows, -1)
         # dealt in the order of values, so that each part is like the whole
         fold[orders[0]] = np.arange(len(orders[0])) % FOLDS

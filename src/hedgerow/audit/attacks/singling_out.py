@@ -108,7 +108,8 @@ def predicate_singling_out(
     intruders, each with the descriptions that fewest should fit:
 
     - ``description``: released cells of some quasi-identifiers of a random row;
-    - ``group and value``: all cells of a group, and a sensitive value that is rare in it;
+    - ``group and value``: all cells of a group, and a sensitive value that is rare in it (of people whose
+      value the release tells so, where it is guarded);
     - ``group and chance``: all cells of a group of s, and a coin that keeps one in s, or fewer, of
       those who fit. No group size stops it; its success is an expectation, no coin is thrown.
 
@@ -179,7 +180,7 @@ def _luck_of_strangers(others: Sequence[tuple[_Described, Outside]], learner: st
     rates, tried = [], 0
     for described, outside in others:
         n, predicates = described.members.n, described.by(learner)
-        strangers = _Crowd(described.columns, outside.people)
+        strangers = _Crowd(described.columns, described.sides.as_shown(outside.people))
         hits = fsum(strangers.fitting(d.tests) * d.chance for d in predicates)
         # all descriptions together: each alone is fitted by hardly a stranger
         weight = wilson(hits, len(predicates) * strangers.n)
@@ -196,9 +197,10 @@ class _Described:
 
     def __init__(self, sides: TablePair, random_state: int) -> None:
         self.sides, self.random_state = sides, random_state
-        self.quasi, self.sensitive = by_name(sides.released_quasi), by_name(sides.sensitive)
+        people = sides.as_shown(sides.members)
+        self.quasi, self.sensitive = by_name(sides.released_quasi), by_name(people.sensitive)
         self.columns = [*self.quasi, *map(unchanged, self.sensitive)]
-        self.members = _Crowd(self.columns, sides.members)
+        self.members = _Crowd(self.columns, people)
         self._mass = [_masses(column) for column in self.quasi]
 
     def isolates(self, description: Predicate) -> float:

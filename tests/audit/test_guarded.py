@@ -1,0 +1,154 @@
+"""Audits of releases whose sensitive values are told as runs, or drawn anew inside their groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hedgerow as hr
+from hedgerow.audit.attacks import influence
+from hedgerow.audit.attacks.class_risk import of_true_values
+from hedgerow.audit.non_members import refitting
+from hedgerow.audit.pairing import pair_up
+from hedgerow.audit.subject import of_release
+
+QUASI = ["age", "sex", "job", "children"]
+SCHEMA = hr.Schema(quasi=QUASI, sensitive=["income", "diagnosis"])
+FEW = {"learning": False, "inference": False, "people": 200}
+
+
+@pytest.fixture(scope="module")
+def people():
+    return hr.datasets.make_people(1500, seed=4).select([*QUASI, "income", "diagnosis"])
+
+
+@pytest.fixture(scope="module", params=["runs", "redraw"])
+def release(request, people):
+    return hr.protect(people, SCHEMA, hr.Hedge(), guard=request.param, random_state=1)
+
+
+@pytest.fixture(scope="module")
+def audited(people, release):
+    return hr.audit(people, release, **FEW)
+
+
+def paired(release):
+    return pair_up(release.original, of_release(release))
+
+
+def test_strangers_are_attacked_in_releases_that_are_guarded_alike(people, release, audited):
+    pair = paired(release)
+    refit = refitting(release.method, SCHEMA, release.plan.guard)(release.original)
+    exact = len(set(pair.sensitive[0].values))
+    assert len(set(refit.released_sensitive[0].values)) < exact / 5
+    assert refit.guard.form == release.plan.guard.form
+    by_exact_value = [
+        a["success"]
+        for a in audited.attacks
+        if a["attack"] == "membership" and a["learner"] == "exact value"
+    ]
+    assert max(by_exact_value) < 0.7
+
+
+def test_forecasts_by_released_groups_are_scored_on_true_values(release, audited):
+    pair = paired(release)
+    groups, true, told = pair.classes, pair.sensitive[0].numbers, pair.released_sensitive[0].numbers
+    mean = np.bincount(groups.labels, told) / groups.sizes
+    loss = (true - true.mean()) ** 2
+    gain = np.bincount(groups.labels, loss - (true - mean[groups.labels]) ** 2)
+    shares = np.maximum(gain, 0) / np.bincount(groups.labels, np.maximum(loss, loss.mean() / 4))
+    income = audited.risk["release"]["sensitive"]["income"]
+    assert income["originals"]["score"] == "squared"
+    assert income["originals"]["worst"] == pytest.approx(shares.max())
+    assert income["originals"]["mean_over_groups"] == pytest.approx(shares.mean())
+
+
+def test_forecasts_of_categories_are_scored_by_their_shares(release):
+    pair = paired(release)
+    groups, column, told = pair.classes, pair.sensitive[1], pair.released_sensitive[1]
+    codes = told.codes_in(column, unknown=column.n_values)
+    eye = np.eye(column.n_values + 1)[:, :-1]
+    shares = [eye[codes[groups.labels == g]].sum(axis=0) for g in range(groups.n_groups)]
+    forecast = np.array([share / share.sum() for share in shares])
+    y = eye[column.codes]
+    loss = ((y - y.mean(axis=0)) ** 2).sum(axis=1)
+    gain = np.bincount(groups.labels, loss - ((y - forecast[groups.labels]) ** 2).sum(axis=1))
+    worst = (gain / np.bincount(groups.labels, np.maximum(loss, loss.mean() / 4))).max()
+    found = of_true_values(groups, column, told, pair.targets["diagnosis"])
+    assert found["originals"]["worst"] == pytest.approx(worst)
+
+
+def test_the_best_guess_for_a_group_is_chosen_by_released_values_and_hits_true_ones(
+    release, audited
+):
+    pair = paired(release)
+    groups, true, told = pair.classes, pair.sensitive[0].numbers, pair.released_sensitive[0].numbers
+    hits = 0
+    for g in range(groups.n_groups):
+        mine = np.sort(told[groups.labels == g])
+        # the first of the places that lie within 10% of most values, at its middle
+        low, high = mine * 0.9, mine * 1.1
+        hit = [(low <= at + 1e-9) & (high >= at - 1e-9) for at in low]
+        first = int(np.argmax([each.sum() for each in hit]))
+        guess = (low[first] + high[hit[first]].min()) / 2
+        theirs = true[groups.labels == g]
+        hits += np.count_nonzero(np.abs(theirs - guess) <= 0.1 * theirs + 1e-9)
+    matching = audited.risk["release"]["sensitive"]["income"]["matching"]["0.10"]
+    assert matching["release"] == pytest.approx(hits / len(true), abs=1e-9)
+
+
+def test_exact_releases_say_nothing_of_forecasts_of_true_values(people):
+    plain = hr.audit(
+        people, hr.protect(people, SCHEMA, hr.Hedge(), guard=None), attacks=False, learning=False
+    )
+    assert "originals" not in plain.risk["release"]["sensitive"]["income"]
+    assert "forecasts of true values" not in str(plain)
+
+
+def test_rows_that_were_drawn_have_no_control_of_withheld_rows(release, audited):
+    controls = [a["control"] for a in audited.attacks if a["attack"] == "regression"]
+    drawn = release.plan.guard.form == "redraw"
+    assert controls
+    assert all((control is None) == drawn for control in controls)
+
+
+def test_influence_is_learnt_from_released_values(release):
+    pair = paired(release)
+    taught, true = influence._responses(pair, np.arange(pair.n_rows))
+    scale = np.std(pair.sensitive[0].numbers)
+    assert taught[:, 0] == pytest.approx(pair.released_sensitive[0].numbers / scale)
+    assert true[:, 0] == pytest.approx(pair.sensitive[0].numbers / scale)
+
+
+def test_true_values_are_looked_for_as_what_the_release_tells_of_them(people, release):
+    pair = paired(release)
+    income = pair.as_shown(pair.members).sensitive[0]
+    assert set(pair.released_sensitive[0].values) <= set(income.values)
+    if release.plan.guard.form == "runs":
+        for shown, released in zip(
+            pair.as_shown(pair.members).sensitive, pair.released_sensitive, strict=True
+        ):
+            assert (released.codes_in(shown, unknown=-1) == shown.codes).all()
+    counts = np.bincount(income.codes)
+    assert counts.min() >= release.plan.guard.people
+
+
+def test_what_the_method_refused_is_not_measured_with_values_that_nobody_sees(audited):
+    assert audited.risk["knows_method"] is None
+    assert any("refused" in line for line in audited.to_dict()["not_measured"])
+
+
+def test_notes_say_what_became_of_the_values(release, audited):
+    notes = " ".join(audited.table["notes"])
+    assert "row by row" not in notes
+    assert ("nobody's own" in notes) == (release.plan.guard.form == "redraw")
+
+
+def test_a_folder_without_its_map_is_paired_by_what_was_not_drawn(people, release, tmp_path):
+    release.write(tmp_path / "out")
+    (tmp_path / "out" / "mapping.json").unlink(missing_ok=True)
+    found = hr.audit(people, tmp_path / "out", attacks=False, learning=False)
+    whole = hr.audit(people, release, attacks=False, learning=False)
+    assert found.table["paired"]
+    for side in ("original", "release"):
+        assert found.risk[side] == whole.risk[side]
