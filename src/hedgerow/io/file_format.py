@@ -6,6 +6,9 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..errors import InputError
 
 # What stands in a cell; a letter in a column of numbers is one of Stata's missing values.
 Code = float | int | str
@@ -211,3 +214,11 @@ class FileFormat:
     unescaped: bool = False
     labels: FileLabels = field(default_factory=FileLabels)
     sheet: str = ""
+
+
+def damaged(path: Path, kind: str) -> InputError:
+    """Return the error for a file that is not what its ending says."""
+    return InputError(
+        f"{path.name} is not {kind}, or it is damaged",
+        hint="check the ending of its name, or write it again",
+    )

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..columns.arrays import value_class, value_type
 from ..errors import InputError, did_you_mean, no_memory
 from ..files import SUFFIXES
-from .file_format import FileFormat
+from .file_format import FileFormat, damaged
 from .write import PART_FILE
 
 # What other programs leave beside their files begins so.
@@ -182,7 +182,7 @@ def _tables(folder: Path) -> list[str]:
 
 
 @contextmanager
-def readable(path: Path, kind: str = "a Parquet") -> Iterator[None]:
+def readable(path: Path, kind: str = "a Parquet file") -> Iterator[None]:
     """Raise InputError if a file cannot be read inside the `with` block."""
     try:
         yield
@@ -191,7 +191,4 @@ def readable(path: Path, kind: str = "a Parquet") -> Iterator[None]:
             raise MemoryError from None
         if isinstance(error, OSError) and error.errno:
             raise InputError(f"cannot read {path}: {error.strerror}") from None
-        raise InputError(
-            f"{path.name} is not {kind} file, or it is damaged",
-            hint="check the ending of its name, or write it again",
-        ) from None
+        raise damaged(path, kind) from None

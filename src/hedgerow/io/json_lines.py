@@ -14,6 +14,7 @@ from ..columns.arrays import ArrowFault, indexed, storage
 from ..errors import InputError
 from .csv_file import find_encoding
 from .duckdb_reader import connected, in_batches, named, whole
+from .file_format import damaged
 from .text_cells import all_match, parse_iso
 
 _WHOLE = r"^-?\d+$"
@@ -133,7 +134,4 @@ def _fault(path: Path) -> InputError:
                 record, fault = None, "is not valid JSON"
             if not isinstance(record, dict):
                 return InputError(f"{path.name}: line {number:,} {fault}", hint=hint)
-    return InputError(
-        f"{path.name} is not a JSON lines file, or it is damaged",
-        hint="check the ending of its name, or write it again",
-    )
+    return damaged(path, "a JSON lines file")

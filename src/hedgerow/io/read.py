@@ -123,7 +123,7 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
 
 
 def _feather(path: Path) -> pa.Table:
-    with readable(path, "an Arrow or Feather"), pa.OSFile(str(path)) as file:
+    with readable(path, "an Arrow or Feather file"), pa.OSFile(str(path)) as file:
         magic = file.read(6)
         file.seek(0)
         reader = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream

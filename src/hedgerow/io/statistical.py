@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from ..columns.arrays import decoded, indexed, is_text, value_class
 from ..errors import InputError, needed
 from ..files import temporary_folder
-from .file_format import Code, Dialect, FileLabels, VariableLabels
+from .file_format import Code, Dialect, FileLabels, VariableLabels, damaged
 from .text_cells import cell_text
 
 # Ends the name of the column that says why numbers are missing.
@@ -162,10 +162,7 @@ def read_statistical(
             f"{path.name} holds dates outside the years 1 to 9999", hint="repair them first"
         ) from None
     except _faults(module):
-        raise InputError(
-            f"{path.name} is not a file of {form.program}, or it is damaged",
-            hint="check the ending of its name, or write it again",
-        ) from None
+        raise damaged(path, f"a file of {form.program}") from None
     if not columns:
         raise InputError(f"{path.name} has no columns")
     cells = {str(name): _cells(column) for name, column in columns.items()}

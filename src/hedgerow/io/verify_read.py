@@ -114,7 +114,7 @@ def _parquet(paths: Sequence[Path]) -> Written:
 
 
 def _feather(path: Path) -> Written:
-    with readable(path, "an Arrow or Feather"):
+    with readable(path, "an Arrow or Feather file"):
         reader = pa.ipc.open_file(pa.OSFile(str(path)))
     batches = map(reader.get_batch, range(reader.num_record_batches))
     return Written(reader.schema.names, plain_types(reader.schema), None, batches)

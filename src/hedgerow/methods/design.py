@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ..columns.column import Bins, Column, grid_bins, quantile_bins
 from ..columns.table import Table
-from ..errors import InfeasibleError, ParameterError, SchemaError, UnsupportedError
+from ..errors import InfeasibleError, SchemaError, UnsupportedError
 from ..io.text_cells import instants
 from ..measures import Persons, group
 from ..notation import DAY
@@ -42,8 +42,6 @@ class Quasi:
         InfeasibleError
             Households must stay together, and share no column.
         """
-        if not table.n_rows:
-            raise ParameterError("the table has no rows")
         columns = tuple(table.declared_column(schema, name) for name in schema.quasi)
         grids = [grid_of(column, schema.grid.get(column.name)) for column in columns]
         cuts = tuple(

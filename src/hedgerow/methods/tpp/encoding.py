@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.numbers import LARGEST
 from ...columns.table import Table
-from ...errors import ParameterError, SchemaError, did_you_mean
+from ...errors import ParameterError, SchemaError
 from ...notation import MISSING
 from ...schema import Schema
 
@@ -193,8 +193,6 @@ def encode_response(
     table: Table, name: str, classes: bool, kind: str | None = None
 ) -> PredictedColumn:
     """Encode the response as classes or numbers; raise an error if values are missing or all equal."""
-    if name not in table.names:
-        raise SchemaError(f"no column {name!r} for the response{did_you_mean(name, table.names)}")
     if not classes and (kind or table.kind(name)) not in ("numeric", "boolean"):
         raise ParameterError(
             f"the response {name!r} holds categories, and a regression tree needs numbers",
