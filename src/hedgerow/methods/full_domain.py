@@ -29,7 +29,7 @@ from ..plan import ColumnMap, Maps, Plan
 from ..schema import Schema
 from ..validation import MAPPING, NUMBER, Kind, check_one_of
 from .base import Method, check_columns, check_named, check_people
-from .lattice import LOSSES, Accept, Axis, Lattice, Outcome
+from .lattice import Accept, Axis, Lattice, Outcome
 
 # Most cells of a column's table of counts, eight bytes each.
 _MOST_COUNTS = 1 << 26
@@ -434,7 +434,7 @@ class Incognito(_FullDomain):
 
     def _fit(self, table: Table, schema: Schema) -> Plan:
         check_one_of("search", self.search, get_args(Search))
-        check_one_of("objective", self.objective, LOSSES)
+        check_one_of("objective", self.objective, get_args(Objective))
         check_one_of("diversity", self.diversity, get_args(Diversity))
         if self.l is not None and not (math.isfinite(self.l) and self.l >= 1):
             raise ParameterError(f"l must be at least 1, not {self.l!r}")

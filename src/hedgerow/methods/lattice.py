@@ -22,7 +22,6 @@ _SNAPSHOT_GROUPS = 4_000_000
 _SNAPSHOTS = 1000
 # Nodes that are searched; a table of few rows and many columns has no end of them.
 MOST_NODES = 1 << 24
-LOSSES = ("loss", "precision", "height", "discernibility", "average_class")
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class Lattice:
     limit : int
         Most records that may be suppressed.
     loss : str
-        One of `LOSSES`.
+        An objective of `Incognito`.
     monotone : bool
         Whether merging accepted classes gives accepted classes and no record needs
         suppression; else only the class size prunes.
