@@ -41,7 +41,7 @@ def runs_of(
 
     A value that so many people share is told exactly; between such values a run is told as its mean,
     rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
-    would tell a dominant value. What is left over joins the nearer neighbour, value by value.
+    would tell a dominant value; their steps follow from the nearer of their two ends. What is left over joins the nearer neighbour, value by value.
 
     Parameters
     ----------
@@ -76,7 +76,11 @@ def runs_of(
         here = slice(first[end], last[end] + 1)
         middle = np.searchsorted(np.cumsum(counts[here]), (counts[here].sum() + 1) // 2)
         centre[end] = values[here][middle]
-    told = _rounded(np.clip(centre, values[first], values[last]), values[first], values[last], least, unit)
+    centre, low, high = np.clip(centre, values[first], values[last]), values[first], values[last]
+    span = high / (2 * least) - low / (2 * least)
+    for end in (0, -1):  # a step from the whole span would tell a dominant value as well
+        span[end] = min(centre[end] / least - low[end] / least, high[end] / least - centre[end] / least)
+    told = _rounded(centre, low, high, span, unit)
     # whoever joined it
     told = np.where(shared, values[heap], told)
     low, high = values[last[:-1]], values[first[1:]]
@@ -126,9 +130,8 @@ def _joined(values: FloatArray, run: IntArray) -> IntArray:
     return np.where(run >= 0, run, run[np.where(near, below, above)])
 
 
-def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, least: int, unit: float) -> FloatArray:
-    """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to span / (2 least)."""
-    span = high / (2 * least) - low / (2 * least)
+def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatArray, unit: float) -> FloatArray:
+    """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to a part of its span."""
     some = span > 0
     power = np.floor(np.log10(np.where(some, span, 1.0))).astype(np.int64)
     told, done = centre.copy(), np.zeros(len(centre), np.bool_)
