@@ -13,12 +13,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
+from types import MappingProxyType
 
 from ..errors import PlanError, UnsupportedError
 from ..io.duckdb_reader import identifier
 from ..notation import moment, number
-from ..plan import ColumnMap, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
+from ..plan import ColumnMap, GuardedColumn, Maps, Partition, Plan, PlanColumn, Recoded, Recoding
 from ..plan.recodings import Released
+from ..plan.records import RUNS
 from ..validation import check_one_of
 
 NATIVE = "duckdb"
@@ -88,6 +90,11 @@ def to_sql(
             hint='create="view" recodes whenever it is read, create="table" once; materialized views '
             f"are written for {', '.join(_MATERIALIZED)}",
         )
+    if plan.guard is not None and plan.guard.form != RUNS:
+        raise UnsupportedError(
+            "values that are drawn inside groups cannot be written as SQL",
+            hint='make a plan with guard="runs" (protect --guard runs), which can',
+        )
     request = SqlRequest(plan, _quoted(table), dialect)
     statement = select(plan.recoding, request)
     if create is not None:
@@ -124,13 +131,18 @@ class SqlRequest:
         """Return the names of the released columns, in order."""
         return [c.name for c in self.plan.columns if c.name not in self.plan.left_out]
 
-    def columnwise(self, expressions: Mapping[str, str]) -> str:
-        """Return a SELECT of the released columns, some of which are replaced by `expressions`."""
-        columns = (
+    def chosen(self, expressions: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+        """Return the released columns as SQL, some of which are replaced by `expressions` or told as runs."""
+        guarded = {c.name: _run(c, self) for c in self.plan.guard.columns} if self.plan.guard else {}
+        expressions = {**guarded, **expressions}
+        return [
             f"{expressions[n]} AS {identifier(n)}" if n in expressions else identifier(n)
             for n in self.released
-        )
-        return f"SELECT {', '.join(columns)}\nFROM {self.source}"
+        ]
+
+    def columnwise(self, expressions: Mapping[str, str]) -> str:
+        """Return a SELECT of the released columns, some of which are replaced by `expressions`."""
+        return f"SELECT {', '.join(self.chosen(expressions))}\nFROM {self.source}"
 
 
 @singledispatch
@@ -193,6 +205,30 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
     return f"CASE {' '.join(parts)} ELSE {_label(last, words)} END"
 
 
+def _run(column: GuardedColumn, request: SqlRequest) -> str:
+    """Return the SQL expression for the run of a value: of the column's own type, where that holds it."""
+    value, name = _key(column, request), identifier(column.name)
+    known = column.values[: len(column.values) - column.has_missing]
+    if not known:
+        return f"CASE WHEN 1 = 0 THEN {name} END"
+    if column.kind not in ("numeric", "date"):
+        listed = " OR ".join(f"{value} = {text(str(category))}" for category in known)
+        return f"CASE WHEN {listed} THEN {name} END"
+    if column.unit == "us":
+        raise UnsupportedError(
+            f"{column.name!r} holds times, whose zone a plan does not know, so its runs cannot be written as SQL",
+            hint="apply the plan with `Plan.apply` or `hedgerow apply`",
+        )
+    numbers = [float(v or 0) for v in known]
+    whole = all(v.is_integer() and abs(v) < 2**53 for v in numbers)
+    told = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
+    cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, told, strict=False))
+    # the first branch is never taken: it gives the expression the column's type
+    return " ".join(
+        [f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {told[-1]} END"]
+    )
+
+
 def _stays(column: ColumnMap, request: SqlRequest) -> bool:
     """Return whether a column that is not text keeps its values; values that the plan does not list become NULL."""
     same = column.labels == column.categories and column.missing is None
@@ -225,7 +261,7 @@ def _partition(tree: Partition, request: SqlRequest) -> str:
         for column, key in zip(tree.columns, keys, strict=True)
     ]
     steps = [
-        f"{prefix}_0 AS (\n  SELECT {', '.join([identifier(n) for n in released] + place_names)}\n  "
+        f"{prefix}_0 AS (\n  SELECT {', '.join(request.chosen() + place_names)}\n  "
         f"FROM {source}\n)"
     ]
     routed, cells = f"{prefix}_0", f"{prefix}_cells"
@@ -283,7 +319,8 @@ def _key(column: PlanColumn, request: SqlRequest) -> str:
 def _pointed(column: PlanColumn) -> bool:
     """Return whether any category ends in ".0", so that this ending must not be stripped from the text."""
     cells = getattr(column, "cells", ())
-    categories = [*getattr(column, "categories", ()), *(c for cell in cells for c in cell.categories)]
+    listed = getattr(column, "categories", getattr(column, "values", ()))
+    categories = [*listed, *(c for cell in cells for c in cell.categories)]
     return any(category is not None and category.endswith(".0") for category in categories)
 
 

@@ -356,10 +356,15 @@ def given_to_rows(
 
 def as_released(column: GuardedColumn, codes: NDArray[Any], table: Table) -> ReleasedCodes:
     """Return a guarded column from its codes, in the type that it has in the table where that holds its values."""
-    entries = released_values(column, value_type(table.types.field(column.name).type))
-    if not column.has_missing:  # for a category that is withheld
-        entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
+    entries = entries_of(column, table.types.field(column.name).type)
     return ReleasedCodes(column.name, entries.type, entries, codes, np.arange(len(entries)))
+
+
+def entries_of(column: GuardedColumn, kind: pa.DataType) -> pa.Array:
+    """Return the released values of a column of this type, and missing after them."""
+    entries = released_values(column, value_type(kind))
+    # for a category that is withheld
+    return entries if column.has_missing else pa.concat_arrays([entries, pa.nulls(1, entries.type)])
 
 
 def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:

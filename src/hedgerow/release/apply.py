@@ -8,14 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..backends import ENGINES, Change, ReleasedTable, transform
 from ..backends import engine as computing
+from ..backends.release_order import ReleasedCodes
 from ..backends.select import opened
 from ..columns.roles import check_weights
 from ..columns.table import Table
-from ..errors import PlanError, did_you_mean
+from ..errors import PlanError, UnsupportedError, did_you_mean
+from ..guard.redraw import entries_of
 from ..key import Key
-from ..plan import Plan
+from ..plan import Guard, Plan
+from ..plan.records import RUNS
 from ..progress import caution
 from ..schema import READING, Schema
 from ..texts import text
@@ -118,6 +123,8 @@ def apply_plan(
         Quasi-identifiers of the plan are missing; values are unseen, and refused.
     InputError
         The plan's sampling weights are missing, infinite or below 1.
+    UnsupportedError
+        The plan draws values inside the groups of its own table.
 
     Warns
     -----
@@ -126,8 +133,15 @@ def apply_plan(
         the plan.
     """
     check_one_of("unseen", unseen, UNSEEN)
+    if plan.guard is not None and plan.guard.form != RUNS:
+        raise UnsupportedError(
+            "this plan draws values inside the groups of its own table, and knows nothing of other people's",
+            hint='protect their table by itself, or make a plan with guard="runs" (protect --guard runs)',
+        )
     # no backend executes every kind of recoding
     runs_on = [n for n in ENGINES if plan.recoding.kind in computing(n).capabilities.recodings]
+    if plan.guard is not None:
+        runs_on = [n for n in runs_on if computing(n).capabilities.positions]
     kinds = {column.name: column.kind for column in plan.columns}
     table = opened(
         people,
@@ -162,8 +176,42 @@ def apply_plan(
     if strangers:
         caution(text("caution", "not_released", names=", ".join(strangers)))
     columns = recoded.without_outside() if unseen == "suppress" else recoded.columns
+    if plan.guard is not None:
+        columns = {**columns, **in_runs(plan.guard, table)}
     output = computing(table.engine).release(table, Change(columns, dropped, keep_order, parts))
     return Applied(output, recoded.outside, table, tuple(dropped), parts)
+
+
+def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
+    """Return the guarded columns of other people, each value as the run that it falls into.
+
+    Categories that the plan does not release become missing.
+
+    Warns
+    -----
+    UserWarning
+        How many people share a run was counted in the plan's own table.
+    """
+    released, withheld = {}, {}
+    records = [record for record in guard.columns if record.name in table.names]
+    for record in records:
+        column, n = table.like(record), len(record.values) - record.has_missing
+        if column.is_number:
+            place = np.searchsorted(np.asarray(record.cuts), column.doubles, side="right") if n else 0
+            place = np.broadcast_to(place, column.n_values)
+        else:
+            codes = {value: code for code, value in enumerate(record.values[:n])}
+            place = np.array([codes.get(value, n) for value in column.values], np.int64)
+            withheld[record.name] = int(column.counts()[: column.n_values][place == n].sum())
+        entries = entries_of(record, table.types.field(record.name).type)
+        released[record.name] = ReleasedCodes(
+            record.name, entries.type, entries, column.codes, np.append(place, n).astype(np.int64)
+        )
+    if released:
+        caution(text("caution", "runs_applied", names=", ".join(released), people=guard.people))
+    if hidden := ", ".join(f"{count:,} in {name}" for name, count in withheld.items() if count):
+        caution(text("caution", "runs_withheld", hidden=hidden))
+    return released
 
 
 def check_columns(plan: Plan, table: Table) -> None:
