@@ -88,6 +88,8 @@ def protect(options: Options, source: str | None = None) -> None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hedgerow-")), "release")
         with working("writing and verifying") as progress:
             session.write(folder, progress=progress, **options.pick(WRITING))
+        for text in session.cautions:
+            warn(text)
         outcome = heavy.outcome(session.release, session.result("measure"))
         if to_stream:
             _send(session.release, folder, outcome)

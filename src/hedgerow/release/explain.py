@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from functools import partial, singledispatch
 from itertools import accumulate
 
-from ..measures.guarantees import from_promise
 from ..notation import cut, duration, figure, percent
 from ..plan import Anatomize, Maps, Mask, Partition, Plan, Randomize, Recoded, Recoding
 from ..texts import text, texts
+from .guard_words import in_words, promises
 
 _SHOWN, _DEEPEST = 60, 12
 _LISTED = 6
@@ -28,15 +28,22 @@ def explain(plan: Plan) -> str:
     """
     arguments = ", ".join(f"{key}={value!r}" for key, value in plan.parameters.items())
     lines = [_say("fitted", method=plan.method, arguments=arguments, rows=plan.n_rows)]
-    lines += [_say(role, names=", ".join(plan.names(role))) for role in _ROLES if plan.names(role)]
+    hidden = {column.name for column in plan.guard.columns} if plan.guard else set[str]()
+    for role in _ROLES:
+        names = plan.names(role)
+        if names and not hidden.issuperset(names):
+            lines.append(_say(role, names=", ".join(n for n in names if n not in hidden)))
+        if guarded := ", ".join(n for n in names if n in hidden):
+            lines.append(_say("guarded", role=role, names=guarded))
     if plan.weight:
         lines.append(_say("weight", weight=plan.weight))
     if plan.zones:
         zones = ", ".join(f"{name} (its zone is {zone})" for name, zone in plan.zones.items())
         lines.append(_say("zones", zones=zones))
     lines += ["", "Promises"]
-    lines += [f"  - {from_promise(promise).words()}" for promise in plan.promises] or ["  none"]
-    return "\n".join([*lines, "", recoding_in_words(plan.recoding)])
+    lines += [f"  - {words}" for words in promises(plan)] or ["  none"]
+    guard = ["", in_words(plan.guard)] if plan.guard else []
+    return "\n".join([*lines, "", recoding_in_words(plan.recoding), *guard])
 
 
 @singledispatch

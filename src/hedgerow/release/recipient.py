@@ -7,11 +7,12 @@ from functools import partial
 from typing import Any
 
 from ..io.file_format import FileFormat
-from ..measures.guarantees import BEYOND, Disclosure, from_promise
+from ..measures.guarantees import BEYOND, Disclosure
 from ..methods.base import RecipientNotes
 from ..notation import duration, explain_signs, figure, markdown, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..texts import text
+from . import guard_words
 
 _say = partial(text, "recipient")
 
@@ -52,7 +53,8 @@ def recipient(
     styles = {
         c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)
     }
-    contents = {**styles, **method.cells}
+    contents = {**styles, **method.cells, **guard_words.contents(plan)}
+    in_rows = plan.guard is not None and plan.guard.rows
     lines = [
         _say("about", file=file, rows=numbers["rows"], about=method.about),
         _say("original_order" if parameters.get("keep_order") else "sorted"),
@@ -73,11 +75,12 @@ def recipient(
     if plan.weight:
         lines.append(_say("weight", weight=markdown(plan.weight)))
     lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
-    lines += _reading(recoding, file, empty)
+    lines += [] if in_rows else _reading(recoding, file, empty)
+    lines += guard_words.reading(plan)
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))
     lines.append(_say("promised"))
-    promised = [markdown(f"{from_promise(promise).words()}.") for promise in plan.promises]
+    promised = [markdown(f"{words}.") for words in guard_words.promises(plan)]
     lines += [f"- {words}" for words in [*promised, *method.promised] or ["Nothing."]]
     if any(promise["kind"] == Disclosure.kind for promise in plan.promises):
         lines += ["", BEYOND]
@@ -101,7 +104,7 @@ def recipient(
         ]
     lines += [
         *method.lines,
-        _say("not_measured"),
+        _say("not_measured", roles="*other*" if plan.guard else "*other* or *sensitive*"),
         *(f"- {words}" for words in method.not_measured),
         _say("end"),
     ]

@@ -23,9 +23,12 @@ from ..measures.disclosure import Disclosed
 from ..measures.guarantees import Check
 from ..methods.base import Method
 from ..plan import Plan
-from ..progress import Progress, Tell, telling
+from ..plan.records import RUNS
+from ..progress import Progress, Tell, caution, telling
 from ..schema import Schema
+from ..texts import text
 from ..validation import AXES, PATH, PROGRESS, TEXT, Kind, takes
+from . import guard_words
 from .artifacts import check_written, write_records
 from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
@@ -268,7 +271,8 @@ class Release:
             all: mean over groups, over records, worst; ``columns`` has each sensitive
             column), ``extremes`` (by column the released ranges that state a value which fewer
             than k records have, and the records that show them), ``cautions``, those of them that no
-            promise bounds (``unbounded``) and ``checks``; plain data, ready for JSON.
+            promise bounds (``unbounded``), ``checks`` and ``guard`` (if there is one: spread, median and
+            tail of each hidden number before and after); plain data, ready for JSON.
         """
         if self._summary is None:
             groups = self._verification.classes or classes(self.plan, self.released)
@@ -285,6 +289,8 @@ class Release:
             rare_ends = extremes(self.plan, self.original, self.released)
             k = max((p["k"] for p in self.plan.promises if "k" in p), default=0)
             rare = [extremes_in_words(name, k, figures) for name, figures in rare_ends.items()]
+            guard = guard_words.figures(self.plan, self.original, self.released)
+            rare += guard_words.warnings(self.plan, guard, self.pseudonyms, self.released.n_rows)
             self._summary = {
                 "method": self.plan.method,
                 "rows": self.released.n_rows,
@@ -301,6 +307,7 @@ class Release:
                 "cautions": list(dict.fromkeys([*self._warned, *cautions, *loud, *rare])),
                 "unbounded": loud,
                 "checks": [check.to_json() for check in self.checks],
+                **({"guard": guard} if guard else {}),
             }
         return self._summary
 
@@ -368,7 +375,11 @@ class Release:
 
     def recoding_in_words(self) -> str:
         """Return a description of how the columns were recoded; `plan.explain()` also covers the rest."""
-        return recoding_in_words(self.plan.recoding)
+        guard = self.plan.guard
+        if guard is None:
+            return recoding_in_words(self.plan.recoding)
+        words = [] if guard.rows else [recoding_in_words(self.plan.recoding)]
+        return "\n\n".join([*words, guard_words.in_words(guard)])
 
     @takes(folder=PATH, measured=_AUDIT, public=PATH, progress=PROGRESS)
     def write(
@@ -438,6 +449,9 @@ class Release:
                 raise OutputError(
                     f"{outer_folder} and the private folder must not lie inside one another", hint="choose another name"
                 )
+
+        if mapping and self.plan.guard is not None and self.plan.guard.form != RUNS:
+            caution(text("guard", "nobody", what="mapping.json"))
 
         def fill(inside: Path) -> None:
             published = self._fill(inside, escape, measured, mapping, step)

@@ -169,7 +169,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
     k = max((p["k"] for p in plan.promises if "k" in p), default=2)
     home, n = persons.homes[persons.codes], persons.counted
     several = np.bincount(home, minlength=n) > 1
-    changed = plan.recoding.relations()
+    changed = plan.relations()
     for name in (*plan.names("sensitive"), *plan.names("other")):
         if name in changed:
             continue

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..measures.guarantees import cap_of
 from ..notation import figure, percent, words
-from ..plan import Partition, Plan
+from ..plan import Guard, Partition, Plan
 from ..release.explain import recoding_in_words
+from ..release.guard_words import form_in_words, in_words
 from ..texts import texts
 from ..validation import check_one_of
 from . import figures, pictures, text
@@ -84,7 +85,7 @@ def render(
         name=name,
         about=_about(audit, plan, checks, steward),
         done=_done(plan, steward),
-        recoding=recoding_in_words(listed.recoding) if listed else "",
+        recoding=_recoding(listed, plan.guard if plan and steward else None),
         # what is not promised would tell a reader where to look
         promised=[line for line in promised if steward or line[1] != "open"],
         cards=first,
@@ -143,11 +144,18 @@ def answers(
     return promised, cards(audit, plan, any(state == "broken" for _, state in promised))
 
 
+def _recoding(listed: Plan | None, guard: Guard | None) -> str:
+    """Return what became of the columns, as text for the steward."""
+    parts = [recoding_in_words(listed.recoding)] if listed else []
+    return "\n\n".join([*parts, in_words(guard)] if guard else parts)
+
+
 def _done(plan: Plan | None, steward: bool) -> list[str]:
     """Return sentences on what was done; those for the recipient leave out the parameters."""
     if plan is None:
         return ["There was no plan: the release was measured as it is, whoever made it."]
     lines = [f"Method {plan.method}, fitted on {plan.n_rows:,} rows."]
+    lines += [form_in_words(plan.guard)] if plan.guard else []
     if steward:
         parameters = ", ".join(f"{k} = {v}" for k, v in plan.parameters.items() if v is not None)
         lines.append(f"Parameters: {parameters}.")

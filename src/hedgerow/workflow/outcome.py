@@ -9,6 +9,7 @@ from ..audit.inference import corrected_in_words, in_words
 from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
+from ..release.guard_words import shifts_in_words
 from ..report.verdict import not_bounded, verdict
 from ..texts import text
 
@@ -30,12 +31,13 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     loud = not_bounded(audit, release.plan) if measured else numbers["unbounded"]
     says = verdict(audit, release.plan, release.checks, loud)["says"]
     head = [says, *(f"- not bounded: {text}" for text in loud)]
+    shifted = shifts_in_words(numbers["guard"]) if "guard" in numbers else []
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
     if release.plan.risk_model == "linkage" or recoding.second_file:
         # classes of equal cells say nothing here: the recoding tells what was done
         altered = _say("altered", records=records, checks=checks)
-        lines = [*head, altered, release.recoding_in_words()]
+        lines = [*head, altered, release.recoding_in_words(), *shifted]
         return lines + _linked(measured) + _inferred(release, measured)
     counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
     lines = [*head, _say("groups", **counts, records=records, checks=checks)]
@@ -52,7 +54,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
                 worst=figure(disclosure["worst"]),
             )
         )
-    return lines + _inferred(release, measured)
+    return lines + shifted + _inferred(release, measured)
 
 
 def _who(numbers: dict[str, Any]) -> str:

@@ -1,0 +1,190 @@
+"""Say what a guard does: to the steward in figures and warnings, to the recipient without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..columns.column import Column
+from ..columns.table import Table
+from ..measures import Persons
+from ..measures.guarantees import KAnonymity, from_promise
+from ..notation import duration, figure, percent
+from ..plan import Guard, Plan
+from ..plan.records import RUNS
+from ..texts import text
+
+# share of a column's variance that one person may hold, and by how much its spread may change, unwarned
+LARGE, MOVED = 0.1, 0.1
+# rows with an impossible pair of values, unwarned
+IMPOSSIBLE = 0.02
+# rank correlations that are told, and how many
+TOLD, MOST = 0.1, 10
+_say = partial(text, "guard")
+
+
+def form_in_words(guard: Guard) -> str:
+    """Return one sentence on what released values are, for whoever reads the release."""
+    return _say("rows" if guard.rows else guard.form, people=guard.people)
+
+
+def in_words(guard: Guard) -> str:
+    """Return how the columns of a guard are released, as text for the steward."""
+    lines = [_say("head", form=form_in_words(guard))]
+    if guard.form != RUNS:
+        again = sum(n > 0 for n in guard.again)
+        lines.append(_say("groups", groups=len(guard.sizes), again=again, people=guard.people))
+    for column in guard.columns:
+        name, values = column.name, len(column.values) - column.has_missing
+        if guard.form == RUNS:
+            line = _say("told", name=name, values=values)
+        elif column.follows:
+            line = _say("followed", name=name, values=values, follows=column.follows)
+        elif column.by_moments:
+            step = duration(column.step, column.unit)
+            line = _say("by_moments", name=name, values=values, step=step, moved=column.moved)
+        else:
+            smoothed = _say("smoothed", people=column.smoothed) if column.smoothed else ""
+            line = _say("by_shares", name=name, values=values, smoothed=smoothed)
+        lines.append(line + (_say("withheld", records=column.withheld) if column.withheld else ""))
+    if pairs := _correlations(guard):
+        lines.append(_say("correlations", pairs="; ".join(pairs)))
+    return "\n  ".join([*lines, _say("once")])
+
+
+def _correlations(guard: Guard) -> list[str]:
+    """Return the largest rank correlations that the draws keep inside groups, as text."""
+    heads = [column.name for column in guard.columns if not column.follows]
+    pairs = [(a, b) for i, a in enumerate(heads) for b in heads[: i + 1]]
+    kept = [(r / 100, a, b) for r, (a, b) in zip(guard.correlation, pairs, strict=False) if a != b]
+    kept = sorted((each for each in kept if abs(each[0]) >= TOLD), key=lambda each: -abs(each[0]))
+    return [f"{b} and {a} {r:.2f}" for r, a, b in kept[:MOST]]
+
+
+def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | None:
+    """Return a guard in numbers, with spread, median and tail of each number before and after; private."""
+    guard = plan.guard
+    if guard is None:
+        return None
+    persons = Persons.from_table(original, plan.unit, None)
+    columns = {}
+    for record in guard.columns:
+        column: dict[str, Any] = {"values": len(record.values) - record.has_missing, "withheld": record.withheld}
+        before = after = largest = None
+        if record.kind == "numeric" and column["values"]:
+            exact = original.like(record)
+            before, after = _shape(exact), _shape(released.column(record.name, kind="numeric"))
+            largest = _largest(exact, persons)
+        columns[record.name] = {**column, "before": before, "after": after, "largest": largest}
+    again = sum(n > 0 for n in guard.again)
+    return {
+        "form": "rows" if guard.rows else guard.form, "people": guard.people, "groups": len(guard.sizes),
+        "drawn_again": again, "impossible": guard.impossible, "columns": columns,
+    }  # fmt: skip
+
+
+def _shape(column: Column) -> dict[str, float | None] | None:
+    """Return standard deviation, median and the share of the total that the top hundredth holds."""
+    values, counts = column.doubles, column.counts()[: column.n_values]
+    n = int(counts.sum())
+    if not n or column.infinite:
+        return None
+    mean = float(np.average(values, weights=counts))
+    spread = float(np.sqrt(np.average((values - mean) ** 2, weights=counts)))
+    reached, top, total = np.cumsum(counts), None, float(values @ counts)
+    if values[0] >= 0 and total > 0:
+        # records of each value that belong to the last hundredth
+        last = np.clip(reached - (n - max(n // 100, 1)), 0, counts)
+        top = float(values @ last) / total
+    middle = float(values[np.searchsorted(reached, (n + 1) // 2)])
+    return {"deviation": spread, "median": middle, "top_share": top}
+
+
+def _largest(column: Column, persons: Persons | None) -> float | None:
+    """Return the largest share of a column's variance that one person holds."""
+    counts = column.counts()[: column.n_values]
+    if column.infinite or not counts.any():
+        return None
+    squares = (column.doubles - np.average(column.doubles, weights=counts)) ** 2
+    total = float(squares @ counts)
+    if persons is None:
+        return float(squares.max()) / total if total else 0.0
+    held = np.bincount(persons.codes, np.append(squares, 0.0)[column.codes])
+    return float(held.max()) / total if total else 0.0
+
+
+def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
+    """Return, for each guarded number, what changed of its spread, median and tail, as text."""
+    lines = []
+    for name, column in numbers["columns"].items():
+        if column["before"] and column["after"]:
+            before, after = ({part: figure(v) for part, v in column[when].items()} for when in ("before", "after"))
+            key = "shift" if column["before"]["top_share"] is None else "shift_top"
+            lines.append(_say(key, name=name, before=before, after=after))
+    return lines
+
+
+def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence[str], rows: int) -> Iterator[str]:
+    """Yield what a guard does not hide, or loses more of than usual, each as a sentence."""
+    guard = plan.guard
+    if guard is None or numbers is None:
+        return
+    exact = [name for name in plan.names("other") if name != plan.weight]
+    if plan.weight:
+        yield _say("weight", name=plan.weight)
+    if exact:
+        yield _say("others", names=", ".join(exact))
+    kept = ["the kept order of the rows"] if plan.parameters.get("keep_order") else []
+    kept += [f"the pseudonym {name}" for name in pseudonyms]
+    if kept and guard.form != RUNS:
+        yield _say("nobody", what=" and ".join(kept))
+    if guard.impossible > IMPOSSIBLE * rows:
+        yield _say("impossible", share=percent(guard.impossible / rows))
+    for name, column in numbers["columns"].items():
+        if not column["values"]:
+            yield _say("empty", name=name, people=guard.people)
+        elif column["withheld"]:
+            yield _say("hidden", name=name, records=column["withheld"], people=guard.people)
+        if column["largest"] is not None and column["largest"] > LARGE:
+            yield _say("dominant", name=name, share=percent(column["largest"]))
+        if column["before"] and column["after"] and column["before"]["deviation"]:
+            change = column["after"]["deviation"] / column["before"]["deviation"] - 1
+            if abs(change) > MOVED:
+                direction = "larger" if change > 0 else "smaller"
+                yield _say("moved", name=name, share=percent(abs(change), 0), direction=direction)
+
+
+def contents(plan: Plan) -> dict[str, str]:
+    """Return what each guarded column holds, as RECIPIENT.md says it."""
+    if plan.guard is None:
+        return {}
+    key = "cell_run" if plan.guard.form == RUNS else "cell_drawn"
+    return {column.name: _say(key, kind=column.kind) for column in plan.guard.columns}
+
+
+def reading(plan: Plan) -> list[str]:
+    """Return the lines of RECIPIENT.md on how to read the guarded columns."""
+    guard = plan.guard
+    if guard is None:
+        return []
+    lines = [_say("reading", form=form_in_words(guard))]
+    lines.append(_say("reading_runs" if guard.form == RUNS else "reading_drawn", people=guard.people))
+    return lines
+
+
+def promises(plan: Plan) -> list[str]:
+    """Return the promises of a plan as sentences, with those of its guard; in rows form equal cells show no k."""
+    guard, sentences = plan.guard, []
+    for promise in plan.promises:
+        if guard is not None and guard.rows and promise["kind"] == KAnonymity.kind:
+            who = "people" if plan.unit or plan.household else "records"
+            sentences.append(_say("promise_rows", k=promise["k"], who=who))
+        else:
+            sentences.append(from_promise(promise).words())
+    if guard is not None:
+        names = ", ".join(column.name for column in guard.columns)
+        sentences.append(_say("promise", names=names, people=guard.people))
+    return sentences

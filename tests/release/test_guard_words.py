@@ -1,0 +1,136 @@
+"""What is said of hidden values: to the steward with figures, to the recipient without any of the original's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.plan.fields import public_fields
+from hedgerow.plan.records import GuardedColumn
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+SCHEMA = hr.Schema(
+    quasi=["age", "education"], sensitive=["income", "diagnosis"], other=["weight"], weight="weight",
+    identifiers=["person_id"],
+)  # fmt: skip
+RICH = 654_321_987.0
+
+
+def people(n: int = 1200) -> pa.Table:
+    table = hr.datasets.make_people(n, seed=1).select(["person_id", "age", "education", "income", "diagnosis"])
+    income = np.append(table["income"].to_numpy()[1:], RICH)
+    ill = pa.array(["rarest of all", *table["diagnosis"].to_pylist()[1:]])
+    weight = pa.array(np.round(1 + np.random.default_rng(0).random(n), 6))
+    table = table.set_column(3, "income", pa.array(income)).set_column(4, "diagnosis", ill)
+    return table.append_column("weight", weight)
+
+
+METHODS = {
+    "runs": (hr.MART(k=5, max_disclosure=0.6), "runs"),
+    "redraw": (hr.MART(k=5, max_disclosure=0.6), "redraw"),
+    "rows": (hr.Hedge(k=10, max_disclosure=0.6, cells="rows"), "auto"),
+}
+
+
+@pytest.fixture(scope="module", params=METHODS)
+def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, hr.Release, Path]:
+    method, guard = METHODS[request.param]
+    release = hr.protect(people(), SCHEMA, method, guard=guard, random_state=1)
+    folder = tmp_path_factory.mktemp("guard")
+    audit = hr.audit(people(), release, attacks=False, learning=False)
+    release.write(folder / "out", public=folder / "public", measured=audit)
+    return request.param, release, folder
+
+
+def test_the_plan_says_what_is_hidden_and_how(made: tuple[str, hr.Release, Path]) -> None:
+    form, release, _ = made
+    words = release.plan.explain()
+    assert "released unchanged (sensitive)" not in words
+    assert "hidden by the guard below (sensitive): income, diagnosis" in words
+    assert "1 records have a value that fewer people have" in words
+    if form != "runs":
+        groups = len(release.plan.guard.sizes)
+        assert f"of {groups:,} groups were drawn partly from the whole table" in words
+        assert "keeps its mean and standard deviation" in words
+    if form == "rows":
+        assert "every combination of released quasi-identifier" not in words
+        assert "counting equal rows does not show it" in words
+    assert release.recoding_in_words().endswith(words[-200:])
+
+
+def test_spread_median_and_tail_are_told_to_the_steward(made: tuple[str, hr.Release, Path]) -> None:
+    form, release, _ = made
+    guard = release.summary()["guard"]
+    assert guard["form"] == form
+    before, exact = guard["columns"]["income"]["before"], people()["income"].drop_null().to_numpy()
+    assert before["deviation"] == pytest.approx(exact.std())
+    assert before["median"] == np.sort(exact)[(len(exact) - 1) // 2]
+    top = np.sort(exact)[-(len(exact) // 100) :].sum() / exact.sum()
+    assert before["top_share"] == pytest.approx(top)
+    assert guard["columns"]["income"]["largest"] > 0.9
+    assert guard["columns"]["diagnosis"]["withheld"] == 1
+
+
+def test_cautions_name_what_a_guard_leaves(made: tuple[str, hr.Release, Path]) -> None:
+    words = "\n".join(made[1].cautions)
+    assert "weight: exact weights are released" in words
+    assert "income: one person has" in words
+    assert "income: its standard deviation is" in words
+    assert "diagnosis: 1 records have a value that fewer than" in words
+
+
+def test_the_recipient_reads_what_values_are_and_nothing_of_the_original(made: tuple[str, hr.Release, Path]) -> None:
+    form, release, folder = made
+    words = (folder / "out" / "RECIPIENT.md").read_text()
+    own = {
+        "runs": "does not hide who is in the table",
+        "redraw": "Within a group the sensitive values are drawn: they carry the group's mean, spread and shares, and "
+        "are nobody's own.",
+        "rows": "No row was copied from a person; each group's columns carry its means, spreads and shares.",
+    }
+    assert own[form] in words
+    assert "| income | sensitive | unchanged" not in words
+    assert ("How to read the recoded cells" in words) == (form != "rows")
+    assert "(*other* or *sensitive*)" not in words
+    report = (folder / "public" / "report.html").read_text()
+    assert own[form].replace("'", "&#39;") in report
+    private = {f"{v:g}" for v in release.plan.guard.columns[-1].people if v > 500}
+    assert "standard deviation" not in words
+    for text in (words, report):
+        assert "rarest of all" not in text
+        assert "654321987" not in text.replace(",", "")
+    assert private is not None
+
+
+def test_nothing_private_of_the_guard_leaves(made: tuple[str, hr.Release, Path]) -> None:
+    _, release, folder = made
+    public = json.dumps(release.plan.public()["guard"])
+    names = set(public_fields(release.plan.guard.columns[0], public=True))
+    assert names == {"name", "role", "kind", "unit", "zone", "order", "events", "declared", "smoothed", "follows"}
+    assert isinstance(release.plan.guard.columns[0], GuardedColumn)
+    assert "rarest" not in public
+    assert not any(figure in public for figure in ("654321987", "people\": ["))
+    assert {path.name for path in (folder / "public").iterdir()} == {"release.parquet", "RECIPIENT.md", "report.html"}
+    audit = json.loads((folder / "out" / "audit.json").read_text())
+    jsonschema.validate(audit, hr.Audit.json_schema())
+    text = json.dumps(audit["release"]["guard"])
+    assert "rarest" not in text
+    assert "654321987" not in text
+    assert set(audit["release"]["guard"]) == {"form", "people", "groups", "drawn_again", "impossible", "columns"}
+
+
+def test_whoever_ties_rows_to_people_is_told_that_they_are_nobodys(tmp_path: Path) -> None:
+    given = {"guard": "redraw", "random_state": 1, "keep_order": True, "pseudonym_key": bytes(range(32))}
+    release = hr.protect(people(), SCHEMA, hr.MART(k=5), **given)
+    (words,) = (text for text in release.cautions if "nobody's record" in text)
+    assert "the kept order of the rows and the pseudonym person_id" in words
+    with pytest.warns(UserWarning, match=r"nobody's record: mapping\.json"):
+        release.write(tmp_path / "out", mapping=True)
+    exact = hr.protect(people(), SCHEMA, hr.MART(k=5), keep_order=True)
+    assert "guard" not in exact.summary()
