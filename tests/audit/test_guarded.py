@@ -152,3 +152,23 @@ def test_a_folder_without_its_map_is_paired_by_what_was_not_drawn(people, releas
     assert found.table["paired"]
     for side in ("original", "release"):
         assert found.risk[side] == whole.risk[side]
+
+
+def test_releases_of_runs_are_compared_by_runs_and_drawn_ones_are_refused(people, release):
+    other = hr.protect(people, SCHEMA, hr.MART(k=12), guard=release.plan.guard.form, random_state=2)
+    options = {"attacks": False, "learning": False}
+    if release.plan.guard.form == "redraw":
+        with pytest.raises(hr.errors.InputError, match="excludes nothing"):
+            hr.audit(people, release, others=[other], **options)
+        return
+    exact = hr.protect(people, SCHEMA, hr.MART(k=12), guard=None)
+    with pytest.raises(hr.errors.InputError, match="both runs"):
+        hr.audit(people, release, others=[exact], **options)
+    income = hr.audit(people, release, others=[other], **options).risk["composition"]["columns"][
+        "income"
+    ]
+    each = paired(release)
+    codes = each.released_sensitive[0].codes
+    distinct = [len(set(codes[each.classes.labels == g])) for g in each.classes.labels]
+    assert income["alone"][0]["values"] == pytest.approx(np.mean(distinct))
+    assert 1 <= income["together"]["values"] <= income["alone"][0]["values"]

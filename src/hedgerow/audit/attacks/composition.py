@@ -22,7 +22,7 @@ from ...texts import refusal
 from ..pairing import pair_up
 from ..subject import of_release, plan_of, subject
 from ..success import Rates, attack_record, rate_of
-from ..table_pair import Pair, by_name, evenly
+from ..table_pair import Pair, People, by_name, evenly
 from ..whole_rows import rows_alike
 
 # most people who are attacked; if there are more, they are picked evenly from the sorted values
@@ -82,7 +82,22 @@ def other_releases(pair: Pair, others: Sequence[Any], key: str | None = None) ->
     """
     if pair.risk_model == "linkage":
         raise InputError(**refusal("altered", name="the release", instead="leave others (--also) out; "))
+    _check_guards(pair, pair, "the release")
     return [_other(pair, other, key, f"other release {i}") for i, other in enumerate(others, 1)]
+
+
+def _check_guards(pair: Pair, other: Pair, name: str) -> None:
+    """Raise InputError if values that a group lacks exclude nothing, or if two releases tell values differently."""
+    if other.is_drawn:
+        raise InputError(
+            f"{name} has values that were drawn inside groups, so a value that a group lacks excludes nothing",
+            hint="leave others (--also) out",
+        )
+    if (pair.guard is None) != (other.guard is None):
+        raise InputError(
+            f"{name} and the audited release do not both tell exact values, or both runs",
+            hint="leave it out of others (--also)",
+        )
 
 
 def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
@@ -108,6 +123,7 @@ def _other(pair: Pair, other: Any, key: str | None, name: str) -> ReleaseGroups:
         rows = paired.rows
     if paired.risk_model == "linkage":
         raise InputError(**refusal("altered", name=name, instead="leave it out of others (--also); "))
+    _check_guards(pair, paired, name)
     return ReleaseGroups.of(name, paired, rows, pair.original.n_rows)
 
 
@@ -157,7 +173,8 @@ def composition(
     audited = ReleaseGroups.of("this release", pair, pair.rows, pair.original.n_rows)
     k = int(pair.value_groups.sizes.min()) if k is None else k
     columns, attacks = {}, []
-    for column in by_name(pair.sensitive):
+    # true values are looked for as the release tells them: by their runs, where it has runs
+    for column in by_name(pair.as_shown(pair.members).sensitive):
         having = [t for t in (audited, *others) if column.name in t.sensitive]
         measured = _column(pair, column, having, k)
         if measured is not None:
@@ -170,14 +187,14 @@ def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return one column's figures and attack; None if no two releases have a person in common."""
-    groups = [_Groups.of(t, column, pair.rows) for t in releases]
+    groups = [_Groups.of(t, _shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases]
     shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
     if not len(order):
         return None
     cells = np.sum([np.diff(g.counts.indptr)[g.groups[order]] for g in groups], axis=0)
     chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
-    public = pair.original.declared_column(pair.schema, column.name)
+    public = _shown(pair, pair.original.declared_column(pair.schema, column.name))
     # block by block: large groups times many people would not fit into memory
     blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
     per_release: list[list[dict[str, Any]]] = [[] for _ in range(len(releases) + 1)]
@@ -210,6 +227,10 @@ def _column(
     return {"people": len(chosen), "together": _summary(together, k), "alone": alone}, attack
 
 
+def _shown(pair: Pair, column: Column) -> Column:
+    return pair.as_shown(People((), (column,))).sensitive[0]
+
+
 @dataclass(frozen=True, eq=False)
 class _Groups:
     """The counts of a sensitive column's values in each group of a release, in the original's codes.
@@ -227,9 +248,9 @@ class _Groups:
     codes: IntArray
 
     @classmethod
-    def of(cls, release: ReleaseGroups, column: Column, people: IntArray) -> _Groups:
+    def of(cls, release: ReleaseGroups, released: Column, column: Column, people: IntArray) -> _Groups:
         unknown, n = column.n_values + 1, release.labels.n_groups
-        codes = release.sensitive[column.name].codes_in(column, unknown=unknown).astype(np.int64)
+        codes = released.codes_in(column, unknown=unknown).astype(np.int64)
         cells = Counts.from_codes(release.labels, codes, unknown + 1)
         starts = np.append(cells.starts, len(cells.counts))
         # one empty group more, for people who are not in the release
