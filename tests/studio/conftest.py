@@ -39,8 +39,13 @@ METHOD = {
     "yardstick": "classes",
     "heeds": ["unit", "grid"],
     "draws": False,
+    "guardable": True,
 }
-METHODS = {"mart": METHOD, "mondrian": {**METHOD, "title": "Mondrian (median)"}}
+METHODS = {
+    "mart": METHOD,
+    "mondrian": {**METHOD, "title": "Mondrian (median)"},
+    "rr": {**METHOD, "title": "Randomized response", "draws": True, "guardable": False},
+}
 
 
 class Idle:

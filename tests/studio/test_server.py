@@ -247,6 +247,22 @@ def test_a_key_is_made_in_private_and_never_shown(
     assert desk.choices.key == ""
 
 
+def test_exact_values_are_hidden_by_a_field_of_the_form(browser: Browser, desk: Desk) -> None:
+    assert 'id="guard"' in browser("GET", "/protect").text
+    browser("POST", "/settings", data=settings(desk, guard="redraw", guard_people="12"))
+    assert (desk.choices.guard, desk.choices.guard_people) == ("redraw", 12)
+    page = browser("GET", "/protect").text
+    assert '<option value="redraw" selected>' in page
+    assert "Values are drawn at random" in page
+    for wrong in ({"guard": "all"}, {"guard_people": "1"}, {"guard_people": "some"}):
+        browser("POST", "/settings", data=settings(desk, **wrong))
+        assert (desk.choices.guard, desk.choices.guard_people) == ("redraw", 12)
+    # another method may have no groups
+    browser("POST", "/settings", data=settings(desk, method="rr"))
+    assert desk.choices.guard == "auto"
+    assert 'id="guard"' not in browser("GET", "/protect").text
+
+
 def test_a_standard_raises_k_and_holds_it(browser: Browser, desk: Desk) -> None:
     asked = settings(desk, **{"option-k": "10", "profile": "ema-0070", "max_inference": "0.4"})
     browser("POST", "/settings", data=asked)

@@ -24,7 +24,7 @@ ROLES = {"age": "quasi", "education": "quasi", "income": "sensitive", "person_id
 def ask(path: Path, **more: Any) -> dict[str, Any]:
     return {"path": str(path), "missing": [], "roles": ROLES, "kinds": {}, "unit": "", "household": "",
             "weight": "", "grid": {}, "hierarchies": {}, "method": "mart", "utility": "certainty",
-            "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
+            "guard": "auto", "guard_people": None, "max_inference": None, "profile": "", "key": "", "pseudonyms": False,
             "options": {"k": 10, "max_disclosure": 0.5}, **more}  # fmt: skip
 
 
@@ -210,3 +210,18 @@ def test_the_encoding_that_is_named_is_repeated(tmp_path: Path) -> None:
     script = worker.do({**made, "do": "say"})["script"]
     assert 'encoding = "cp1252"' in script["command"]
     assert "encoding='cp1252'" in script["python"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_guard_takes_the_key_and_is_repeated_by_the_command(people: Path, tmp_path: Path) -> None:
+    worker, key = Worker(lambda _: None), str(tmp_path / "steward.key")
+    asked = ask(people, guard="redraw", guard_people=12, key=key)
+    answer = worker.do({**asked, "do": "say"})
+    assert "--guard redraw --guard-people 12" in answer["script"]["command"]
+    assert f"--key-file {key}" in answer["script"]["command"]
+    worker.do({**asked, "folder": str(tmp_path / "out"), "force": False, "do": "write"})
+    guard = hr.Plan.load(tmp_path / "out" / "plan.json").guard
+    assert (guard.form, guard.people) == ("redraw", 12)
+    assert "guard" not in worker.do({**ask(people, key=key, guard_people=12), "do": "say"})["script"]["command"]
+    rows = ask(people, method="hedge", options={"k": 10, "max_disclosure": 0.5, "cells": "rows"}, key=key)
+    assert f"--cells rows --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]

@@ -94,6 +94,9 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
     utility = form.get("utility", before.utility)
     if utility not in WORDS["utilities"]:
         raise ParameterError("there is no such meaning of use")
+    guard = form.get("guard", before.guard)
+    if guard not in WORDS["guards"]:
+        raise ParameterError("there is no such way to hide exact values")
     texts = {name: form.get(f"grid-{i}", "").strip() for i, name in enumerate(before.roles)}
     profile, typed = form.get("profile", before.profile), form.get("own-profile", "").strip()
     if typed and profile in ("", before.profile):  # else another one was just picked from the list
@@ -105,10 +108,27 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
         options=options,
         utility=utility,
         grid={name: _points(name, text) for name, text in texts.items() if text},
+        # another method may have no groups
+        guard=guard if method == before.method else "auto",
+        guard_people=_guard_people(form, before),
         max_inference=_max_inference(form, before),
         profile=profile,
     )
     return _with_k_of_profile(choices, before, defaults)
+
+
+def _guard_people(form: Mapping[str, str], before: Choices) -> int | None:
+    """Return the fewest people who share a released value; None for k."""
+    text = form.get("guard_people")
+    if text is None:
+        return before.guard_people
+    try:
+        least = int(text) if text.strip() else None
+    except ValueError:
+        least = 0
+    if least is not None and least < 2:
+        raise ParameterError("how many people share a value must be a whole number of at least 2")
+    return least
 
 
 def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:

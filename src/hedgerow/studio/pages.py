@@ -180,7 +180,8 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "profiles": _profiles(),
         "standard": _standard(chosen.profile),
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
-        "draws": method["draws"],
+        "draws": method["draws"] or chosen.guard == "redraw" or chosen.options.get("cells") == "rows",
+        "guardable": method["guardable"],
         "above": [
             (i, name, Path(chosen.hierarchies.get(name, "")).name)
             for i, (name, role) in enumerate(chosen.roles.items())

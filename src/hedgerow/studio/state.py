@@ -44,6 +44,8 @@ class Choices:
     hierarchies: Mapping[str, str] = field(default_factory=dict)
     method: str = "mart"
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
+    guard: str = "auto"
+    guard_people: int | None = None
     max_inference: float | None = None
     profile: str = ""
     key: str = ""

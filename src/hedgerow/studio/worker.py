@@ -138,9 +138,14 @@ class Worker:
             method = methods.make(ask["method"], ask["options"])
             if ask["key"] and method.draws:
                 method.set_params(key=ask["key"])
+            drawn = methods.form_of(method, ask["guard"]) is not None
+            people = ask["guard_people"] if drawn else None
             session.choose(
                 self._schema(ask),
                 method,
+                guard=ask["guard"],
+                guard_people=people,
+                key=ask["key"] or None if drawn else None,
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
                 profile=ask["profile"] or None,
@@ -224,6 +229,7 @@ def _described(name: str) -> dict[str, Any]:
         "defaults": plain({o.name: params[o.name] for o in methods.OPTIONS if o.name in params}, other=str),
         "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
+        "guardable": bool(method.guardable),
     }
 
 
