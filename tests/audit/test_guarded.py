@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import hedgerow as hr
@@ -172,3 +173,50 @@ def test_releases_of_runs_are_compared_by_runs_and_drawn_ones_are_refused(people
     distinct = [len(set(codes[each.classes.labels == g])) for g in each.classes.labels]
     assert income["alone"][0]["values"] == pytest.approx(np.mean(distinct))
     assert 1 <= income["together"]["values"] <= income["alone"][0]["values"]
+
+
+def test_records_move_between_the_values_that_are_released(release, audited):
+    moved = audited.utility["distributions"]["columns"]["income"]
+    pair = paired(release)
+    shown, told = pair.as_shown(pair.members).sensitive[0], pair.released_sensitive[0]
+    shares = [
+        np.bincount(c, minlength=shown.n_values)
+        for c in (shown.codes, told.codes_in(shown, unknown=-1))
+    ]
+    assert moved["total_variation"] == pytest.approx(
+        np.abs(shares[0] - shares[1]).sum() / 2 / pair.n_rows
+    )
+    assert moved["kolmogorov_smirnov"] > 0
+
+
+def test_the_page_says_that_drawn_values_beside_an_original_are_nobodys(release, audited, tmp_path):
+    audited.report(tmp_path / "report.html", plan=release.plan)
+    page = (tmp_path / "report.html").read_text()
+    assert ("are nobody's own.</caption>" in page) == (release.plan.guard.form == "redraw")
+
+
+def test_groups_of_one_value_are_counted_among_true_values():
+    """One group in two is all zeros; the other has all zeros drawn, or not, by chance."""
+    n = 400
+    x = np.repeat([0, 50], n // 2)
+    y = np.where(x == 0, 0, np.tile([0] * 9 + [7], n // 10))
+    table = pa.table({"x": x, "y": y})
+    schema = hr.Schema(quasi=["x"], sensitive=["y"])
+    release = hr.protect(
+        table, schema, hr.MART(k=20, max_disclosure=None), guard="redraw", random_state=3
+    )
+    pair = paired(release)
+    alike = [
+        len(set(pair.sensitive[0].codes[pair.classes.labels == g])) == 1
+        for g in range(pair.classes.n_groups)
+    ]
+    found = hr.audit(table, release, attacks=False, learning=False).risk["release"]["sensitive"][
+        "y"
+    ]
+    assert found["exposed"]["single_valued"] == sum(alike) > 0
+
+
+def test_drawn_rows_that_are_equal_by_chance_reveal_nobody(people):
+    release = hr.protect(people, SCHEMA, hr.Hedge(cells="rows"), random_state=1)
+    found = hr.audit(people, release, attacks=False, learning=False)
+    assert not any("everybody has the same value" in line for line in found.unbounded)

@@ -74,9 +74,17 @@ def released_risk(
         )
         for column in columns
     }
-    if sides.guard is not None and sides.is_paired:
+    if sides.guard is not None and sides.guard.rows:
+        # rows that are equal by chance reveal nobody's values
+        nothing = dict.fromkeys(("worst", "over_half", "over_half_records", "single_valued", "single_valued_records"), 0)
+        for figures in sensitive.values():
+            figures["exposed"] |= nothing
+    elif sides.guard is not None and sides.is_paired:
+        originals = Classes.from_groups(sides.value_groups, sides.sensitive).sensitive
         for true, column in zip(sides.sensitive, columns, strict=True):
             sensitive[true.name] |= of_true_values(sides.value_groups, true, column, sides.targets[true.name])
+            # drawn values may be all the same by chance, and true ones without being shown so
+            sensitive[true.name]["exposed"] = disclosure.exposed(originals[true.name], groups.sizes)
     homes_at_risk = household_risks(sides, (1.0 / people_or_records if risk is None else risk)[groups.labels])
     return {
         "classes": _sizes(groups)
