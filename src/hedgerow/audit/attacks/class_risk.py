@@ -76,9 +76,8 @@ def released_risk(
     }
     if sides.guard is not None and sides.guard.rows:
         # rows that are equal by chance reveal nobody's values
-        nothing = dict.fromkeys(("worst", "over_half", "over_half_records", "single_valued", "single_valued_records"), 0)
         for figures in sensitive.values():
-            figures["exposed"] |= nothing
+            figures["exposed"] = dict.fromkeys(figures["exposed"], 0) | {"groups": groups.n_groups}
     elif sides.guard is not None and sides.is_paired:
         originals = Classes.from_groups(sides.value_groups, sides.sensitive).sensitive
         for true, column in zip(sides.sensitive, columns, strict=True):
