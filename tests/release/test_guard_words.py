@@ -134,3 +134,12 @@ def test_whoever_ties_rows_to_people_is_told_that_they_are_nobodys(tmp_path: Pat
         release.write(tmp_path / "out", mapping=True)
     exact = hr.protect(people(), SCHEMA, hr.MART(k=5), keep_order=True)
     assert "guard" not in exact.summary()
+
+
+def test_equal_drawn_rows_are_no_groups_of_the_report(made: tuple[str, hr.Release, Path]) -> None:
+    form, release, folder = made
+    audit = json.loads((folder / "out" / "audit.json").read_text())
+    assert (audit["table"]["yardstick"] == "linkage") == (form == "rows")
+    if form == "rows":
+        assert not any("everybody has the same value" in words for words in audit["unbounded"])
+    assert "released unchanged" not in release.plan.explain().replace("released unchanged (other", "")

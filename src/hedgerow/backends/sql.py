@@ -221,11 +221,11 @@ def _run(column: GuardedColumn, request: SqlRequest) -> str:
         )
     numbers = [float(v or 0) for v in known]
     whole = all(v.is_integer() and abs(v) < 2**53 for v in numbers)
-    told = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
-    cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, told, strict=False))
+    labels = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
+    cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, labels, strict=False))
     # the first branch is never taken: it gives the expression the column's type
     return " ".join(
-        [f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {told[-1]} END"]
+        [f"CASE WHEN 1 = 0 THEN {name} WHEN {value} IS NULL THEN NULL", *cuts, f"ELSE {labels[-1]} END"]
     )
 
 

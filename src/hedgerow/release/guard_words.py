@@ -59,9 +59,9 @@ def _correlations(guard: Guard) -> list[str]:
     """Return the largest rank correlations that the draws keep inside groups, as text."""
     heads = [column.name for column in guard.columns if not column.follows]
     pairs = [(a, b) for i, a in enumerate(heads) for b in heads[: i + 1]]
-    kept = [(r / 100, a, b) for r, (a, b) in zip(guard.correlation, pairs, strict=False) if a != b]
-    kept = sorted((each for each in kept if abs(each[0]) >= TOLD), key=lambda each: -abs(each[0]))
-    return [f"{b} and {a} {r:.2f}" for r, a, b in kept[:MOST]]
+    entries = [(r / 100, a, b) for r, (a, b) in zip(guard.correlation, pairs, strict=False) if a != b]
+    entries = sorted((each for each in entries if abs(each[0]) >= TOLD), key=lambda each: -abs(each[0]))
+    return [f"{b} and {a} {r:.2f}" for r, a, b in entries[:MOST]]
 
 
 def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | None:
@@ -112,8 +112,8 @@ def _largest(column: Column, persons: Persons | None) -> float | None:
     total = float(squares @ counts)
     if persons is None:
         return float(squares.max()) / total if total else 0.0
-    held = np.bincount(persons.codes, np.append(squares, 0.0)[column.codes])
-    return float(held.max()) / total if total else 0.0
+    by_person = np.bincount(persons.codes, np.append(squares, 0.0)[column.codes])
+    return float(by_person.max()) / total if total else 0.0
 
 
 def shifts_in_words(numbers: Mapping[str, Any]) -> list[str]:
@@ -137,10 +137,10 @@ def warnings(plan: Plan, numbers: Mapping[str, Any] | None, pseudonyms: Sequence
         yield _say("weight", name=plan.weight)
     if exact:
         yield _say("others", names=", ".join(exact))
-    kept = ["the kept order of the rows"] if plan.parameters.get("keep_order") else []
-    kept += [f"the pseudonym {name}" for name in pseudonyms]
-    if kept and guard.form != RUNS:
-        yield _say("nobody", what=" and ".join(kept))
+    ties = ["the kept order of the rows"] if plan.parameters.get("keep_order") else []
+    ties += [f"the pseudonym {name}" for name in pseudonyms]
+    if ties and guard.form != RUNS:
+        yield _say("nobody", what=" and ".join(ties))
     if guard.impossible > IMPOSSIBLE * rows:
         yield _say("impossible", share=percent(guard.impossible / rows))
     for name, column in numbers["columns"].items():

@@ -74,12 +74,12 @@ class GuardRecipe:
 
     def recode(self, part: Window) -> Made:
         """Return the guarded columns of the given rows."""
-        made = {}
+        columns = {}
         for name, values in self._values.items():
             codes = self._told[name][part.rows].astype(np.int32)
             # a category that is never released is missing
-            made[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
-        return Made(made, {})
+            columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
+        return Made(columns, {})
 
     def _swapped(self, released: Table, rows: Ints | None) -> dict[str, Ints]:
         """Return the released codes of each bundle of columns that hold, in every group, the values drawn.
