@@ -53,9 +53,9 @@ def shares_drawn(weights: Sequence[Fraction], size: int, uniform: Fraction) -> l
     total, drawn = sum(weights), []
     for i in range(size):
         place, reached = (uniform + i) / size * total, Fraction(0)
-        for code, weight in enumerate(weights):
-            reached += weight
-            if place < reached:
-                break
+        code = -1
+        while code < len(weights) - 1 and (code < 0 or place >= reached):
+            code += 1
+            reached += weights[code]
         drawn.append(code)
     return drawn

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
@@ -35,7 +35,9 @@ def closed(rows: list[tuple[float, int]], least: int, unit: float, each: bool) -
     return runs_of(counts, least, unit, people), codes
 
 
+@settings(max_examples=60)
 @given(rows=records, least=st.integers(2, 5), each=st.booleans())
+@example(rows=[(0.0, 0), (1.0, 0), (1.7e308, 1)], least=2, each=False)
 def test_runs_are_those_of_the_definition(
     rows: list[tuple[float, int]], least: int, each: bool
 ) -> None:

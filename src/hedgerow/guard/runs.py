@@ -41,7 +41,8 @@ def runs_of(
 
     A value that so many people share is told exactly; between such values a run is told as its mean,
     rounded to a multiple inside it. The first and last runs are told as their medians, because a mean
-    would tell a dominant value; their steps follow from the nearer of their two ends. What is left over joins the nearer neighbour, value by value.
+    would tell a dominant value; their steps follow from the nearer of their two ends. What is left over
+    joins the nearer neighbour, value by value.
 
     Parameters
     ----------
@@ -141,10 +142,12 @@ def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatA
         step = np.select([span[here] >= 5 * ten, span[here] >= 2 * ten], [5 * ten, 2 * ten], ten)
         step = np.maximum(step, unit)
         a, b = low[here], high[here]
-        multiple = np.rint(centre[here] / step)
-        for way in (multiple, np.ceil(a / step), np.floor(b / step)):
+        with np.errstate(over="ignore"):
+            ways = np.rint(centre[here] / step), np.ceil(a / step), np.floor(b / step)
+        for way in ways:
             # decimals such as .3 instead of .30000000000000004
-            tried = np.round(way * step, max(-p, 0)) if p > -300 else way * step
+            with np.errstate(over="ignore", invalid="ignore"):
+                tried = np.round(way * step, max(-p, 0)) if p > -300 else way * step
             inside = ~done[here] & (tried >= a) & (tried <= b)
             told[here[inside]] = tried[inside]
             done[here] |= inside

@@ -1,0 +1,301 @@
+"""Kernels of draws beside their definitions; tilts; the same bytes from any order, engine or process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import hedgerow as hr
+from hedgerow.guard.draws import cholesky
+from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
+from hedgerow.kernels.draws import draw_by_moments, draw_by_shares, order_within
+
+from . import reference
+
+QUARTERS = st.integers(0, 15).map(lambda v: v / 16)
+
+
+@given(
+    groups=st.lists(st.lists(st.integers(0, 4), min_size=4, max_size=4), min_size=1, max_size=4),
+    public=st.lists(st.integers(1, 4), min_size=4, max_size=4),
+    sizes=st.lists(st.integers(1, 9), min_size=4, max_size=4),
+    smoothed=st.sampled_from([0, 5]),
+    towards=st.sampled_from([0.0, 0.25, 1.0]),
+    uniform=QUARTERS,
+)
+def test_shares_are_drawn_by_the_definition(
+    groups: Any, public: Any, sizes: Any, smoothed: int, towards: float, uniform: float
+) -> None:
+    # places between the sixteenths, so that no rounding decides
+    uniform += 1 / 37
+    n, size = len(groups), np.array(sizes[: len(groups)])
+    starts = np.append(0, np.cumsum([sum(c > 0 for c in g) for g in groups]))
+    codes = np.array([i for g in groups for i, c in enumerate(g) if c], np.int64)
+    counts = np.array([c for g in groups for c in g if c], np.int64)
+    out = np.empty(int(size.sum()), np.int64)
+    draw_by_shares(
+        size, np.full(n, uniform), np.full(n, towards), starts, codes, counts,
+        np.array(public) / sum(public), float(smoothed), out,
+    )  # fmt: skip
+    wanted = []
+    of_table = [Fraction(c, sum(public)) for c in public]
+    for group, s in zip(groups, size.tolist(), strict=True):
+        total, part = sum(group) + smoothed, Fraction(towards)
+        shares = of_table
+        if total:
+            own = [(c + smoothed * p) / total for c, p in zip(group, of_table, strict=True)]
+            shares = [(1 - part) * o + part * p for o, p in zip(own, of_table, strict=True)]
+        wanted += reference.shares_drawn(shares, s, Fraction(uniform))
+    assert out.tolist() == wanted
+
+
+@given(
+    weights=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any), min_size=2, max_size=3),
+    people=st.lists(st.integers(1, 4), min_size=5, max_size=5),
+    sizes=st.lists(st.integers(1, 9), min_size=3, max_size=3),
+    missing=st.sampled_from([0.0, 0.25, 1.0]),
+    towards=st.sampled_from([0.0, 0.5]),
+    uniform=QUARTERS,
+)  # fmt: skip
+def test_tilted_runs_are_drawn_by_the_definition(
+    weights: Any, people: Any, sizes: Any, missing: float, towards: float, uniform: float
+) -> None:
+    uniform += 1 / 41
+    first = np.array([0, 2, 4, 5])  # five runs of three scores
+    chances = [[Fraction(w, sum(row)) for w in row] for row in weights]
+    n = len(weights)
+    size = np.array(sizes[:n])
+    out = np.empty(int(size.sum()), np.int64)
+    draw_by_moments(
+        size, np.full(n, uniform), np.full(n, towards), np.full(n, missing), np.arange(n), 0,
+        np.cumsum(np.array(chances, float), axis=1), first, np.append(0.0, np.cumsum(people)), out,
+    )  # fmt: skip
+    wanted = []
+    for g, s in enumerate(size.tolist()):
+        mixed = [
+            (1 - Fraction(towards)) * mine + Fraction(towards) * whole
+            for mine, whole in zip(chances[g], chances[0], strict=True)
+        ]
+        shares = []
+        for level, chance in enumerate(mixed):
+            inside = people[first[level] : first[level + 1]]
+            shares += [chance * Fraction(p, sum(inside)) * (1 - Fraction(missing)) for p in inside]
+        wanted += reference.shares_drawn([*shares, Fraction(missing)], s, Fraction(uniform))
+    assert out.tolist() == wanted
+
+
+@given(sizes=st.lists(st.integers(1, 6), min_size=1, max_size=6), seed=st.integers(0, 99))
+def test_ranks_inside_groups(sizes: list[int], seed: int) -> None:
+    scores = np.random.default_rng(seed).integers(0, 4, sum(sizes)).astype(float)
+    out, begin = np.empty(sum(sizes), np.int64), 0
+    order_within(np.array(sizes), scores, out)
+    for size in sizes:
+        inside = scores[begin : begin + size].tolist()
+        ranks = sorted(range(size), key=lambda i: (inside[i], i))
+        assert [int(v) - begin for v in out[begin : begin + size]] == [ranks.index(i) for i in range(size)]
+        begin += size
+
+
+@given(
+    levels=st.lists(st.integers(-80, 80), min_size=2, max_size=12, unique=True).filter(
+        lambda levels: max(levels) - min(levels) >= 64  # two standard deviations
+    ),
+    seed=st.integers(0, 999),
+    mean=st.floats(-4, 4),
+    spread=st.floats(0, 4),
+)
+def test_tilts_have_the_moments_asked_for(levels: list[int], seed: int, mean: float, spread: float) -> None:
+    z = np.sort(levels) / 32
+    weights = np.random.default_rng(seed).integers(1, 2000, len(z)).astype(float)
+    near = reachable(z, np.array([mean]), np.array([spread**2]))
+    theta = tilts_of(z, weights, *near)
+    chances = tilted(z, weights, theta)[0]
+    assert chances.sum() == pytest.approx(1)
+    assert abs(chances @ z - near[0][0]) < 1e-6
+    assert abs(chances @ z**2 - (chances @ z) ** 2 - near[1][0]) < 1e-6
+    # of the same form for every level: two parameters and no more
+    told = np.log(chances[chances > 1e-200] / weights[chances > 1e-200])
+    if len(told) > 3:
+        fit = np.vander(z[chances > 1e-200], 3)
+        assert np.allclose(fit @ np.linalg.lstsq(fit, told, rcond=None)[0], told, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", ["lognormal", "even", "zeros", "two heaps"])
+def test_groups_together_have_the_tables_distribution(shape: str) -> None:
+    rng = np.random.default_rng(5)
+    n, hidden = 6000, rng.normal(size=6000)
+    values = {
+        "lognormal": np.exp(hidden),
+        "even": hidden.argsort().argsort() / 60,
+        "zeros": np.where(hidden < 0.5, 0, np.exp(hidden)),
+        "two heaps": np.where(hidden > 0, 10.0, 0.0) + 0.1 * rng.normal(size=n),
+    }[shape]
+    edges, run = np.unique(np.quantile(values, np.arange(0, 1, 1 / 60), method="lower"), return_inverse=True)
+    run = np.searchsorted(edges, values, side="right") - 1
+    people = np.bincount(run)
+    group = np.argsort(np.argsort(hidden + rng.normal(size=n))) // 15
+    sizes = np.bincount(group)
+    scores = scores_of(edges, people)
+    tilts = group_tilts(scores, people, run, group, sizes, 10)
+    z = np.unique(scores.of_run) / SCALE
+    drawn = sizes @ tilted(z, tilts.weights, tilts.theta[tilts.pair]) / n
+    table = np.bincount(np.unique(scores.of_run, return_inverse=True)[1], people) / n
+    # in standard deviations: means are told in eighths of one
+    assert (np.abs(np.cumsum(drawn - table))[:-1] * np.diff(z)).sum() < 0.06
+
+
+SCALE = 32
+
+
+@given(st.lists(st.integers(-100, 100), min_size=6, max_size=6))
+def test_any_rounded_correlations_have_a_factor(below: list[int]) -> None:
+    lower = [100, below[0], 100, below[1], below[2], 100, *below[3:], 100]
+    factor = cholesky(lower, 4)
+    made = factor @ factor.T
+    assert np.allclose(np.diag(made), 1)
+    matrix = np.zeros((4, 4))
+    matrix[np.tril_indices(4)] = np.array(lower) / 100
+    matrix += np.tril(matrix, -1).T
+    if np.linalg.eigvalsh(matrix).min() > 0.01:
+        assert np.allclose(made, matrix)
+
+
+# ------------------------------------------------------------------ whole releases
+
+
+def people(n: int = 700, seed: int = 2) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 80, n)
+    income = np.where(rng.random(n) < 0.1, 0, np.exp(9 + age / 60 + rng.normal(size=n))).round()
+    ill = rng.choice(["flu", "cold", "none", "rare"], n, p=[0.2, 0.3, 0.495, 0.005])
+    return pd.DataFrame(
+        {
+            "age": age, "job": rng.choice(list("abc"), n), "income": income,
+            "tax": (income * 0.3).round(), "ill": np.where(rng.random(n) < 0.1, None, ill),
+            "hours": rng.choice([20, 30, 40], n), "note": rng.choice(["x", "y", "z"], n),
+        }
+    )  # fmt: skip
+
+
+SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["income", "tax", "ill", "hours"], other=["note"])
+METHODS = {"MART": hr.MART(5), "rows": hr.Hedge(5, cells="rows"), "Datafly": hr.Datafly(5)}
+
+
+def made(table: Any, method: Any, seed: int = 1, **more: Any) -> hr.Release:
+    release: hr.Release = hr.protect(table, SCHEMA, method, guard="redraw", random_state=seed, **more)
+    return release
+
+
+def written(release: hr.Release, folder: Path) -> bytes:
+    release.write(folder)
+    return (folder / release.file_name).read_bytes()
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.filterwarnings("ignore")
+def test_the_key_makes_the_bytes_and_nothing_else(name: str, tmp_path: Path) -> None:
+    table, method = people(), METHODS[name]
+    wanted = written(made(table, method), tmp_path / "a")
+    assert written(made(table, method), tmp_path / "b") == wanted
+    shuffled = table.sample(frac=1, random_state=3).reset_index(drop=True)
+    assert written(made(shuffled, method), tmp_path / "c") == wanted
+    assert written(made(table, method, seed=2), tmp_path / "d") != wanted
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.filterwarnings("ignore")
+def test_a_database_draws_the_same(name: str, form: str, tmp_path: Path) -> None:
+    path = tmp_path / f"people.{form}"
+    people().to_csv(path, index=False) if form == "csv" else pq.write_table(
+        pa.Table.from_pandas(people()), path, row_group_size=97
+    )
+    one = written(made(path, METHODS[name], engine="memory"), tmp_path / "memory")
+    assert written(made(path, METHODS[name], engine="duckdb"), tmp_path / "duckdb") == one
+
+
+SCRIPT = """
+import sys, hashlib, warnings
+warnings.simplefilter("ignore")
+from tests.guard.test_draws import METHODS, made, people
+print([hashlib.sha256(made(people(), m).table.to_csv().encode()).hexdigest() for m in METHODS.values()])
+"""
+
+
+def test_neither_hash_seed_nor_threads_matter() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "NUMBA_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+        ).stdout
+        for seed, threads in (("1", "1"), ("2", "2"))
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_shares_of_each_group_are_within_one() -> None:
+    table = people(900)
+    release = made(table, hr.MART(5, max_disclosure=None))
+    guard = release.plan.guard
+    assert guard is not None
+    assert set(guard.again) == {0}
+    told, rows = release.table, release.rows
+    for column in guard.columns:
+        if column.by_moments or column.follows:
+            continue
+        n = sum(column.people)
+        public = {v: c / n for v, c in zip(column.values, column.people, strict=True)}
+        before = table[column.name].iloc[rows].reset_index(drop=True)
+        for _, inside in told.groupby(["age", "job"], observed=True):
+            mine = [None if pd.isna(v) else v for v in before.iloc[inside.index]]
+            known = [v for v in mine if v in public]
+            for value, share in public.items():
+                same = sum(v == value for v in known)
+                expected = len(inside) * (same + 5 * share) / (len(known) + 5)
+                cells = inside[column.name]
+                drawn = cells.isna().sum() if value is None else (cells == value).sum()
+                assert abs(drawn - expected) < 1 + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_moments_of_each_group_are_kept() -> None:
+    table = people(2000)
+    release = made(table, hr.MART(20, max_disclosure=None))
+    guard = release.plan.guard
+    assert guard is not None
+    column = next(c for c in guard.columns if c.name == "income")
+    assert column.by_moments
+    low, high = (np.quantile(table.income, q) for q in (0.02, 0.98))
+    before = table.income.iloc[release.rows].clip(low, high).reset_index(drop=True)
+    group = release.table.groupby(["age", "job"], observed=True).ngroup()
+    after = release.table.income.clip(low, high)
+    off = (after.groupby(group).mean() - before.groupby(group).mean()) / column.spread
+    # half of a step of an eighth, and what even spacing leaves
+    assert off.abs().max() < 0.35
+    assert off.abs().mean() < 0.1
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.filterwarnings("ignore")
+def test_income_and_its_tax_stay_together(name: str) -> None:
+    release = made(people(), METHODS[name])
+    guard = release.plan.guard
+    assert guard is not None
+    assert next(c for c in guard.columns if c.name == "tax").follows == "income"
+    told = release.table
+    assert told.income.corr(told.tax, method="spearman") > 0.95
+    assert (told.tax <= told.income).mean() > 0.98
+    assert release.table.note.value_counts().to_dict() == people().note.value_counts().to_dict()

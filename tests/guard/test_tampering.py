@@ -1,0 +1,233 @@
+"""Guarded releases and plans that were changed: `verify` fails for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import hedgerow as hr
+from hedgerow.backends import memory
+from hedgerow.errors import PromiseError
+from hedgerow.plan.records import Plan, Vector
+
+from .test_draws import people
+
+SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["income", "tax", "ill", "hours"], other=["note"])
+
+
+@cache
+def original_release(guard: str, cells: str) -> tuple[pd.DataFrame, Any]:
+    table = people(500)
+    method = hr.Hedge(5, cells=cells) if cells else hr.MART(5)
+    return table, hr.protect(table, SCHEMA, method, guard=guard, random_state=1)
+
+
+@pytest.fixture(params=["runs", "redraw", "rows"])
+def release(request: pytest.FixtureRequest) -> hr.Release:
+    """Return a release that a test may change."""
+    form = request.param
+    _, kept = original_release("runs" if form == "runs" else "redraw", "rows" if form == "rows" else "")
+    again = object.__new__(hr.Release)
+    again.__dict__.update(kept.__dict__)
+    again.table = kept.table.copy()
+    return again
+
+
+def fails(release: hr.Release) -> None:
+    with pytest.raises(PromiseError):
+        release.verify()
+
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_it_holds_as_it_was_made(release: hr.Release) -> None:
+    assert all(check.holds for check in release.verify())
+
+
+def groups(release: hr.Release) -> pd.Series:
+    """Return the group of each released row."""
+    guard = release.plan.guard
+    assert guard is not None
+    if not guard.rows:
+        return release.table.groupby(["age", "job"], observed=True).ngroup()
+    from hedgerow.release.rederive.guard_recipe import _planned_labels
+
+    return pd.Series(_planned_labels(release.plan, release.original)[release.rows])
+
+
+def two(release: hr.Release, column: str, same_group: bool) -> tuple[int, int]:
+    """Return two rows with different values of a column, of one group or of two."""
+    group, values = groups(release), release.table[column]
+    for i in range(len(values)):
+        here = (group == group[i]) == same_group
+        others = np.flatnonzero(here & values.notna() & (values != values[i]))
+        if len(others) and pd.notna(values[i]):
+            return i, int(others[0])
+    raise AssertionError
+
+
+@pytest.mark.parametrize("column", ["income", "tax", "ill", "hours"])
+def test_a_changed_value(release: hr.Release, column: str) -> None:
+    i, j = two(release, column, False)
+    release.table.loc[i, column] = release.table.loc[j, column]
+    fails(release)
+
+
+@pytest.mark.parametrize("column", ["income", "tax"])
+def test_a_value_of_no_run(release: hr.Release, column: str) -> None:
+    i, _ = two(release, column, False)
+    release.table.loc[i, column] += 1
+    fails(release)
+
+
+@pytest.mark.parametrize("column", ["income", "tax", "ill", "hours"])
+def test_values_swapped_between_groups(release: hr.Release, column: str) -> None:
+    i, j = two(release, column, False)
+    values = release.table[column].to_numpy(copy=True)
+    values[[i, j]] = values[[j, i]]
+    release.table[column] = values
+    fails(release)
+
+
+@pytest.mark.parametrize("column", ["income", "tax", "ill"])
+def test_values_swapped_within_a_group(release: hr.Release, column: str) -> None:
+    guard = release.plan.guard
+    assert guard is not None
+    if guard.rows and column == "ill":
+        pytest.skip("inside a group of the plan, columns of rows may stand in any order")
+    i, j = two(release, column, True)
+    values = release.table[column].to_numpy(copy=True)
+    values[[i, j]] = values[[j, i]]
+    release.table[column] = values
+    fails(release)
+
+
+def test_a_value_left_out(release: hr.Release) -> None:
+    i, _ = two(release, "ill", True)
+    release.table.loc[i, "ill"] = None
+    fails(release)
+
+
+def test_a_group_of_originals(release: hr.Release) -> None:
+    group, rows = groups(release), release.rows
+    here = np.flatnonzero(group == group.mode()[0])
+    table, _ = original_release("redraw", "")
+    for column in ("income", "tax"):
+        values = release.table[column].to_numpy(copy=True)
+        values[here] = table[column].to_numpy()[rows[here]]
+        release.table[column] = values
+    fails(release)
+
+
+def altered(plan: Plan, column: str, **changed: Callable[[Any], Any]) -> Plan:
+    """Return a plan in which fields of a guarded column have other values."""
+    assert plan.guard is not None
+    columns = [
+        replace(c, **{name: change(getattr(c, name)) for name, change in changed.items()}) if c.name == column else c
+        for c in plan.guard.columns
+    ]
+    return replace(plan, guard=replace(plan.guard, columns=tuple(columns)))
+
+
+def raised(by: float = 1) -> Callable[[Any], Any]:
+    """Return a function that adds to the first number of a vector."""
+
+    def change(numbers: Any) -> Vector:
+        kind = np.asarray(numbers).dtype.kind
+        return Vector("i" if kind == "i" else "d", [numbers[0] + by, *numbers[1:]])
+
+    return change
+
+
+def altered_guard(plan: Plan, field: str, change: Callable[[Any], Any]) -> Plan:
+    """Return a plan in which a field of the guard has another value."""
+    assert plan.guard is not None
+    return replace(plan, guard=replace(plan.guard, **{field: change(getattr(plan.guard, field))}))
+
+
+PLANS: dict[str, Callable[[Plan], Plan]] = {
+    "moments": lambda plan: altered(plan, "income", moments=raised()),
+    "tilts": lambda plan: altered(plan, "income", tilts=raised(0.05)),
+    "weights": lambda plan: altered(plan, "income", weights=raised(3)),
+    "scores": lambda plan: altered(plan, "income", scores=raised(-1)),
+    "people": lambda plan: altered(plan, "income", people=raised()),
+    "people of categories": lambda plan: altered(plan, "ill", people=raised()),
+    "missing": lambda plan: altered(plan, "income", missing=raised()),
+    "counts": lambda plan: altered(plan, "ill", counts=raised()),
+    "cuts": lambda plan: altered(plan, "income", cuts=lambda c: Vector("d", [*c[:-1], c[-1] * 1.05])),
+    "values": lambda plan: altered(plan, "income", values=lambda v: (*v[:-1], v[-1] + 1)),
+    "again": lambda plan: altered_guard(plan, "again", raised()),
+    "sizes": lambda plan: altered_guard(plan, "sizes", raised()),
+    "correlation": lambda plan: altered_guard(plan, "correlation", raised(-40)),
+    "fewer people": lambda plan: altered_guard(plan, "people", lambda people: people - 1),
+}  # fmt: skip
+OF_RUNS = ("people", "people of categories", "cuts", "values")
+
+
+@pytest.mark.parametrize("what", PLANS)
+def test_an_altered_plan(release: hr.Release, what: str) -> None:
+    guard = release.plan.guard
+    assert guard is not None
+    if guard.form == "runs" and what not in OF_RUNS:
+        return  # runs have no draws
+    release.plan = PLANS[what](release.plan)
+    fails(release)
+
+
+def test_values_altered_in_plan_and_table(release: hr.Release) -> None:
+    """A forged value that plan and table agree on is outside its run."""
+    guard = release.plan.guard
+    assert guard is not None
+    if guard.form != "runs":
+        pytest.skip("draws depend on the plan as well")
+    column = guard.columns[0]
+    top = float(column.values[-1])  # type: ignore[arg-type]
+    forged = float(original_release("runs", "")[0].income.max()) + 1
+    release.table.loc[release.table.income == top, "income"] = forged
+    release.plan = altered(release.plan, "income", values=lambda v: (*v[:-1], forged))
+    fails(release)
+
+
+def test_another_key(release: hr.Release) -> None:
+    guard = release.plan.guard
+    assert guard is not None
+    if guard.form == "runs":
+        pytest.skip("runs have no draws")
+    release._key = hr.Key.of(None, 2)
+    fails(release)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+@pytest.mark.parametrize("guard", ["runs", "redraw", "rows"])
+def test_a_written_file_is_read_back(
+    guard: str, suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"people{suffix}"
+    table, real = people(300), memory.write_table
+    table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+    method = hr.Hedge(5, cells="rows") if guard == "rows" else hr.Hedge(5)
+    form = "runs" if guard == "runs" else "redraw"
+    release = hr.protect(path, SCHEMA, method, guard=form, random_state=1)
+    release.write(tmp_path / "right")
+
+    def swapped(made: pa.Table, *rest: Any, **more: Any) -> None:
+        at = made.column_names.index("income")
+        cells = made.column(at).to_pylist()
+        i = next(i for i, v in enumerate(cells) if v != cells[0])
+        cells[0], cells[i] = cells[i], cells[0]
+        cells = pa.array(cells, made.schema.field(at).type)
+        real(made.set_column(at, made.schema.field(at), cells), *rest, **more)
+
+    monkeypatch.setattr(memory, "write_table", swapped)
+    with pytest.raises(PromiseError, match="written file"):
+        release.write(tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()
