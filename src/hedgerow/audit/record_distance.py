@@ -54,6 +54,7 @@ class Reach:
         self._by_cell: dict[int, tuple[IntArray, IntArray]] = {}
         self._bits = bits_of(len(released))
         self._share = np.concatenate([_shares(column) for column in released])
+        self._scales = np.concatenate([np.full(c.n_cells, _scale(c)) for c in released])
         # who links by many columns asks of each whether it agrees wholly
         self._within = np.array(
             [_levels(column)[-((1 << self._bits) - 1) :] for column in released]
@@ -63,6 +64,12 @@ class Reach:
         """Return one person's distance from each row, summed over the columns; shape (n,)."""
         out = np.empty(self._codes.shape[1])
         summed(self._codes, self._starts, self._distances(people, person), out)
+        return out
+
+    def squares(self, people: Known, person: int) -> FloatArray:
+        """Return one person's squared distance from each row: numbers in standard deviations, 2 between categories."""
+        out = np.empty(self._codes.shape[1])
+        summed(self._codes, self._starts, self._distances(people, person) ** 2 * self._scales, out)
         return out
 
     def patterns(self, people: Known, person: int) -> npt.NDArray[np.uint32]:
@@ -229,12 +236,24 @@ def _levels(column: ReleasedColumn) -> list[float]:
     Rounding is forgiven, but never so much that two of the original values agree wholly.
     """
     whole = NEAR
-    values = column.original.values
-    if not column.is_number or len(values) < 2 or not column.span:
+    deviation = _deviation(column)
+    if not deviation:
         return [whole] * 3
-    gaps = np.diff(values)
+    gaps = np.diff(column.original.values)
     whole = min(NEAR, float(gaps[gaps > 0].min(initial=np.inf)) / column.span / 4)
-    counts = column.original.counts()[:-1]
+    return [max(level * deviation, whole) for level in LEVELS[:2]] + [whole]
+
+
+def _deviation(column: ReleasedColumn) -> float:
+    """Return the standard deviation of an original number as a share of its span; 0 for other columns."""
+    values, counts = column.original.values, column.original.counts()[:-1]
+    if not column.is_number or len(values) < 2 or not column.span or not counts.any():
+        return 0.0
     mean = counts @ values / counts.sum()
-    deviation = np.sqrt(counts @ (values - mean) ** 2 / counts.sum()) / column.span
-    return [max(level * float(deviation), whole) for level in LEVELS[:2]] + [whole]
+    return float(np.sqrt(counts @ (values - mean) ** 2 / counts.sum()) / column.span)
+
+
+def _scale(column: ReleasedColumn) -> float:
+    """Return what a squared distance of 1 is in `Reach.squares`."""
+    deviation = _deviation(column)
+    return 1 / deviation**2 if deviation else 2.0

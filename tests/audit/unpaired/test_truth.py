@@ -40,7 +40,7 @@ def test_rows_that_are_nobodys_gain_nothing_over_the_control():
             low, high = attack["over_control_interval"]
             name = attack["attack"], attack["learner"], attack["target"]
             covered.setdefault(name, []).append(low <= 0 <= high)
-    assert len(covered) == 22
+    assert len(covered) == 30
     shares = {name: np.mean(held) for name, held in covered.items()}
     assert min(shares.values()) >= 9 / 12
     assert np.mean(list(shares.values())) >= 0.9

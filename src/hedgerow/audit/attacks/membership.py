@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from statistics import fmean
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +24,25 @@ from ..table_pair import People, TablePair, by_name, spread
 FALSE_ALARMS = (0.001, 0.01, 0.1)
 # fewest strangers that such a share must amount to
 FEWEST = 10
-KNOWS = ("quasi-identifiers", "whole record")
+# share of the members who have the most extreme sensitive numbers
+EXTREME = 0.05
+KNOWS = ("quasi-identifiers", "whole record", f"whole record, most extreme {EXTREME:.0%}")
 # shares of the ranks within which an altered number agrees with a person's
-BANDS = (0.01, 0.02, 0.05)
+BANDS = (0.01, 0.05)
+# records of a run, and how many as wide the runs beside it reach, with the weights of both
+RUN = 10
+BESIDE = ((0.9, 1), (0.1, 3))
+EXACT = "exact value"
+# records that the neighbourhood of a person holds, by which distances are scaled
+NEIGHBOURS = 20
+# least variance of the numbers near a person, in squared standard deviations
+LEAST = 0.05
 STRONGEST = "strongest"
 
 # what the intruder knows, and by what means
 Attack = tuple[str, str]
+# columns by their place with the share of ranks that counts as near, as `Reach.agreeing` takes them, and a weight
+Factor = tuple[tuple[float, tuple[tuple[int, float], ...]], ...]
 
 
 def membership(
@@ -52,8 +66,20 @@ def membership(
     - ``exact value``: the distance, by quasi-identifiers, of the nearest released record with the person's
       sensitive value (or all of them), minus half the distance of the nearest record of any kind. Among
       people at equal distance, those whom fewer records fit score higher;
-    - ``1% of ranks`` (2%, 5%): the same for a sensitive number that was altered, among the records whose
-      rank is this close to the person's.
+    - ``values in groups``: the share of the records near the person by quasi-identifiers that have the
+      person's sensitive value, divided by that share in the whole table; multiplied over the sensitive
+      columns, and over all of them together;
+    - ``runs in groups``: the same, counting the 10 records next to the person by the rank of a number,
+      and for a tenth the 30 around these; ``1% of ranks`` (5%): the same with so many of the ranks, for
+      numbers that were altered;
+    - ``pull``: whether the mean and variance of the numbers near the person differ from those of the
+      neighbourhood in the direction of the person's number;
+    - ``density``: the density of the person's number by the mean and variance near the person, divided by
+      the density by those of the neighbourhood.
+
+    From ``values in groups`` on, records are weighted by a normal kernel on the distance of the
+    quasi-identifiers, in several widths; knowing the method is not needed. All attacks by sensitive values
+    are also tried on the 5% of people with the most extreme sensitive numbers.
 
     Parameters
     ----------
@@ -70,8 +96,10 @@ def membership(
     list of dict
         ``success`` is the chance that a member scores above a stranger, ties counting half (the area
         under the ROC curve); without a leak it is .5. ``control`` is the interval in which
-        it lies by chance alone. ``found`` is the share of members found at a false positive rate of
-        .1, .01 or .001 among strangers. The list is empty without strangers.
+        it lies by chance alone. ``dealt`` is the success when the released sensitive values are permuted
+        over the table: what exceeds it comes from where they stand. ``found`` is the share of members
+        found at a false positive rate of .1, .01 or .001 among strangers. The list is empty without
+        strangers.
         ``strongest`` is the intruder who did best on one half of the people, measured on the
         other half, and vice versa, so that the choice gains nothing by chance.
 
@@ -88,14 +116,13 @@ def membership(
         progress("membership by the quasi-identifiers and by the whole record")
         whole = each.sides.unchanged, each.sides.original_rows(each.members)
         for scores, sides, members in ((after, each.sides, each.members), (before, *whole)):
-            picked = _people_asked(sides, members, each.people, people, random_state)
-            if all(map(len, picked)):
-                for attack, one in _scores(sides, *picked, altered).items():
-                    scores.setdefault(attack, []).append(one)
+            asked = _people_asked(sides, members, each.people, people, random_state)
+            for attack, one in _scores(sides, *asked, altered).items():
+                scores.setdefault(attack, []).append(one)
     out = []
     for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
         out += [_record(a, scores, before[a]) for a, scores in after.items() if a[0] == knows]
-        usable = [attack for attack in after if knows in (attack[0], KNOWS[1])]
+        usable = [a for a in after if a[0] == knows or (knows == KNOWS[1] and a[0] != KNOWS[2])]
         best, original = (_strongest({a: each[a] for a in usable}) for each in (after, before))
         if knows in KNOWS and best:
             out.append(_record((knows, STRONGEST), best, original))
@@ -110,23 +137,28 @@ def _altered(sides: TablePair) -> Iterator[str]:
 
 
 class MemberScores(NamedTuple):
-    """The scores of members and of strangers in one attack; a higher score means likelier a member."""
+    """The scores of members and of strangers in one attack; a higher score means likelier a member.
+
+    The last two are their scores where the released sensitive values were dealt anew; empty if none are used.
+    """
 
     members: FloatArray
     strangers: FloatArray
+    dealt_members: FloatArray = np.zeros(0)
+    dealt_strangers: FloatArray = np.zeros(0)
 
 
 def _people_asked(
     sides: TablePair, members: IntArray, strangers: People, most: int, random_state: int
-) -> tuple[Known, Known, Known]:
-    """Pick members and strangers to attack, and other strangers to compare both with.
+) -> tuple[Known, list[tuple[Known, Known]]]:
+    """Pick people to compare with; and members and strangers to attack, of all and of the most extreme.
 
     In each, the quasi-identifiers come before the sensitive columns.
     """
     columns = [*by_name(sides.quasi), *by_name(sides.sensitive)]
     inside = np.zeros(sides.members.n_rows, np.bool_)
     inside[members] = True
-    picked = spread(sides.canonical[inside[sides.canonical]], most, random_state)
+    mine = sides.members.values_for(columns)
     theirs = strangers.values_for(columns)
     coded = Known(  # a category that no member has is as good as missing
         tuple(
@@ -137,41 +169,65 @@ def _people_asked(
     order = np.lexsort(coded.columns)
     # dealt over the sorted strangers, so that the order of the file does not matter
     half = np.random.default_rng(random_state).permutation(len(order)) < len(order) / 2
-    asked_about, others = (coded.part(spread(order[side], most, random_state)) for side in (half, ~half))
-    return sides.members.values_for(columns, picked), asked_about, others
+    candidates = ((mine, sides.canonical[inside[sides.canonical]]), (coded, order[half]))
+    others = coded.part(spread(order[~half], most, random_state))
+    numbers = [j for j, column in enumerate(columns) if column.is_number and j >= len(sides.quasi)]
+    away = [np.zeros(len(known)) for known, _ in candidates]
+    for j in numbers:
+        y = mine.columns[j][np.isfinite(mine.columns[j])]
+        if len(y) and y.std() > 0:
+            off = [np.abs(known.columns[j] - y.mean()) / y.std() for known, _ in candidates]
+            away = [np.fmax(*pair) for pair in zip(away, off, strict=True)]
+    cut = np.quantile(away[0][inside], 1 - EXTREME) if inside.any() else 0.0
+    everybody, extreme = (
+        [
+            known.part(spread(rows[far[rows] > least], most, random_state))
+            for (known, rows), far in zip(candidates, away, strict=True)
+        ]
+        for least in (-1.0, cut)
+    )
+    return others, [(everybody[0], everybody[1]), (extreme[0], extreme[1])]
 
 
 def _scores(
-    sides: TablePair, mine: Known, strangers: Known, others: Known, altered: Collection[str]
+    sides: TablePair, others: Known, asked: Sequence[tuple[Known, Known]], altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
     """Return every intruder's scores of members and strangers; in `altered` columns, values with near ranks agree."""
+    if not (len(others) and all(map(len, asked[0]))):
+        return {}
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
-    agreements = dict(_agreements(sensitive, altered))
-    releases = {KNOWS[0]: _Release(quasi, others, sensitive, [*agreements.values()], sides.groups)}
+    release = _Release(quasi, others, sensitive, dict(_agreements(sensitive, altered, sides.n_rows)), sides.groups)
+    out = release.scores(*asked[0])
     if sensitive:
-        releases[KNOWS[1]] = _Release([*quasi, *sensitive], others)
-    out: dict[Attack, MemberScores] = {}
-    for knows, release in releases.items():
-        scores = zip(*(release.scores(people) for people in (mine, strangers)), strict=True)
-        means = [(knows, "nearest"), (knows, "likelihood"), *agreements]
-        out |= {attack: MemberScores(*each) for attack, each in zip(means, scores, strict=False)}
+        out |= _Release([*quasi, *sensitive], others).scores(*asked[0], KNOWS[1])
+        if all(map(len, asked[1])):
+            by_extremes = release.scores(*asked[1])
+            out |= {(KNOWS[2], a[1]): scores for a, scores in by_extremes.items() if a[0] == KNOWS[1]}
     return out
 
 
 def _agreements(
-    sensitive: Sequence[ReleasedColumn], altered: Collection[str]
-) -> Iterator[tuple[Attack, dict[int, float]]]:
-    """Yield each attack that uses sensitive values, with the share of ranks that counts as near in each column."""
+    sensitive: Sequence[ReleasedColumn], altered: Collection[str], n_rows: int
+) -> Iterator[tuple[Attack, list[Factor]]]:
+    """Yield each attack that counts rows of near sensitive values, with the factors that are multiplied."""
     near = [column.name in altered for column in sensitive]
     # the column of most cells first: few rows agree with it
     every = sorted(range(len(sensitive)), key=lambda j: -sensitive[j].n_cells)
-    for share in (0.0, *BANDS):
-        learner = f"{share:.0%} of ranks" if share else "exact value"
-        for j in range(len(sensitive)) if len(sensitive) > 1 else ():
-            if near[j] or not share:
-                yield (f"{KNOWS[0]} and {sensitive[j].name}", learner), {j: share}
-        if sensitive and (any(near) or not share):
-            yield (KNOWS[1], learner), {j: share * near[j] for j in every}
+    alone = [[j] for j in range(len(sensitive))]
+    # each column by itself, and all of them in one row
+    several = [*alone, every] if len(sensitive) > 1 else alone
+
+    def factor(columns: Sequence[int], shares: Sequence[tuple[float, float]]) -> Factor:
+        return tuple((w, tuple((j, share * sensitive[j].is_number) for j in columns)) for w, share in shares)
+
+    for columns in several if sensitive else ():
+        knows = KNOWS[1] if len(columns) == len(sensitive) else f"{KNOWS[0]} and {sensitive[columns[0]].name}"
+        yield (knows, EXACT), [factor(columns, [(1.0, 0.0)])]
+    means = {f"{share:.0%} of ranks": [(1.0, share)] for share in BANDS if any(near)}
+    if any(column.is_number for column in sensitive):
+        means["runs in groups"] = [(weight, wide * RUN / n_rows) for weight, wide in BESIDE]
+    for learner, shares in {"values in groups": [(1.0, 0.0)], **means}.items() if sensitive else ():
+        yield (KNOWS[1], learner), [factor(columns, shares) for columns in several]
 
 
 class _Release:
@@ -184,8 +240,8 @@ class _Release:
     others : Known
         People to compare with; their first columns are these.
     sensitive, agreements, groups
-        Other columns, the attacks' shares of ranks within which rows must agree on them, and the
-        groups by which a second table publishes them.
+        Other columns, the attacks by the values that are near in them, and the groups by which a second
+        table publishes them.
     """
 
     def __init__(
@@ -193,18 +249,27 @@ class _Release:
         columns: Sequence[ReleasedColumn],
         others: Known,
         sensitive: Sequence[ReleasedColumn] = (),
-        agreements: Sequence[Mapping[int, float]] = (),
+        agreements: Mapping[Attack, Sequence[Factor]] = MappingProxyType({}),
         groups: Groups | None = None,
     ) -> None:
-        self.columns, self.agreements, self.groups = columns, agreements, groups
+        self.columns, self.sensitive, self.agreements, self.groups = columns, sensitive, agreements, groups
         records = group([c.codes for c in columns])
-        self.sizes, self.labels = records.sizes.astype(np.float64), records.labels
-        self.reach = Reach(columns, records.first)
+        self.sizes, self.reach = records.sizes.astype(np.float64), Reach(columns, records.first)
+        # the record of each row; and where the sensitive values are dealt anew, in an order that rows give
+        order = np.lexsort([records.labels, *(c.codes for c in sensitive)])
+        labels = records.labels.astype(np.int64)
+        dealt = np.empty_like(labels)
+        dealt[order] = labels[np.random.default_rng(0).permutation(order)]
+        self.labels = labels, dealt
         if sensitive:
-            self.rows = Reach(sensitive, np.arange(len(records.labels)))
+            self.rows = Reach(sensitive, np.arange(len(order)))
+        scales = (_Scale(j, column) for j, column in enumerate(sensitive) if column.is_number)
+        self.scales = [scale for scale in scales if scale.deviation > 0]
+        self.moments = [self._moments(labels) for labels in self.labels]
         self.others = Known(others.columns[: len(columns)])
         # how many of the others would be in each record, and in none
         self.expected, self.in_none = np.zeros(len(self.sizes)), 0
+        wide = np.zeros(len(others))
         for person in range(len(others)):
             fits = self.reach.sums(self.others, person) <= 0
             n = self.sizes[fits].sum()
@@ -213,42 +278,114 @@ class _Release:
                 self.expected[fits] += self.sizes[fits] / n
             else:
                 self.in_none += 1
+            if sensitive:
+                square = self.reach.squares(self.others, person)
+                nearest = np.argsort(square, kind="stable")[: NEIGHBOURS + 1]
+                upto = np.searchsorted(np.cumsum(self.sizes[nearest]), min(NEIGHBOURS, self.sizes.sum()))
+                wide[person] = square[nearest[upto]]
+        # squared distances are in this unit; one standard deviation if most have their neighbours at distance 0
+        self.unit = float(np.median(wide)) or 1.0
 
-    def agreeing(self, people: Known, person: int) -> Iterator[IntArray]:
-        """Yield for each attack the rows that agree with a person; with groups, all rows of the groups they are in."""
-        for shares in self.agreements:
-            rows = self.rows.agreeing(people, person, shares)
-            if self.groups is not None:
-                is_possible = np.zeros(self.groups.n_groups, np.bool_)
-                is_possible[self.groups.labels[rows]] = True
-                rows = np.flatnonzero(is_possible[self.groups.labels])
-            yield rows
+    def _moments(self, labels: IntArray) -> FloatArray:
+        """Return each record's rows, and for each number its known values, their sum and their sum of squares."""
+        sums: list[FloatArray] = [self.sizes]
+        for scale in self.scales:
+            z = scale(scale.cells)[scale.codes]
+            known = np.isfinite(z)
+            for power in range(3):
+                sums.append(np.bincount(labels[known], z[known] ** power, len(self.sizes)).astype(np.float64))
+        return np.stack(sums, axis=1)
 
-    def scores(self, people: Known) -> list[FloatArray]:
-        """Return the people's scores by every attack, as a list of arrays of shape (n_people,)."""
+    def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> IntArray:
+        """Return the rows that agree with a person; with groups, all rows of the groups they are in."""
+        rows = self.rows.agreeing(people, person, dict(shares))
+        if self.groups is not None:
+            is_possible = np.zeros(self.groups.n_groups, np.bool_)
+            is_possible[self.groups.labels[rows]] = True
+            rows = np.flatnonzero(is_possible[self.groups.labels])
+        return rows
+
+    def scores(self, members: Known, strangers: Known, knows: str = KNOWS[0]) -> dict[Attack, MemberScores]:
+        """Return the scores of members and strangers by every attack; `knows` names those by distance."""
+        by_side = [self._scores(people, knows) for people in (members, strangers)]
+        return {
+            attack: MemberScores(*(side[i][attack] for i in (0, 1) for side in by_side if attack in side[i]))
+            for attack in by_side[0][0]
+        }
+
+    def _scores(self, people: Known, knows: str) -> tuple[dict[Attack, FloatArray], ...]:
+        """Return the people's scores on the release, and where its sensitive values are dealt anew."""
         width = len(self.columns)
         quasi, sensitive = Known(people.columns[:width]), Known(people.columns[width:])
+        used = dict.fromkeys(chain.from_iterable(self.agreements.values()))
+        agreeing = {shares: i for i, shares in enumerate(dict.fromkeys(shares for _, shares in chain(*used)))}
+        factors = np.zeros((len(used), len(agreeing)))
+        for place, factor in enumerate(used):
+            for weight, shares in factor:
+                factors[place, agreeing[shares]] = weight
         sizes, n, m = self.sizes, float(self.sizes.sum()), len(self.others)
-        out = np.zeros((2 + len(self.agreements), len(quasi)))
+        nearest, likelihood, off = (np.zeros(len(quasi)) for _ in range(3))
+        exact = {
+            attack: (factor[0][1], np.zeros(len(quasi)))
+            for attack, (factor, *_) in self.agreements.items()
+            if attack[1] == EXACT
+        }
+        near = np.zeros((2, len(quasi), len(factors)))
+        moments = np.zeros((2, len(quasi), 4, self.moments[0].shape[1]))
         for person in range(len(quasi)):
             distance = self.reach.sums(quasi, person)
             fits = distance <= 0
             records = float(sizes[fits].sum())
             expected = float(self.expected[fits].sum()) if records else self.in_none
             # half a record more on both sides keeps the ratio finite where nobody fits
-            out[1, person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
-            nearest, other = float(distance.min()), self._nearest_other(quasi, person)
-            out[0, person] = -nearest / (nearest + other) if nearest else 0.0
-            for i, rows in enumerate(self.agreeing(sensitive, person), 2):
-                out[i, person] = self._among(distance, nearest, rows)
+            likelihood[person] = np.log((records + 0.5) / (n + 1)) - np.log((expected + 0.5) / (m + 1))
+            least, other = float(distance.min()), self._nearest_other(quasi, person)
+            nearest[person] = -least / (least + other) if least else 0.0
+            if not self.sensitive:
+                continue
+            square = self.reach.squares(quasi, person) / self.unit
+            off[person] = np.sqrt(square.min())
+            weights = _weights(square - square.min())
+            for i, sums in enumerate(self.moments):
+                moments[i, person] = weights @ sums
+            total = moments[0, person, :, 0] + 0.5
+            rows = [self._agreeing(sensitive, person, shares) for shares in agreeing]
+            for shares, out in exact.values():
+                out[person] = self._among(distance, least, rows[agreeing[shares]])
+            # half a record with the shares of the table is added to both
+            ends, every = np.cumsum([0, *map(len, rows)]), np.concatenate(rows)
+            public = (0.5 + factors @ np.diff(ends)) / n
+            for i, labels in enumerate(self.labels):
+                found = np.zeros((4, len(every) + 1))
+                np.cumsum(weights[:, labels[every]], axis=1, out=found[:, 1:])
+                found = np.diff(found[:, ends]) @ factors.T
+                near[i, person] = np.log((found / public + 0.5) / total[:, None]).mean(axis=0)
+        # who is far from every record is no member, whatever the values; beyond three units it makes no difference
+        far = np.minimum(off, 3.0)
+        places = {factor: place for place, factor in enumerate(used)}
+        by_values = [
+            {
+                attack: each[:, [places[f] for f in parts]].sum(axis=1) - far
+                for attack, parts in self.agreements.items()
+                if attack not in exact
+            }
+            for each in near
+        ]
+        if self.scales:
+            known = [scale(sensitive.columns[scale.place]) for scale in self.scales]
+            for of_side, sums in zip(by_values, moments, strict=True):
+                pull, density = _moved(np.stack(known, axis=1), sums)
+                of_side |= {(KNOWS[1], "pull"): pull, (KNOWS[1], "density"): density}
         # equal scores must stay ties on every machine
-        return [*out[:2].round(9), *out[2:]]
+        after, dealt = ({a: scores.round(9) for a, scores in each.items()} for each in by_values)
+        by_distance = {(knows, "nearest"): nearest.round(9), (knows, "likelihood"): likelihood.round(9)}
+        return by_distance | {attack: scores for attack, (_, scores) in exact.items()} | after, dealt
 
     def _among(self, distance: FloatArray, nearest: float, rows: IntArray) -> float:
         """Return a person's score from the nearest of the rows that agree with the person."""
         if not len(rows):
             return -1.0 - len(self.columns)
-        near = float(distance[self.labels[rows]].min())
+        near = float(distance[self.labels[0][rows]].min())
         as_near = float(self.sizes[distance <= bound(near)].sum())
         # rows that would agree and be as near by chance: they decide between equal distances
         luck = len(rows) * as_near / self.sizes.sum()
@@ -271,6 +408,70 @@ class _Release:
         return float(total.min())
 
 
+def _weights(square: FloatArray) -> FloatArray:
+    """Return the normal kernel of squared distances, 1/9, 1/3, 1 and 3 units wide; shape (4, n_records)."""
+    weights = [np.exp(square / (-2 * 3**2))]
+    for _ in range(3):
+        # the ninth power is a third as wide, and cheaper than an exponential
+        cube = weights[-1] * weights[-1] * weights[-1]
+        weights.append(cube * cube * cube)
+    return np.stack(weights[::-1])
+
+
+class _Scale:
+    """A sensitive number in standard deviations from the mean of the release, cut at its 2% and 98% quantile.
+
+    Uncut, one very large value would decide the mean of every group that it is in.
+    """
+
+    def __init__(self, place: int, column: ReleasedColumn) -> None:
+        self.place, self.codes = place, column.codes
+        self.cells = np.where(column.anything, np.nan, column.lo / 2 + column.hi / 2)
+        known = self.cells[column.codes]
+        known = np.sort(known[np.isfinite(known)])
+        self.ends = known[[len(known) // 50, -1 - len(known) // 50]] if len(known) else np.zeros(2)
+        cut = np.clip(known, *self.ends)
+        self.mean, self.deviation = (float(cut.mean()), float(cut.std())) if len(known) else (0.0, 0.0)
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Return numbers on this scale; NaN if missing."""
+        return (np.clip(values, *self.ends) - self.mean) / self.deviation
+
+
+def _moved(z: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return how far people's numbers pull the mean and variance near them, and their density by these.
+
+    Parameters
+    ----------
+    z : float array, shape (n_people, n_numbers)
+    sums : float array, shape (n_people, 4, 1 + 3 * n_numbers)
+        The rows near each person, and of each number the known ones, their sum and their sum of squares,
+        by the width of the kernel.
+    """
+    pull, density = np.zeros(len(z)), np.zeros(len(z))
+    for j, own in enumerate(z.T):
+        n, total, squares = np.moveaxis(sums[:, :, 1 + 3 * j : 4 + 3 * j], 2, 0)
+        for width in (0, 1):
+            # the neighbourhood without those near the person
+            rest = n[:, 2] - n[:, width]
+            enough = rest > 1
+            rest = np.where(enough, rest, 1.0)
+            mean = np.where(enough, (total[:, 2] - total[:, width]) / rest, 0.0)
+            variance = np.where(enough, (squares[:, 2] - squares[:, width]) / rest - mean**2, 1.0)
+            some = np.maximum(n[:, width], 1e-9)
+            near = total[:, width] / some
+            spread = np.maximum(squares[:, width] / some - near**2, LEAST)
+            variance = np.maximum(variance, LEAST)
+            off = own - mean
+            moved = (near - mean) * off / variance
+            moved += (spread - variance) * (off**2 - variance) / (2 * variance**2)
+            likelier = off**2 / variance + np.log(variance) - (own - near) ** 2 / spread - np.log(spread)
+            is_known = np.isfinite(own) & (n[:, width] > 0)
+            pull += np.where(is_known, moved, 0.0)
+            density += np.where(is_known, likelier, 0.0)
+    return pull, density
+
+
 def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberScores]:
     """Choose the best intruder on each half of the people; return its scores on the other half."""
     halves = [
@@ -280,14 +481,19 @@ def _strongest(scores: Mapping[Attack, Sequence[MemberScores]]) -> list[MemberSc
     if any(min(len(s.members), len(s.strangers)) < 2 for each in scores.values() for s in each):
         return []
     # chosen on one half and measured on the other: choosing gains nothing by chance
-    best = [max(half, key=lambda a: round(area(half[a]).value, 9)) for half in halves]
+    best = [max(half, key=lambda a: round(_area(half[a]).value, 9)) for half in halves]
     return [*halves[0][best[1]], *halves[1][best[0]]]
+
+
+def _area(scores: Sequence[MemberScores]) -> Rate:
+    """Return how often a member scores above a stranger, over all releases."""
+    return area([(each.members, each.strangers) for each in scores])
 
 
 def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[MemberScores]) -> dict[str, Any]:
     """Return an attack as plain data, from its scores on releases and on their originals."""
     knows, learner = attack
-    success, sizes = area(scores), [(len(s.members), len(s.strangers)) for s in scores]
+    success, sizes = _area(scores), [(len(s.members), len(s.strangers)) for s in scores]
     members, strangers = (sum(each) for each in zip(*sizes, strict=True))
     variance = fmean((n + m + 1) / (12 * n * m) for n, m in sizes) / len(scores)
     # as many coin tosses have the variance of the area where nothing tells members and strangers apart
@@ -298,11 +504,12 @@ def _record(attack: Attack, scores: Sequence[MemberScores], before: Sequence[Mem
         learner=learner,
         target=knows,
         means="somebody in the table scores above somebody who is not",
-        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), area(before)),
+        rates=Rates(success, Rate(0.5, null.low, null.high, strangers), _area(before)),
         public=0.5,
     ) | {
         "people": members,
         "strangers": strangers,
+        "dealt": area([s[2:] for s in scores]).value if len(scores[0].dealt_members) else None,
         "found": {
             f"{alarms:g}": _found_at(scores, alarms, members, strangers)
             for alarms in FALSE_ALARMS
