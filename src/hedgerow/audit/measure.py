@@ -41,6 +41,7 @@ from ..validation import (
 )
 from .attacks.class_risk import (
     Population,
+    found_by_value,
     journalist,
     other_columns,
     released_risk,
@@ -335,6 +336,7 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "distributions": lambda t: distribution_summary(t.sides.plain),
     "queries": lambda t: query_summary(t.sides.plain, **t.seed),
     "other_columns": lambda t: other_columns(t.what.table, t.what.schema),
+    "found": lambda t: found_by_value(t.sides, t.what.table, **t.seed),
     "special_uniques": _special,
     "linkage": lambda t: linkage_summary(t.sides, t.what.plan, t.linked, **t.seed),
     "regression": lambda t: regression(t.sides, learners=t.learners, **t.attack_options),
@@ -362,7 +364,7 @@ FIGURES = tuple(Figure(of=_WORK[name], **row) for name, row in _ROWS.items())
 
 # every place of an audit that a figure may give, in the order of the JSON
 PLACES = """
-risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.special_uniques
+risk.original risk.release risk.influence risk.knows_method risk.nearest risk.other risk.found risk.special_uniques
 risk.linkage risk.composition risk.inference utility.loss utility.estimates utility.distributions
 utility.queries utility.learning pictures.histograms table.extremes attacks per_person shown missing
 """
@@ -633,8 +635,7 @@ def audit(
     is_tried = bool(wanted.intersection(ON_SAMPLE))
     if why:  # nothing is compared with other people either
         strangers = population = None
-    # strangers are coded like the members only for figures that look at them
-    if strangers is not None and isinstance(sides, Pair) and is_tried:
+    if strangers is not None and isinstance(sides, Pair):
         sides = replace(sides, strangers=sides.people_of(strangers))
     if weights is None and isinstance(sides, Pair):  # else weights are nobody's
         weights = what.schema.weight

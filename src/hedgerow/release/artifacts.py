@@ -18,7 +18,7 @@ from .folder import AUDIT, EVIDENCE, MAPPING, PLAN, RECIPIENT, REPORT, Measured
 from .recipient import apostrophes, recipient
 from .records import RowMap, evidence, record
 from .verify import require, verify_file
-from .warnings import one_pseudonym
+from .warnings import one_pseudonym, shares_alone
 
 
 def check_written(
@@ -98,6 +98,7 @@ def write_records(
         any(release.released.has_missing(column.name) for column in plan.recoding.recoded()),
         one_pseudonym(plan, release.released) if release.pseudonyms else (),
         release.original.layout,
+        shares_alone(plan, release.released),
     )
     if escape and file.suffix == ".csv":
         tables = [release.released] if second is None else [release.released, second]

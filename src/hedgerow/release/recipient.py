@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from ..io.file_format import FileFormat
 from ..measures.guarantees import BEYOND, Disclosure
 from ..methods.base import RecipientNotes
-from ..notation import duration, explain_signs, figure, markdown, signs
+from ..notation import duration, explain_signs, figure, markdown, percent, signs
 from ..plan import ColumnMap, Maps, Plan, PlanColumn, Recoded, Recoding
 from ..texts import text
 from . import guard_words
@@ -26,6 +27,7 @@ def recipient(
     empty: bool = False,
     singletons: Iterable[str] = (),
     layout: FileFormat = FileFormat(),
+    found: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """Return the text of RECIPIENT.md.
 
@@ -95,6 +97,9 @@ def recipient(
     if grouped and plan.names("quasi"):
         lines.append(_say("groups", **sizes))
         lines += [f"\n{markdown(words)}." for words in singletons]
+    if any(found.values()):
+        shares = (f"{markdown(name)} {percent(share)}" for name, share in found.items())
+        lines.append(_say("found", shares=", ".join(shares)))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [

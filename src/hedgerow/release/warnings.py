@@ -155,10 +155,20 @@ def _people(persons: Persons, plan: Plan) -> Iterator[str]:
         yield _say("several_records", unit=persons.unit, several=several, people=persons.n, most=most)
 
 
+def shares_alone(plan: Plan, released: Table) -> dict[str, float]:
+    """Return by unchanged column the share of records whose value no other record has: who knows it finds them."""
+    changed = plan.relations()
+    names = [name for name in (*plan.names("sensitive"), *plan.names("other")) if name not in changed]
+    return {name: _alone(released.column(name)) / max(released.n_rows, 1) for name in names if name in released.names}
+
+
+def _alone(column: Column) -> int:
+    return int(np.count_nonzero(column.counts()[: column.n_values] == 1))
+
+
 def _weights(column: Column) -> Iterator[str]:
     """Warn of records whose sampling weight is unique."""
-    alone = int(np.count_nonzero(column.counts()[: column.n_values] == 1))
-    if alone:
+    if alone := _alone(column):
         yield _say("weight_unique", name=column.name, alone=alone, records=len(column.codes))
 
 

@@ -118,13 +118,33 @@ def _classes(audit: Mapping[str, Any]) -> Iterator[str]:
 
 
 def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
-    """Yield a sentence on how many records the columns without a role single out."""
+    """Yield sentences on whose row is found by sensitive values, and by the columns without a role."""
+    if risk.get("found"):
+        yield found_in_words(risk["found"], digits)
     other = risk.get("other")
     if other and other["together"]:
         unique = other["unique"]
         many = f"{percent(unique, digits)} of the records" if unique else "no record"
         columns, together = ", ".join(other["columns"]), percent(other["together"], digits)
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
+
+
+def found_in_words(found: Mapping[str, Any] | None, digits: int = 1) -> str:
+    """Return a sentence on the share of people whose row is found by values that an acquaintance may know."""
+    if not found:
+        return ""
+    columns, together = found["columns"], found["together"]
+    sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
+    # one sensitive column alone is what all of them together are
+    each = [name for name in columns if len(sensitive) > 1 or name not in sensitive]
+    shares = ", ".join(f"{name} finds {percent(columns[name]['found'], digits)}" for name in each)
+    alone = say("text", "found_alone", shares=shares) if shares else ""
+    if not together:
+        return alone.strip()
+    control = together["control"]
+    beside = "" if control is None else say("text", found["against"], share=percent(control, digits))
+    share = percent(together["found"], digits)
+    return say("text", "found", columns=" and ".join(sensitive), share=share, control=beside, alone=alone)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:

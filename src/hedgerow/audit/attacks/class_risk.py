@@ -36,9 +36,10 @@ from ...measures import (
 from ...measures.proper_scores import Public
 from ...schema import Schema
 from ..column_comparison import BINS, scatter
-from ..design_matrix import known_table, shown_values
-from ..success import AttackTarget, Tolerance, relative
-from ..table_pair import Pair, TablePair
+from ..design_matrix import Known, known_table, shown_values
+from ..record_distance import Reach
+from ..success import AttackTarget, Rate, Tolerance, rate_of, relative, wilson
+from ..table_pair import Pair, People, TablePair
 from .group_learners import matrix_of
 
 
@@ -635,6 +636,84 @@ def other_columns(released: Table, schema: Schema) -> dict[str, Any] | None:
         "by_quasi": _alone(released, quasi),
         "together": _alone(released, [*quasi, *names]),
     }
+
+
+# people whose values are looked up to count those whose row they find
+LOOKED_UP = 5_000
+
+
+def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> dict[str, Any] | None:
+    """Measure whose released row is found by the values of other columns than the quasi-identifiers.
+
+    A row is found if it alone may have the person's value: equal values, or a range or set that covers it.
+    Where rows are paired it must be the person's own.
+
+    Parameters
+    ----------
+    sides : TablePair
+    released : Table
+        The release, with columns of any role.
+    random_state : int
+        Chooses 5,000 people if there are more.
+
+    Returns
+    -------
+    dict or None
+        ``columns``: by name its ``role``, the share of people ``found`` with its ``interval``, and the same share as a
+        ``control``; ``together``: the same for all sensitive columns. The control, named by
+        ``against``, is the share of strangers whose value fits one row, else that of members after their
+        own row is left out; None if rows are not paired. None without such columns.
+    """
+    cells, schema = sides.sensitive_cells, sides.schema
+    people = sides.people if cells else ()
+    picked = [each.some(LOOKED_UP, random_state) for each in people]
+    fitting = [_fitting(sides, each, rows) for each, rows in zip(people, picked, strict=True)]
+    names = [*(column.name for column in cells), "together"]
+    columns = {}
+    for j, name in enumerate(names if cells else ()):
+        counts, own = fitting[0][:, j].T
+        is_found = (counts == 1) & ((own == 1) | (not sides.is_paired))
+        control = None
+        if len(fitting) > 1:
+            control = float((fitting[1][:, j, 0] == 1).mean())
+        elif sides.is_paired:
+            control = float((counts - own == 1).mean())
+        columns[name] = _found("sensitive", rate_of(is_found), control)
+    together = columns.pop("together", None)
+    for name in sorted(n for n in released.names if schema.role(n) in ("other", "undeclared")):
+        counts = released.column(name).counts()
+        counts, n = counts[:-1], max(int(counts.sum()), 1)
+        # who has a value with one other person is found by that person's value
+        columns[name] = _found("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
+    if not columns:
+        return None
+    against = "strangers" if len(people) > 1 else "other members"
+    return {"columns": columns, "together": together, "against": against}
+
+
+def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
+    """Count the rows that fit people's values, and whether their own does, by column and all together."""
+    cells = sides.sensitive_cells
+    every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)
+    reach = Reach(cells, np.arange(sides.n_rows))
+    known = Known(
+        tuple(
+            values if column.is_number else np.minimum(values, column.original.n_values)
+            for column, values in zip(cells, people.values_for(cells, picked).columns, strict=True)
+        )
+    )
+    out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
+    for i, person in enumerate(picked.tolist()):
+        for j, shares in enumerate([*({j: 0.0} for j in range(len(cells))), every]):
+            rows = reach.agreeing(known, i, shares)
+            if sides.groups is not None:  # who is in which row of a group is not told
+                rows = np.flatnonzero(np.isin(sides.groups.labels, sides.groups.labels[rows]))
+            out[i, j] = len(rows), np.count_nonzero(rows == person)
+    return out
+
+
+def _found(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
+    return {"role": role, "found": rate.value, "interval": rate.interval, "control": control}
 
 
 def _alone(table: Table, names: list[str]) -> float:
