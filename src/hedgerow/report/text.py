@@ -138,13 +138,13 @@ def found_in_words(found: Mapping[str, Any] | None, digits: int = 1) -> str:
     # one sensitive column alone is what all of them together are
     each = [name for name in columns if len(sensitive) > 1 or name not in sensitive]
     shares = ", ".join(f"{name} finds {percent(columns[name]['found'], digits)}" for name in each)
-    alone = say("text", "found_alone", shares=shares) if shares else ""
+    alone = text("summary", "found_alone", shares=shares) if shares else ""
     if not together:
         return alone.strip()
     control = together["control"]
-    beside = "" if control is None else say("text", found["against"], share=percent(control, digits))
+    beside = "" if control is None else text("summary", found["against"], share=percent(control, digits))
     share = percent(together["found"], digits)
-    return say("text", "found", columns=" and ".join(sensitive), share=share, control=beside, alone=alone)
+    return text("summary", "found", columns=" and ".join(sensitive), share=share, control=beside, alone=alone)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:

@@ -696,10 +696,12 @@ def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
     cells = sides.sensitive_cells
     every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)
     reach = Reach(cells, np.arange(sides.n_rows))
+    # a number is looked up as the run that it is released as
+    values, shown = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
     known = Known(
         tuple(
-            values if column.is_number else np.minimum(values, column.original.n_values)
-            for column, values in zip(cells, people.values_for(cells, picked).columns, strict=True)
+            number if column.is_number else np.minimum(code, column.original.n_values)
+            for column, code, number in zip(cells, values, shown, strict=True)
         )
     )
     out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
