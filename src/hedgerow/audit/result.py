@@ -116,10 +116,7 @@ class Audit:
         """Return sentences, with counts, on what the release discloses or loses beyond its plan's promises."""
         release, loss = self.risk["release"], self.utility.get("loss")
         exposed, altered = {}, self.table["yardstick"] != "classes"
-        # where every cell was drawn, equal ones are no group of the plan
-        k = max((p["k"] for p in self.promises if "k" in p), default=0)
-        shows_groups = not altered or release["classes"]["k"] >= k
-        if shows_groups and grouped(self.table["yardstick"], self.promises):
+        if grouped(self.table["yardstick"], self.promises):
             exposed = {name: column["exposed"] for name, column in release["sensitive"].items()}
         columns = loss["columns"] if loss else {}
         return unbounded(
