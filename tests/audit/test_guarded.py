@@ -220,3 +220,16 @@ def test_drawn_rows_that_are_equal_by_chance_reveal_nobody(people):
     release = hr.protect(people, SCHEMA, hr.Hedge(cells="rows"), random_state=1)
     found = hr.audit(people, release, attacks=False, learning=False)
     assert not any("everybody has the same value" in line for line in found.unbounded)
+
+
+def test_a_frontier_measures_rows_as_they_are_released(people):
+    tried = hr.frontier(
+        people,
+        SCHEMA,
+        {"means": hr.Hedge(), "rows": hr.Hedge(cells="rows")},
+        k=[10],
+        disclosure="linkage",
+    )
+    linked = {point.method: point.disclosure for point in tried.points}
+    assert linked["means"] != linked["rows"]
+    assert next(p for p in tried.points if p.method == "rows").k is None

@@ -22,7 +22,9 @@ from ..columns.table import Table
 from ..display import aligned, notebook_html
 from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, did_you_mean
 from ..files import write_private
+from ..guard.redraw import GuardOptions
 from ..io.read import read
+from ..key import Key
 from ..measures import Classes
 from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
@@ -31,6 +33,7 @@ from ..methods.estimator import TRIED, moved
 from ..methods.mart import MART
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
+from ..plan.records import REDRAW
 from ..progress import Progress, telling, with_context
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text, texts
@@ -187,7 +190,10 @@ class Trial:
         table, schema = self.table, self.schema
         fitted = method.fit_table(table, schema)
         progress("recoding", None)
-        release = of_fitted(fitted, table, schema)
+        # as `protect` releases it: rows of ordinary values are drawn
+        in_rows = getattr(method, "cells", "") == "rows"
+        guard = GuardOptions(REDRAW, None, Key.of(random_state=self.random_state)) if in_rows else None
+        release = of_fitted(fitted, table, schema, guard)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
         # many settings end in the same cells: a cap that binds nowhere changes nothing
         key = (release.risk_model, fingerprint(release.table, [name for name in changed if name]))
@@ -237,7 +243,7 @@ class Trial:
             return {"inferred": None, "advantage": None}
         inferred = infer(
             pair,
-            refitting(method, self.schema) if self._folds else None,
+            refitting(method, self.schema, pair.guard, self.random_state) if self._folds else None,
             folds=self._folds,
             random_state=self.random_state,
             progress=progress,
