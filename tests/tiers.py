@@ -35,6 +35,7 @@ KEPT = {
     "contracts/test_recipient.py": 11,
     "contracts/test_command_line.py": 11,
     "contracts/test_engines.py": 6,
+    "contracts/test_guard.py": 41,
     "contracts/test_methods.py::test_a_plan_on_other_people": 9,
     "contracts/test_methods.py::test_the_same_parameters_give_the_same_release": 3,
     "contracts/test_methods.py::test_shuffled_rows_give_the_same_release": 3,

@@ -155,3 +155,29 @@ def test_the_checker_finds_what_is_wrong(change: Any) -> None:
     change(table, told)
     group = told.groupby("q").ngroup().to_numpy()
     assert faults(table, told, group, rows, **asked)
+
+
+def test_one_dominant_wage_shows_nowhere() -> None:
+    rng = np.random.default_rng(0)
+    n = 1500
+    age = rng.integers(18, 90, n)
+    pay = np.exp(9 + 0.01 * age + 0.7 * rng.normal(size=n)).round()
+    most, near = 1000 * np.quantile(pay, 0.999), np.quantile(pay, 0.99)
+    schema, shift, noise = hr.Schema(quasi=["age"], sensitive=["pay"]), [], []
+    for seed in range(6):
+        i = int(rng.integers(n))
+
+        def rank(value: float, key: int, i: int = i) -> float:
+            """Return the mean rank of the values drawn in the group of i."""
+            table = pd.DataFrame({"age": age, "pay": pay})
+            table.loc[i, "pay"] = value
+            release = hr.protect(table, schema, hr.Hedge(10), guard="redraw", random_state=key)
+            # the step of a run, and its mean, would both tell the largest value
+            assert release.table.pay.max() < 2 * np.quantile(pay, 0.999)
+            own = release.table.age == release.table.age[np.flatnonzero(release.rows == i)[0]]
+            return float(np.searchsorted(np.sort(pay), release.table.pay[own]).mean() / n)
+
+        plain = rank(near, seed)
+        shift.append(rank(most, seed) - plain)
+        noise.append(rank(near, seed + 50) - plain)
+    assert np.abs(shift).mean() < max(2 * np.abs(noise).mean(), 0.02)
