@@ -137,6 +137,15 @@ def guarded(
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
     guard, joints, codes = fit_guard(options.form, people, table, schema, plan, groups)
     if guard.form == RUNS:
+        withheld = [c.name for c in guard.columns if not len(c.values) - c.has_missing]
+        if withheld:
+            shown = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
+            promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
+            if not all(promise.holds_in(shown).all() for promise in promises):
+                raise InfeasibleError(
+                    f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
+                    hint="no value has enough people: join values, or lower guard_people (--guard-people)",
+                )
         plan = replace(plan, guard=guard)
         return plan, {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
     guard, items = draw(guard, joints, codes, plan, options.key)
