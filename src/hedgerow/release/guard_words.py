@@ -11,7 +11,7 @@ import numpy as np
 from ..columns.column import Column
 from ..columns.table import Table
 from ..measures import Persons
-from ..measures.guarantees import KAnonymity, from_promise
+from ..measures.guarantees import Guarantee, KAnonymity, from_promise
 from ..notation import duration, figure, percent
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
@@ -175,15 +175,16 @@ def reading(plan: Plan) -> list[str]:
     return lines
 
 
+def promise_in_words(plan: Plan, promise: Guarantee) -> str:
+    """Return one promise of a plan as a sentence; in rows form k is that of groups which nobody sees."""
+    if plan.guard is None or not plan.guard.rows or not isinstance(promise, KAnonymity):
+        return promise.words()
+    return _say("promise_rows", k=promise.k, who="people" if plan.unit or plan.household else "records")
+
+
 def promises(plan: Plan) -> list[str]:
-    """Return the promises of a plan as sentences, with those of its guard; in rows form equal cells show no k."""
-    guard, sentences = plan.guard, []
-    for promise in plan.promises:
-        if guard is not None and guard.rows and promise["kind"] == KAnonymity.kind:
-            who = "people" if plan.unit or plan.household else "records"
-            sentences.append(_say("promise_rows", k=promise["k"], who=who))
-        else:
-            sentences.append(from_promise(promise).words())
+    """Return the promises of a plan as sentences, with those of its guard."""
+    guard, sentences = plan.guard, [promise_in_words(plan, from_promise(promise)) for promise in plan.promises]
     if guard is not None:
         names = ", ".join(column.name for column in guard.columns)
         sentences.append(_say("promise", names=names, people=guard.people))

@@ -9,6 +9,7 @@ from ..measures.disclosure import SLACK
 from ..measures.guarantees import Check, from_promise, unbounded
 from ..notation import figure, number, percent, words
 from ..plan import Plan
+from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 
 # the checks of a method itself that bound a figure
@@ -195,7 +196,8 @@ def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterat
     promised = set()
     for guarantee, check in _promised(plan, checks):
         promised.add(check["name"])
-        sentence = guarantee.words().split(": somebody ")[0]  # the rest stands in RECIPIENT.md
+        assert plan is not None
+        sentence = promise_in_words(plan, guarantee).split(": somebody ")[0]  # the rest stands in RECIPIENT.md
         reached = f"reached: {_digits(check['reached'])}, {check['detail']}".removesuffix(", ")
         yield f"{sentence[:1].upper()}{sentence[1:]} ({reached}).", _holds(check)
     for check in checks:
@@ -212,10 +214,11 @@ def _method_line(check: Mapping[str, Any]) -> str:
         more = f"; {detail}" if detail else ""
         return f"{bound} (reached: {percent(round(check['reached'], 3), 0)} of the cap{more})."
     reached, required = _digits(check["reached"]), _digits(check["required"])
-    if name not in texts("method"):
+    key = name.rstrip(" 0123456789")
+    if key not in texts("method"):
         more = f" ({detail})" if detail else ""
         return f"{name[:1].upper()}{name[1:]}: {reached}; asked: {required}{more}."
-    sentence = text("method", name, required=required, reached=reached)
+    sentence = text("method", key, name=name, required=required, reached=reached)
     return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
