@@ -542,6 +542,12 @@ class Plan:
         guarded = {} if self.guard is None else self.guard.relations()
         return {**self.recoding.relations(), **guarded}
 
+    @property
+    def in_name_only(self) -> list[str]:
+        """Return the recoded columns that are released unchanged or nearly unchanged, and not drawn."""
+        drawn = {} if self.guard is None else self.guard.relations()
+        return [c.name for c in self.recoding.recoded() if c.in_name_only and c.name not in drawn]
+
     def names(self, role: str) -> list[str]:
         """Return the names of the columns that have a role, in table order."""
         return [c.name for c in self.columns if c.role == role]

@@ -119,12 +119,11 @@ def not_bounded(
     plan: Plan, classes: Classes, judged: Classes, original: Table, released: Table
 ) -> list[str]:
     """Return warnings about disclosure or loss that no promise bounds; see `guarantees.unbounded`."""
-    recoding, risks = plan.recoding, {}
+    risks = {}
     if grouped(plan.risk_model, plan.promises):
         risks = {name: disclosure.exposed(c, judged.sizes) for name, c in judged.sensitive.items()}
     if plan.risk_model != "classes":
-        in_name_only = [column.name for column in recoding.recoded() if column.in_name_only]
-        return unbounded(plan.promises, risks, records=classes.n_records, unchanged=in_name_only)
+        return unbounded(plan.promises, risks, records=classes.n_records, unchanged=plan.in_name_only)
     alone = int(np.count_nonzero(classes.sizes == 1)) if plan.names("quasi") else 0
     lost = certainty_lost(plan, original, released)
     return unbounded(plan.promises, risks, records=classes.n_records, alone=alone, lost=lost)

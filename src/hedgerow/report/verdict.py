@@ -29,7 +29,7 @@ def not_bounded(audit: Mapping[str, Any], plan: Plan | None) -> list[str]:
     """Return sentences on an audit's findings that no promise bounds, and on columns that a plan left unchanged."""
     # only where values are altered: a grouping may leave a column as it is and still protect
     altered = plan is not None and plan.risk_model == "linkage"
-    unchanged = [c.name for c in plan.recoding.recoded() if c.in_name_only] if plan and altered else []
+    unchanged = plan.in_name_only if plan and altered else []
     sentences = [*unbounded((), {}, records=0, unchanged=unchanged), *audit.get("unbounded", ())]
     return list(dict.fromkeys(sentences))
 
