@@ -218,20 +218,20 @@ def of_true_values(groups: Groups, column: Column, released: Column, target: Att
     name, vectors = score_vectors(column)
     codes, values = shown_values(column, released)
     counts, n_values = column.value_counts.counts, column.n_values
-    n, public, shown = max(int(counts.sum()), 1), counts @ vectors / max(int(counts.sum()), 1), vectors
+    n, public, released_values = max(int(counts.sum()), 1), counts @ vectors / max(int(counts.sum()), 1), vectors
     if column.is_number:
         # centred, so that squares of large numbers do not cancel
-        vectors, shown = (csr_array(v[:-1, None] - public) for v in (column.by_code, values))
+        vectors, released_values = (csr_array(v[:-1, None] - public) for v in (column.by_code, values))
         public = np.zeros(1)
 
     def by_group(codes: npt.NDArray[Any], n_codes: int) -> Any:
         cells = Counts.from_codes(groups, codes, n_codes + 1)
         return matrix_of(cells, cells.counts.astype(np.float64))[:, :n_codes]
 
-    mine, told = by_group(column.codes, n_values), by_group(codes, shown.shape[0])
+    mine, by_release = by_group(column.codes, n_values), by_group(codes, released_values.shape[0])
     loss = vectors.power(2).sum(axis=1) - 2 * (vectors @ public) + public @ public
-    people, n_told = mine.sum(axis=1), told.sum(axis=1)[:, None]
-    forecast = np.where(n_told > 0, (told @ shown).toarray() / np.maximum(n_told, 1), public)
+    people, n_told = mine.sum(axis=1), by_release.sum(axis=1)[:, None]
+    forecast = np.where(n_told > 0, (by_release @ released_values).toarray() / np.maximum(n_told, 1), public)
     # the loss of the public forecast less that of the group's, written out
     gain = 2 * ((forecast - public) * (mine @ vectors).toarray()).sum(axis=1)
     gain -= people * ((forecast**2).sum(axis=1) - public @ public)
@@ -243,9 +243,9 @@ def of_true_values(groups: Groups, column: Column, released: Column, target: Att
     rows = np.flatnonzero(column.codes < n_values)
     truth = Counts.dense(np.append(counts, 0)[None])
     out["matching"] = matching(truth, column.by_code, target.tolerances)
-    told = Counts.from_codes(groups, codes, released.n_values + 1)
+    by_release = Counts.from_codes(groups, codes, released.n_values + 1)
     for tolerance in target.tolerances:
-        guess = best_guesses(told, values, tolerance)[1][groups.labels[rows]]
+        guess = best_guesses(by_release, values, tolerance)[1][groups.labels[rows]]
         row = out["matching"][tolerance.key]
         row["release"] = float(tolerance.hits(guess, column.numbers[rows]).sum()) / n
         row["gain"] = relative(row["release"], row["public"])
@@ -671,20 +671,20 @@ def found_by_value(sides: TablePair, released: Table, random_state: int = 0) -> 
     names = [*(column.name for column in cells), "together"]
     columns = {}
     for j, name in enumerate(names if cells else ()):
-        counts, own = fitting[0][:, j].T
-        is_found = (counts == 1) & ((own == 1) | (not sides.is_paired))
+        counts, fits_own = fitting[0][:, j].T
+        is_found = (counts == 1) & ((fits_own == 1) | (not sides.is_paired))
         control = None
         if len(fitting) > 1:
             control = float((fitting[1][:, j, 0] == 1).mean())
         elif sides.is_paired:
-            control = float((counts - own == 1).mean())
-        columns[name] = _found("sensitive", rate_of(is_found), control)
+            control = float((counts - fits_own == 1).mean())
+        columns[name] = _found_record("sensitive", rate_of(is_found), control)
     together = columns.pop("together", None)
     for name in sorted(n for n in released.names if schema.role(n) in ("other", "undeclared")):
         counts = released.column(name).counts()
         counts, n = counts[:-1], max(int(counts.sum()), 1)
         # who has a value with one other person is found by that person's value
-        columns[name] = _found("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
+        columns[name] = _found_record("other", wilson(int((counts == 1).sum()), n), 2 * int((counts == 2).sum()) / n)
     if not columns:
         return None
     against = "strangers" if len(people) > 1 else "other members"
@@ -697,11 +697,11 @@ def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
     every = dict.fromkeys(sorted(range(len(cells)), key=lambda j: -cells[j].n_cells), 0.0)
     reach = Reach(cells, np.arange(sides.n_rows))
     # a number is looked up as the run that it is released as
-    values, shown = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
+    values, released_values = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
     known = Known(
         tuple(
             number if column.is_number else np.minimum(code, column.original.n_values)
-            for column, code, number in zip(cells, values, shown, strict=True)
+            for column, code, number in zip(cells, values, released_values, strict=True)
         )
     )
     out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
@@ -714,7 +714,7 @@ def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
     return out
 
 
-def _found(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
+def _found_record(role: str, rate: Rate, control: float | None) -> dict[str, Any]:
     return {"role": role, "found": rate.value, "interval": rate.interval, "control": control}
 
 

@@ -116,8 +116,8 @@ def membership(
         progress("membership by the quasi-identifiers and by the whole record")
         whole = each.sides.unchanged, each.sides.original_rows(each.members)
         for scores, sides, members in ((after, each.sides, each.members), (before, *whole)):
-            asked = _people_asked(sides, members, each.people, people, random_state)
-            for attack, one in _scores(sides, *asked, altered).items():
+            people_pairs = _people_asked(sides, members, each.people, people, random_state)
+            for attack, one in _scores(sides, *people_pairs, altered).items():
                 scores.setdefault(attack, []).append(one)
     out = []
     for knows in sorted({knows for knows, _ in after}, key=lambda k: (k == KNOWS[1], k)):
@@ -172,17 +172,17 @@ def _people_asked(
     candidates = ((mine, sides.canonical[inside[sides.canonical]]), (coded, order[half]))
     others = coded.part(spread(order[~half], most, random_state))
     numbers = [j for j, column in enumerate(columns) if column.is_number and j >= len(sides.quasi)]
-    away = [np.zeros(len(known)) for known, _ in candidates]
+    distances = [np.zeros(len(known)) for known, _ in candidates]
     for j in numbers:
         y = mine.columns[j][np.isfinite(mine.columns[j])]
         if len(y) and y.std() > 0:
             off = [np.abs(known.columns[j] - y.mean()) / y.std() for known, _ in candidates]
-            away = [np.fmax(*pair) for pair in zip(away, off, strict=True)]
-    cut = np.quantile(away[0][inside], 1 - EXTREME) if inside.any() else 0.0
+            distances = [np.fmax(*pair) for pair in zip(distances, off, strict=True)]
+    cut = np.quantile(distances[0][inside], 1 - EXTREME) if inside.any() else 0.0
     everybody, extreme = (
         [
             known.part(spread(rows[far[rows] > least], most, random_state))
-            for (known, rows), far in zip(candidates, away, strict=True)
+            for (known, rows), far in zip(candidates, distances, strict=True)
         ]
         for least in (-1.0, cut)
     )
@@ -190,18 +190,18 @@ def _people_asked(
 
 
 def _scores(
-    sides: TablePair, others: Known, asked: Sequence[tuple[Known, Known]], altered: Collection[str]
+    sides: TablePair, others: Known, people_pairs: Sequence[tuple[Known, Known]], altered: Collection[str]
 ) -> dict[Attack, MemberScores]:
     """Return every intruder's scores of members and strangers; in `altered` columns, values with near ranks agree."""
-    if not (len(others) and all(map(len, asked[0]))):
+    if not (len(others) and all(map(len, people_pairs[0]))):
         return {}
     quasi, sensitive = by_name(sides.released_quasi), by_name(sides.sensitive_cells)
     release = _Release(quasi, others, sensitive, dict(_agreements(sensitive, altered, sides.n_rows)), sides.groups)
-    out = release.scores(*asked[0])
+    out = release.scores(*people_pairs[0])
     if sensitive:
-        out |= _Release([*quasi, *sensitive], others).scores(*asked[0], KNOWS[1])
-        if all(map(len, asked[1])):
-            by_extremes = release.scores(*asked[1])
+        out |= _Release([*quasi, *sensitive], others).scores(*people_pairs[0], KNOWS[1])
+        if all(map(len, people_pairs[1])):
+            by_extremes = release.scores(*people_pairs[1])
             out |= {(KNOWS[2], a[1]): scores for a, scores in by_extremes.items() if a[0] == KNOWS[1]}
     return out
 
