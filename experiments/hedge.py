@@ -196,7 +196,9 @@ def learners() -> dict[str, Any]:
 def numbers(table: Table, like: Table, name: str) -> Floats:
     """A column as numbers; a category as whether it is the most frequent one of `like`."""
     if like.kind(name) in ("numeric", "date"):
-        return np.asarray(table.arrow.column(name).cast(pa.float64()).to_numpy(), np.float64)
+        cells = table.arrow.column(name)
+        cells = cells.cast(pa.int32()) if pa.types.is_date32(cells.type) else cells
+        return np.asarray(cells.cast(pa.float64()).to_numpy(), np.float64)
     column = like.column(name)
     top = column.values[int(column.counts()[:-1].argmax())]
     values = table.arrow.column(name).to_pylist()
@@ -210,7 +212,6 @@ def r2(model: Any, x: Floats, y: Floats, mean: float) -> float:
     return 1 - float((off**2).sum()) / float(((y[known] - mean) ** 2).sum())
 
 
-@threadpool_limits.wrap(limits=1)  # small tables: threads only wait for each other
 def learnt(pair: Pair, others: Table) -> dict[str, Floats]:
     """Of each learner the R2 on people left out and on members, means over sensitive columns.
 
@@ -232,6 +233,7 @@ def learnt(pair: Pair, others: Table) -> dict[str, Floats]:
     return scored(shown, own, strange, targets)
 
 
+@threadpool_limits.wrap(limits=1)  # small tables: threads only wait for each other
 def scored(
     shown: Floats, own: Floats, strange: Floats, targets: Iterable[tuple[Floats, Floats, Floats]]
 ) -> dict[str, Floats]:

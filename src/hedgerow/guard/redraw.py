@@ -41,6 +41,8 @@ EXPECTED = 10
 ROWS = "rows"
 # columns whose rank correlation inside groups is above this are drawn together
 TOGETHER = 0.8
+# by two columns: 1 for the pairs of their bins that hardly anybody has, 2 for those that nobody has
+Rare = dict[tuple[str, str], NDArray[np.uint8]]
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
 # rows that are read at once
@@ -273,50 +275,109 @@ def draw(
         at = np.isin(labels, bad)
         for name, drawn in draws.items(bad, again).items():
             items[name][at] = drawn
-    guard, items = replace(guard, again=_whole(again)), draws.reordered(items)
-    if guard.rows:
-        items, left = without_impossible(guard, items, codes)
-        guard = replace(guard, impossible=left)
-    return guard, items
+    guard = replace(guard, again=_whole(again))
+    if not guard.rows:
+        return guard, draws.reordered(items)
+    bins, rare = rare_pairs(guard, codes)
+    items = draws.reordered(possible(guard, items, bins, rare))
+    items, left = without_impossible(guard, items, bins, rare)
+    return replace(guard, impossible=left), items
+
+
+def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, IntArray], Rare]:
+    """Return the bin of each code of each column, and which pairs of bins hardly anybody has.
+
+    A pair is rare if fewer people have it than share a released value, and `EXPECTED` would if the
+    two columns had nothing to do with each other.
+    """
+    bins = {c.name: _coarse(c) for c in guard.columns}
+    rare: Rare = {}
+    for i, a in enumerate(guard.columns):
+        for b in guard.columns[:i]:
+            if (a.follows or a.name) == (b.follows or b.name):
+                continue
+            known = (codes[a.name] >= 0) & (codes[b.name] >= 0)
+            n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
+            one, two = (bins[c.name][codes[c.name][known]] for c in (a, b))
+            seen = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
+            expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(int(known.sum()), 1)
+            few = (seen < guard.people) & (expected >= EXPECTED)
+            if few.any():
+                rare[a.name, b.name] = (few * (1 + (seen == 0))).astype(np.uint8)
+    return bins, rare
+
+
+def possible(
+    guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
+) -> dict[str, IntArray]:
+    """Move numbers that would make a rare pair with every category drawn in their group.
+
+    They go to the nearest run of the table that does not. Only quasi-identifiers outside bundles are
+    looked at: shares of sensitive columns are smoothed. Nothing of the group enters but its draws.
+    """
+    sizes = np.asarray(guard.sizes, np.int64)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    leaders = {c.follows for c in guard.columns}
+    alone = [c for c in guard.columns if c.role == "quasi" and not c.follows and c.name not in leaders]
+    moved = dict(items)
+    for column in alone:
+        n = len(column.values) - column.has_missing
+        if not column.by_moments:
+            continue
+        bin_of, codes = bins[column.name], items[column.name]
+        n_bins = int(bin_of[n - 1]) + 1
+        fits = np.ones((len(sizes), n_bins), np.bool_)
+        for other in alone:
+            few = rare.get((column.name, other.name))
+            few = rare[other.name, column.name].T if (other.name, column.name) in rare else few
+            if few is None or other.by_moments:
+                continue
+            drawn_here = np.zeros((len(sizes), few.shape[1]), np.float32)
+            drawn_here[labels, bins[other.name][items[other.name]]] = 1
+            fits &= drawn_here @ np.equal(few[:n_bins].T, 0) > 0
+        number = np.arange(n_bins)
+        first = np.searchsorted(bin_of[:n], number)
+        last = np.searchsorted(bin_of[:n], number, side="right") - 1
+        below = np.maximum.accumulate(np.where(fits, number, -1), axis=1)
+        above = np.minimum.accumulate(np.where(fits, number, n_bins)[:, ::-1], axis=1)[:, ::-1]
+        at = np.flatnonzero((codes < n) & fits.any(axis=1)[labels])
+        at = at[~fits[labels[at], bin_of[codes[at]]]]
+        place = labels[at], bin_of[codes[at]]
+        low, high = last[below[place]], first[np.minimum(above[place], n_bins - 1)]
+        down = np.where(below[place] >= 0, codes[at] - low, n)
+        up = np.where(above[place] < n_bins, high - codes[at], n)
+        moved[column.name] = codes.copy()
+        moved[column.name][at] = np.where(down <= up, low, high)
+    return moved
 
 
 def without_impossible(
-    guard: Guard, items: Mapping[str, IntArray], codes: Mapping[str, IntArray]
+    guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
 ) -> tuple[dict[str, IntArray], int]:
-    """Swap values inside groups to remove pairs that hardly anybody has; return the rows that keep one.
-
-    A pair is impossible if fewer people have it than share a released value, and `EXPECTED` would
-    if the two columns had nothing to do with each other.
-    """
+    """Swap values inside groups to remove rare pairs; return the rows that keep one that nobody has."""
     heads = [c.name for c in guard.columns if not c.follows]
     unit_of = {name: i for i, name in enumerate(heads)}
     for column in guard.columns:
         unit_of[column.name] = unit_of[column.follows or column.name]
     names = [c.name for c in guard.columns]
-    bins = {c.name: _coarse(c) for c in guard.columns}
-    pairs, tables, at = [], [], 0
-    for i, a in enumerate(names):
-        for j, b in enumerate(names[:i]):
-            if unit_of[a] == unit_of[b]:
-                continue
-            told = (codes[a] >= 0) & (codes[b] >= 0)
-            n_a, n_b = int(bins[a].max(initial=0)) + 1, int(bins[b].max(initial=0)) + 1
-            one, two = bins[a][codes[a][told]], bins[b][codes[b][told]]
-            seen = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
-            expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(int(told.sum()), 1)
-            bad = (seen < guard.people) & (expected >= EXPECTED)
-            if bad.any():
-                pairs.append((i, j, at, n_b))
-                tables.append(bad.ravel())
-                at += bad.size
-    if not pairs:
+    if not rare:
         return dict(items), 0
+    starts = np.cumsum([0, *(few.size for few in rare.values())])
+    pairs = [
+        (names.index(a), names.index(b), at, few.shape[1])
+        for ((a, b), few), at in zip(rare.items(), starts.tolist(), strict=False)
+    ]
     place = np.tile(np.arange(len(items[names[0]])), (len(heads), 1))
     coarse = np.stack([bins[name][items[name]] for name in names])
     unit = np.array([unit_of[name] for name in names])
     sizes = np.asarray(guard.sizes, np.int64)
-    kept = swap_impossible(sizes, place, unit, coarse, np.array(pairs), np.concatenate(tables))
-    return {name: items[name][place[unit_of[name]]] for name in names}, int(kept)
+    tables = np.concatenate([few.ravel() for few in rare.values()])
+    swap_impossible(sizes, place, unit, coarse, np.array(pairs), tables > 0)
+    swapped = {name: items[name][place[unit_of[name]]] for name in names}
+    left = np.zeros(place.shape[1], np.bool_)
+    for (a, b), few in rare.items():
+        left |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
+    return swapped, int(left.sum())
 
 
 def _coarse(column: GuardedColumn) -> IntArray:

@@ -151,11 +151,11 @@ def order_within(sizes, scores, out):  # type: ignore[no-untyped-def]
 
 @checked
 def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-untyped-def]
-    """Count the impossible pairs of a row that unit u takes part in; all of them if u is -1."""
+    """Count the impossible pairs of a row that unit u takes part in."""
     n = 0
     for p in range(pairs.shape[0]):
         a, b, start, width = pairs[p, 0], pairs[p, 1], pairs[p, 2], pairs[p, 3]
-        if u < 0 or unit[a] == u or unit[b] == u:
+        if unit[a] == u or unit[b] == u:
             one, two = coarse[a, place[unit[a], row]], coarse[b, place[unit[b], row]]
             n += impossible[start + one * width + two]
     return n
@@ -163,7 +163,9 @@ def _faults(u, row, pairs, place, unit, coarse, impossible):  # type: ignore[no-
 
 @checked
 def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ignore[no-untyped-def]
-    """Swap values inside groups while that lowers the number of impossible pairs; return the rows that keep one.
+    """Swap values inside groups to lower the number of impossible pairs.
+
+    Swaps that change nothing are made as well at first, because they open others.
 
     Parameters
     ----------
@@ -182,7 +184,7 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
     """
 
     n_units = place.shape[0]
-    for _ in range(8):
+    for turn in range(16):
         swapped, begin = 0, 0
         for g in range(sizes.shape[0]):
             n = sizes[g]
@@ -192,6 +194,7 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
                     if mine == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
+                    even = -1
                     for step in range(1, n):
                         other = begin + (i + step) % n
                         before = mine + _faults(u, other, pairs, place, unit, coarse, impossible)
@@ -200,12 +203,14 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
                         after += _faults(u, other, pairs, place, unit, coarse, impossible)
                         if after < before:
                             swapped += 1
+                            even = -1
                             break
                         place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
+                        if after == before and (even < 0 or (i + step) % 7 == turn):
+                            even = other
+                    # a swap that changes nothing opens others; the last turns have none
+                    if even >= 0 and turn < 12:
+                        place[u, begin + i], place[u, even] = place[u, even], place[u, begin + i]
             begin += n
-        if swapped == 0:
+        if swapped == 0 and turn >= 12:
             break
-    kept = 0
-    for row in range(place.shape[1]):
-        kept += _faults(-1, row, pairs, place, unit, coarse, impossible) > 0
-    return kept

@@ -415,7 +415,7 @@ class Guard(Discreet):
         The rank correlations within groups of the columns that follow no other, in hundredths:
         the lower triangle of their matrix, row by row.
     impossible : int
-        Rows left with a pair of values that hardly anybody has, though many should.
+        Rows left with a pair of values that nobody has, though many should.
     """
 
     form: str

@@ -236,7 +236,43 @@ class GuardRecipe:
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
             items[column.name] = np.concatenate([read(place[at], group[at]) for at in slices(n, _BLOCK)])
         # of rows the values of each group are compared, whatever their order
-        return items if guard.rows else self._reordered(items, group, key)
+        return self._possible(items, group) if guard.rows else self._reordered(items, group, key)
+
+    def _possible(self, items: dict[str, Ints], group: Ints) -> dict[str, Ints]:
+        """Move numbers of quasi-identifiers that go with no category of their group to the nearest that do."""
+        bundled = {c.follows for c in self._guard.columns} | {c.name for c in self._guard.columns if c.follows}
+        quasi = [c for c in self._guard.columns if c.role == "quasi" and c.name not in bundled]
+        moved = dict(items)
+        for column in (c for c in quasi if c.by_moments):
+            n = len(column.scores)
+            bins = _bins(column)
+            fits = np.ones((len(self._guard.sizes), int(bins[n - 1]) + 1), np.bool_)
+            for other in (c for c in quasi if not c.by_moments):
+                rare, theirs = self._rare(column, other), _bins(other)
+                g, cell = np.unique(np.stack([group, theirs[items[other.name]]]), axis=1)
+                for i in range(fits.shape[1]):
+                    fits[:, i] &= np.bincount(g[~rare[i, cell]], minlength=len(fits)) > 0
+            moved[column.name] = own = items[column.name].copy()
+            known = np.flatnonzero(own < n)
+            for at in known[~fits[group[known], bins[own[known]]]].tolist():
+                row = fits[group[at]]
+                if not row.any():
+                    continue
+                lower = np.flatnonzero(row[bins[: own[at]]])[-1:]
+                higher = own[at] + np.flatnonzero(row[bins[own[at] : n]])[:1]
+                near = np.concatenate([lower, higher])
+                own[at] = near[np.abs(near - own[at]).argmin()]
+        return moved
+
+    def _rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
+        """Return the pairs of bins that too few people have where ten should."""
+        one, two = self._codes[column.name], self._codes[other.name]
+        told = (one >= 0) & (two >= 0)
+        x, y = _bins(column), _bins(other)
+        seen = np.zeros((x.max() + 1, y.max() + 1))
+        np.add.at(seen, (x[one[told]], y[two[told]]), 1)
+        expected = seen.sum(axis=1)[:, None] * seen.sum(axis=0) / max(seen.sum(), 1)
+        return (seen < self._guard.people) & (expected >= 10)
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
@@ -274,6 +310,21 @@ class GuardRecipe:
             moved[column.name] = np.empty_like(items[column.name])
             moved[column.name][order[column.name]] = items[column.name]
         return moved
+
+
+def _bins(column: GuardedColumn) -> Ints:
+    """Return the bin of each code: its own among few, else one in twenty parts, frequent values alone."""
+    people = list(column.people)
+    if len(people) <= 60:
+        return np.arange(len(people))
+    bins: list[int] = []
+    before, last, total = 0, 0, sum(people)
+    for i, n in enumerate(people):
+        frequent = n * 50 >= total or (i > 0 and people[i - 1] * 50 >= total)
+        part = before * 20 // total
+        bins.append(bins[-1] + (frequent or part > last) if bins else 0)
+        last, before = part, before + n
+    return np.array(bins)
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:
