@@ -169,7 +169,7 @@ class Members:
             tuple(numbers(t, self.members, n) for t in (view.table, self.members, self.others))
             for n in self.case.sensitive
         ]
-        return scored(self.features(view.cells), self.known, self.strange, targets)  # type: ignore[arg-type]
+        return scored(self.features(view.cells), self.known, self.strange, targets)
 
     def nearest(self, view: View) -> float:
         """Return how well the nearest released row tells members from strangers (area under the ROC curve)."""

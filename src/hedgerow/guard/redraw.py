@@ -287,8 +287,8 @@ def draw(
 def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, IntArray], Rare]:
     """Return the bin of each code of each column, and which pairs of bins hardly anybody has.
 
-    A pair is rare if fewer people have it than share a released value, and `EXPECTED` would if the
-    two columns had nothing to do with each other.
+    A pair is rare if fewer people have it than share a released value, and `EXPECTED` and ten times as
+    many would if the two columns had nothing to do with each other: one person more makes no pair possible.
     """
     bins = {c.name: _coarse(c) for c in guard.columns}
     rare: Rare = {}
@@ -301,7 +301,7 @@ def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, I
             one, two = (bins[c.name][codes[c.name][known]] for c in (a, b))
             seen = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
             expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(int(known.sum()), 1)
-            few = (seen < guard.people) & (expected >= EXPECTED)
+            few = (seen < guard.people) & (expected >= EXPECTED) & (EXPECTED * seen <= expected)
             if few.any():
                 rare[a.name, b.name] = (few * (1 + (seen == 0))).astype(np.uint8)
     return bins, rare
@@ -334,13 +334,15 @@ def possible(
                 continue
             drawn_here = np.zeros((len(sizes), few.shape[1]), np.float32)
             drawn_here[labels, bins[other.name][items[other.name]]] = 1
-            fits &= drawn_here @ np.equal(few[:n_bins].T, 0) > 0
+            harmless: NDArray[np.bool_] = np.asarray(few[:n_bins].T == 0)
+            fits &= np.greater(drawn_here @ harmless, 0)
         number = np.arange(n_bins)
         first = np.searchsorted(bin_of[:n], number)
         last = np.searchsorted(bin_of[:n], number, side="right") - 1
-        below = np.maximum.accumulate(np.where(fits, number, -1), axis=1)
-        above = np.minimum.accumulate(np.where(fits, number, n_bins)[:, ::-1], axis=1)[:, ::-1]
-        at = np.flatnonzero((codes < n) & fits.any(axis=1)[labels])
+        below: IntArray = np.maximum.accumulate(np.where(fits, number, -1), axis=1)
+        above: IntArray = np.minimum.accumulate(np.where(fits, number, n_bins)[:, ::-1], axis=1)[:, ::-1]
+        some: NDArray[np.bool_] = np.asarray(fits.any(axis=1))
+        at = np.flatnonzero((codes < n) & some[labels])
         at = at[~fits[labels[at], bin_of[codes[at]]]]
         place = labels[at], bin_of[codes[at]]
         low, high = last[below[place]], first[np.minimum(above[place], n_bins - 1)]

@@ -265,14 +265,14 @@ class GuardRecipe:
         return moved
 
     def _rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
-        """Return the pairs of bins that too few people have where ten should."""
+        """Return the pairs of bins that too few people have, and at most a tenth of those who should, at least ten."""
         one, two = self._codes[column.name], self._codes[other.name]
         told = (one >= 0) & (two >= 0)
         x, y = _bins(column), _bins(other)
         seen = np.zeros((x.max() + 1, y.max() + 1))
         np.add.at(seen, (x[one[told]], y[two[told]]), 1)
         expected = seen.sum(axis=1)[:, None] * seen.sum(axis=0) / max(seen.sum(), 1)
-        return (seen < self._guard.people) & (expected >= 10)
+        return (seen < self._guard.people) & (expected >= np.maximum(10, 10 * seen))
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
