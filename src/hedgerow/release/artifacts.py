@@ -91,14 +91,13 @@ def write_records(
         )
     notes = recipient(
         plan,
-        release.summary(),
+        {**release.summary(), "found": shares_alone(plan, release.released)},
         file.name,
         release.method.recipient_notes(file.name),
         release.pseudonyms,
         any(release.released.has_missing(column.name) for column in plan.recoding.recoded()),
         one_pseudonym(plan, release.released) if release.pseudonyms else (),
         release.original.layout,
-        shares_alone(plan, release.released),
     )
     if escape and file.suffix == ".csv":
         tables = [release.released] if second is None else [release.released, second]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 from ..io.file_format import FileFormat
@@ -27,7 +26,6 @@ def recipient(
     empty: bool = False,
     singletons: Iterable[str] = (),
     layout: FileFormat = FileFormat(),
-    found: Mapping[str, float] = MappingProxyType({}),
 ) -> str:
     """Return the text of RECIPIENT.md.
 
@@ -35,7 +33,7 @@ def recipient(
     ----------
     plan : Plan
     numbers : mapping
-        `Release.summary()`.
+        `Release.summary()`; with ``found``, the share of the rows that each column finds alone.
     file : str
         Name of the table's file.
     method : RecipientNotes
@@ -97,8 +95,8 @@ def recipient(
     if grouped and plan.names("quasi"):
         lines.append(_say("groups", **sizes))
         lines += [f"\n{markdown(words)}." for words in singletons]
-    if any(found.values()):
-        shares = (f"{markdown(name)} {percent(share)}" for name, share in found.items())
+    if any(numbers.get("found", {}).values()):
+        shares = (f"{markdown(name)} {percent(share)}" for name, share in numbers["found"].items())
         lines.append(_say("found", shares=", ".join(shares)))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))

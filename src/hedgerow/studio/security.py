@@ -34,7 +34,7 @@ READS = ("GET", "HEAD")
 _CONNECTIONS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
-class Guard:
+class OwnersOnly:
     """An ASGI application that only lets the user's own browser through to the studio.
 
     The printed address holds a token. It works once, and is exchanged for a cookie that scripts

@@ -24,7 +24,7 @@ from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
 from ..workflow.options import split
 from . import WORDS, forms, pages
-from .security import Guard, Listening, is_welcome
+from .security import OwnersOnly, Listening, is_welcome
 from .state import STEPS, Choices, StudioState
 from .worker_client import in_sentences
 
@@ -38,7 +38,7 @@ AT_ONCE = 0.7
 GLANCE = 0.1
 
 
-def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> Guard:
+def application(state: StudioState, port: int, leave: Callable[[], None] = lambda: None) -> OwnersOnly:
     """Return the studio as an ASGI application behind its guard.
 
     Parameters
@@ -61,7 +61,7 @@ def application(state: StudioState, port: int, leave: Callable[[], None] = lambd
 
     app.add_exception_handler(Exception, _unexpected)
     app.add_exception_handler(_Refused, _refused)
-    return Guard(app, port)
+    return OwnersOnly(app, port)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
