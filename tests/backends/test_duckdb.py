@@ -227,7 +227,7 @@ def test_draws_are_those_of_memory(
     files = digests(wanted.write(tmp_path / "wanted", mapping=True))
     monkeypatch.setattr("hedgerow.backends.randomize._WINDOW", 512)
     monkeypatch.setattr("hedgerow.backends.randomize._HASHED", 700)
-    monkeypatch.setattr("hedgerow.methods.response.contingency._WINDOW", 900)
+    monkeypatch.setattr("hedgerow.methods.response.contingency.WINDOW", 900)
     release = hr.protect(
         tmp_path / "part-*.parquet", schema, hr.RandomizedResponse(**asked), engine="duckdb"
     )

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.guard.draws import cholesky
 from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
-from hedgerow.kernels.draws import draw_by_moments, draw_by_shares, order_within
+from hedgerow.kernels.even_draws import draw_by_moments, draw_by_shares, order_within
 
 from . import reference
 
@@ -46,7 +46,7 @@ def test_shares_are_drawn_by_the_definition(
     counts = np.array([c for g in groups for c in g if c], np.int64)
     out = np.empty(int(size.sum()), np.int64)
     draw_by_shares(
-        size, np.full(n, uniform), np.full(n, towards), starts, codes, counts,
+        size, np.full(n, uniform), np.full(n, towards), (starts, codes, counts),
         np.array(public) / sum(public), float(smoothed), out,
     )  # fmt: skip
     wanted = []
@@ -80,7 +80,7 @@ def test_tilted_runs_are_drawn_by_the_definition(
     out = np.empty(int(size.sum()), np.int64)
     draw_by_moments(
         size, np.full(n, uniform), np.full(n, towards), np.full(n, missing), np.arange(n), 0,
-        np.cumsum(np.array(chances, float), axis=1), first, np.append(0.0, np.cumsum(people)), out,
+        (np.cumsum(np.array(chances, float), axis=1), first, np.append(0.0, np.cumsum(people))), out,
     )  # fmt: skip
     wanted = []
     for g, s in enumerate(size.tolist()):

@@ -217,8 +217,8 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     if original.n_rows != released.n_rows:
         return None
     # drawn values are nobody's own: any member of the group stands for their row
-    drawn = {name for name, relation in plan.relations().items() if relation == RANDOM}
-    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other") and c.name not in drawn]
+    redrawn = {name for name, relation in plan.relations().items() if relation == RANDOM}
+    names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other") and c.name not in redrawn]
     columns = dict(transform(plan, original).columns)
     if plan.guard is not None and plan.guard.form == RUNS:
         schema = roles(plan)
@@ -317,8 +317,8 @@ def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | N
     plan = replace(method.plan_, columns=tuple(c for c in method.plan_.columns if c.name in table.names))
     columns = dict(method.release_table(table).columns)
     if guard is not None:
-        plan, drawn = guarded(guard, table, schema, plan, columns, ())
-        columns |= {name: each.cells() for name, each in drawn.items()}
+        plan, redrawn = guarded(guard, table, schema, plan, columns, ())
+        columns |= {name: each.cells() for name, each in redrawn.items()}
     rows = RowMap.of(np.arange(table.n_rows), table, plan)
     return Subject(table.replaced(columns), schema, plan, _second(method), rows, verified=True)
 

@@ -208,18 +208,18 @@ def _mapped(column: ColumnMap, request: SqlRequest) -> str:
 def _run(column: GuardedColumn, request: SqlRequest) -> str:
     """Return the SQL expression for the run of a value: of the column's own type, where that holds it."""
     value, name = _key(column, request), identifier(column.name)
-    known = column.values[: len(column.values) - column.has_missing]
-    if not known:
+    run_values = column.values[: len(column.values) - column.has_missing]
+    if not run_values:
         return f"CASE WHEN 1 = 0 THEN {name} END"
     if column.kind not in ("numeric", "date"):
-        listed = " OR ".join(f"{value} = {text(str(category))}" for category in known)
+        listed = " OR ".join(f"{value} = {text(str(category))}" for category in run_values)
         return f"CASE WHEN {listed} THEN {name} END"
     if column.unit == "us":
         raise UnsupportedError(
             f"{column.name!r} holds times, whose zone a plan does not know, so its runs cannot be written as SQL",
             hint="apply the plan with `Plan.apply` or `hedgerow apply`",
         )
-    numbers = [float(v or 0) for v in known]
+    numbers = [float(v or 0) for v in run_values]
     whole = all(v.is_integer() and abs(v) < 2**53 for v in numbers)
     labels = [_bound(column, v) if column.kind == "date" else str(int(v)) if whole else double(v) for v in numbers]
     cuts = (f"WHEN {value} < {_bound(column, cut)} THEN {run}" for cut, run in zip(column.cuts, labels, strict=False))

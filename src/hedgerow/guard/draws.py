@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..backends.randomize import words_of
-from ..kernels.draws import draw_by_moments, draw_by_shares, order_within
+from ..kernels.even_draws import draw_by_moments, draw_by_shares, order_within
 from ..key import Key
 from ..measures import FloatArray, IntArray
 from ..plan import Guard, GuardedColumn
@@ -51,7 +51,7 @@ class Draws:
         again : int64 array of shape (n_groups,)
             How often each group was drawn before.
         """
-        drawn: dict[str, IntArray] = {}
+        items_of: dict[str, IntArray] = {}
         sizes = self.sizes[groups]
         turn = again[groups] * len(self.sizes) + groups
         item = _ranges(self.starts[groups], sizes)
@@ -59,7 +59,7 @@ class Draws:
         for column in self._guard.columns:
             if column.follows:
                 words = words_of(item.astype(np.uint64), self._key, f"guard donor {column.name}")
-                drawn[column.name] = self._followed(column, drawn[column.follows], uniforms(words))
+                items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
                 continue
             words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
             out = np.empty(int(sizes.sum()), np.int64)
@@ -67,8 +67,8 @@ class Draws:
             is_capped = float(column.role == "sensitive")
             towards = np.minimum(again[groups] / AGAIN, 1.0) * is_capped
             self._ready[column.name].fill(groups, sizes, uniforms(words), towards, out)
-            drawn[column.name] = out
-        return drawn
+            items_of[column.name] = out
+        return items_of
 
     def _followed(self, column: GuardedColumn, before: IntArray, uniform: FloatArray) -> IntArray:
         """Return the code that somebody with nearly the same code of the column before has."""
@@ -151,8 +151,8 @@ class _ByMoments:
         """Write the codes of the items of some groups; `towards` is the part drawn from the whole table."""
         missing = self._missing[groups] * (1 - towards) + self._public * towards
         draw_by_moments(
-            sizes, uniform, towards, missing, self._pair[groups], self._whole, self._reached,
-            self._first, self._people, out,
+            sizes, uniform, towards, missing, self._pair[groups], self._whole,
+            (self._reached, self._first, self._people), out,
         )  # fmt: skip
 
 
@@ -174,6 +174,6 @@ class _ByShares:
         n = self._starts[groups + 1] - begin
         at = _ranges(begin, n)
         draw_by_shares(
-            sizes, uniform, towards, np.append(0, np.cumsum(n)), self._codes[at], self._counts[at],
+            sizes, uniform, towards, (np.append(0, np.cumsum(n)), self._codes[at], self._counts[at]),
             self._public, self._smoothed, out,
         )  # fmt: skip

@@ -24,7 +24,7 @@ _TRIES, _HALVINGS, _CLOSE = 200, 40, 1e-9
 
 
 @dataclass(frozen=True)
-class Scores:
+class RunScores:
     """Standardised, clipped values of the runs of a column.
 
     Parameters
@@ -42,7 +42,7 @@ class Scores:
     step: float
 
 
-def scores_of(values: FloatArray, people: IntArray) -> Scores:
+def scores_of(values: FloatArray, people: IntArray) -> RunScores:
     """Return the scores of runs from their values and how many records each has."""
     reached = np.cumsum(people) / people.sum()
     low, high = (values[min(int(np.searchsorted(reached, q)), len(values) - 1)] for q in CLIPPED)
@@ -51,10 +51,10 @@ def scores_of(values: FloatArray, people: IntArray) -> Scores:
     centre = float(np.average(clipped, weights=people))
     spread = float(np.sqrt(np.average((clipped - centre) ** 2, weights=people)))
     if spread <= 0:
-        return Scores(np.zeros(len(values), np.int64), float(np.ldexp(centre, power)), 0.0, 0.0)
+        return RunScores(np.zeros(len(values), np.int64), float(np.ldexp(centre, power)), 0.0, 0.0)
     scores = np.rint((clipped - centre) / spread * SCALE).astype(np.int64)
     centre, spread = float(np.ldexp(centre, power)), float(np.ldexp(spread, power))
-    return Scores(scores, centre, spread, one_two_five(spread / STEPS))
+    return RunScores(scores, centre, spread, one_two_five(spread / STEPS))
 
 
 def tilted(levels: FloatArray, weights: FloatArray, theta: FloatArray) -> FloatArray:
@@ -85,27 +85,27 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
         total = np.log(np.exp(energy - top).sum(axis=1)) + top[:, 0]
         return np.asarray(total - (theta * target[of]).sum(axis=1), np.float64)
 
-    left = np.arange(len(theta))
+    unsolved = np.arange(len(theta))
     for _ in range(_TRIES):
-        moments = tilted(levels, weights, theta[left]) @ powers
-        off = moments[:, :2] - target[left]
+        moments = tilted(levels, weights, theta[unsolved]) @ powers
+        off = moments[:, :2] - target[unsolved]
         open_ = np.abs(off).max(axis=1) >= _CLOSE
-        left, moments, off = left[open_], moments[open_], off[open_]
-        if not len(left):
+        unsolved, moments, off = unsolved[open_], moments[open_], off[open_]
+        if not len(unsolved):
             return theta
         a = moments[:, 1] - moments[:, 0] ** 2 + 1e-10
         b = moments[:, 2] - moments[:, 0] * moments[:, 1]
         c = moments[:, 3] - moments[:, 1] ** 2 + 1e-10
         down = np.stack([c * off[:, 0] - b * off[:, 1], a * off[:, 1] - b * off[:, 0]], axis=1)
         down /= np.maximum(a * c - b * b, 1e-14)[:, None]
-        length, before, slope = np.ones(len(left)), dual(theta[left], left), (down * off).sum(axis=1)
+        length, before, slope = np.ones(len(unsolved)), dual(theta[unsolved], unsolved), (down * off).sum(axis=1)
         for _ in range(_HALVINGS):
-            tried = theta[left] - length[:, None] * down
-            worse = dual(tried, left) > before - 1e-4 * length * slope + 1e-13
+            tried = theta[unsolved] - length[:, None] * down
+            worse = dual(tried, unsolved) > before - 1e-4 * length * slope + 1e-13
             if not worse.any():
                 break
             length[worse] /= 2
-        theta[left] -= length[:, None] * down
+        theta[unsolved] -= length[:, None] * down
     raise HedgerowError(
         "no weights of the table's values have the mean and spread of a group",
         hint='release the values as runs (guard="runs", --guard runs), or leave this column out',
@@ -153,7 +153,7 @@ class Tilts:
 
 
 def group_tilts(
-    scores: Scores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float
+    scores: RunScores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float
 ) -> Tilts:
     """Return the tilt of each group towards its rounded mean and standard deviation.
 
@@ -162,7 +162,7 @@ def group_tilts(
 
     Parameters
     ----------
-    scores : Scores
+    scores : RunScores
     people : int64 array of shape (n_runs,)
         Records of each run.
     run, group : int64 arrays
@@ -195,10 +195,10 @@ def group_tilts(
     wanted = np.asarray(moments[:, 0] * step, np.float64), np.asarray((moments[:, 1] * step) ** 2, np.float64)
     target = reachable(levels, *wanted)
     off = ~(np.isclose(target[0], wanted[0]) & np.isclose(target[1], wanted[1]))
-    drawn, weights = np.bincount(pair, sizes, len(moments)), table.copy()
+    people_of_pair, weights = np.bincount(pair, sizes, len(moments)), table.copy()
     for _ in range(ROUNDS):
-        reached = drawn @ tilted(levels, weights, tilts_of(levels, weights, *target))
-        weights = weights * table / np.maximum(reached * table.sum() / drawn.sum(), 1e-9)
+        reached = people_of_pair @ tilted(levels, weights, tilts_of(levels, weights, *target))
+        weights = weights * table / np.maximum(reached * table.sum() / people_of_pair.sum(), 1e-9)
         weights *= table.sum() / weights.sum()
     theta = tilts_of(levels, weights, *target)
     if not shrink:

@@ -18,7 +18,7 @@ from ..columns.column import Column, smallest
 from ..columns.order import ranks_of
 from ..columns.table import Table
 from ..errors import InfeasibleError, UnsupportedError
-from ..kernels.draws import swap_impossible
+from ..kernels.even_draws import swap_impossible
 from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
@@ -62,7 +62,7 @@ class _Coded:
         return len(self.record.values) - self.record.has_missing
 
     @property
-    def shown(self) -> IntArray:
+    def visible(self) -> IntArray:
         """Return the codes as readers see them: what is withheld is missing."""
         return np.where(self.codes < 0, self.n_known, self.codes)
 
@@ -92,7 +92,7 @@ def group_numbers(columns: Mapping[str, pa.Array | ReleasedCodes], names: Sequen
 
 @dataclass(frozen=True)
 class GuardOptions:
-    """What was asked of a guard.
+    """The form of a guard that was asked for, and its key.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ class GuardOptions:
 
 def kept_exactly(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
     """Return the columns that a guarded release keeps row by row: other ones, and pseudonyms."""
-    left = set(plan.left_out) - set(pseudonyms)
+    rows_left = set(plan.left_out) - set(pseudonyms)
     guarded = {column.name for column in plan.guard.columns} if plan.guard else set()
-    return [c.name for c in plan.columns if c.role != "quasi" and c.name not in left | guarded]
+    return [c.name for c in plan.columns if c.role != "quasi" and c.name not in rows_left | guarded]
 
 
 def guarded(
@@ -141,9 +141,9 @@ def guarded(
     if guard.form == RUNS:
         withheld = [c.name for c in guard.columns if not len(c.values) - c.has_missing]
         if withheld:
-            shown = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
+            visible_columns = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
             promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-            if not all(promise.holds_in(shown).all() for promise in promises):
+            if not all(promise.holds_in(visible_columns).all() for promise in promises):
                 raise InfeasibleError(
                     f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
                     hint="no value has enough people: join values, or lower guard_people (--guard-people)",
@@ -168,7 +168,7 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
             f"runs are told by methods that hold the whole table, and the engine {table.engine!r} reads it in pieces",
             hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw)',
         )
-    beside: dict[str, pa.Array] = {}
+    runs_by_name: dict[str, pa.Array] = {}
     kinds = dict(schema.kinds)
     for name in schema.sensitive:
         column = _coded(table, schema, name, people, _person(table, schema))
@@ -177,10 +177,10 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
         runs = f"{name} (runs)"
         while runs in table.names:
             runs += "'"
-        beside[runs] = as_released(column.record, column.shown, table).cells()
+        runs_by_name[runs] = as_released(column.record, column.visible, table).cells()
         kinds[runs] = table.declared_kind(schema, name)
-    roles = replace(schema, sensitive=(*schema.sensitive, *beside), kinds=kinds)
-    return table.replaced(beside), roles
+    roles = replace(schema, sensitive=(*schema.sensitive, *runs_by_name), kinds=kinds)
+    return table.replaced(runs_by_name), roles
 
 
 def _person(table: Table, schema: Schema) -> IntArray | None:
@@ -220,7 +220,7 @@ def fit_guard(
     names = [*(plan.names("quasi") if in_rows else ()), *plan.names("sensitive")]
     columns = [_coded(table, schema, name, people, person) for name in names]
     if form == RUNS:
-        codes = {c.record.name: c.shown for c in columns}
+        codes = {c.record.name: c.visible for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     columns = _sorted_categories(columns)
@@ -232,7 +232,7 @@ def fit_guard(
         leader = near[-1] if near else None
         if leader is not None:
             records.append(replace(column.record, follows=columns[leader].record.name))
-            first, second = columns[leader].shown, column.shown
+            first, second = columns[leader].visible, column.visible
             order = np.lexsort((second, first))
             joints[column.record.name] = first[order], second[order]
             continue
@@ -261,8 +261,8 @@ def draw(
     labels = np.repeat(every, draws.sizes).astype(np.uint32)
     numbers = Groups(labels, draws.starts[:-1])
     while promises:
-        shown = [_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
-        classes = Classes.from_groups(numbers, shown)
+        visible_columns = [_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
+        classes = Classes.from_groups(numbers, visible_columns)
         bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
         if not len(bad):
             break
@@ -273,15 +273,15 @@ def draw(
                 hint="ask for larger groups (k), or for less",
             )
         at = np.isin(labels, bad)
-        for name, drawn in draws.items(bad, again).items():
-            items[name][at] = drawn
+        for name, codes_again in draws.items(bad, again).items():
+            items[name][at] = codes_again
     guard = replace(guard, again=_whole(again))
     if not guard.rows:
         return guard, draws.reordered(items)
     bins, rare = rare_pairs(guard, codes)
     items = draws.reordered(possible(guard, items, bins, rare))
-    items, left = without_impossible(guard, items, bins, rare)
-    return replace(guard, impossible=left), items
+    items, rows_left = without_impossible(guard, items, bins, rare)
+    return replace(guard, impossible=rows_left), items
 
 
 def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, IntArray], Rare]:
@@ -296,14 +296,14 @@ def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, I
         for b in guard.columns[:i]:
             if (a.follows or a.name) == (b.follows or b.name):
                 continue
-            known = (codes[a.name] >= 0) & (codes[b.name] >= 0)
+            with_value = (codes[a.name] >= 0) & (codes[b.name] >= 0)
             n_a, n_b = (int(bins[c.name].max(initial=0)) + 1 for c in (a, b))
-            one, two = (bins[c.name][codes[c.name][known]] for c in (a, b))
-            seen = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
-            expected = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / max(int(known.sum()), 1)
-            few = (seen < guard.people) & (expected >= EXPECTED) & (EXPECTED * seen <= expected)
+            one, two = (bins[c.name][codes[c.name][with_value]] for c in (a, b))
+            counted = np.bincount(one * n_b + two, minlength=n_a * n_b).reshape(n_a, n_b)
+            expected = np.outer(counted.sum(axis=1), counted.sum(axis=0)) / max(int(with_value.sum()), 1)
+            few = (counted < guard.people) & (expected >= EXPECTED) & (EXPECTED * counted <= expected)
             if few.any():
-                rare[a.name, b.name] = (few * (1 + (seen == 0))).astype(np.uint8)
+                rare[a.name, b.name] = (few * (1 + (counted == 0))).astype(np.uint8)
     return bins, rare
 
 
@@ -376,10 +376,10 @@ def without_impossible(
     tables = np.concatenate([few.ravel() for few in rare.values()])
     swap_impossible(sizes, place, unit, coarse, np.array(pairs), tables > 0)
     swapped = {name: items[name][place[unit_of[name]]] for name in names}
-    left = np.zeros(place.shape[1], np.bool_)
+    rows_left = np.zeros(place.shape[1], np.bool_)
     for (a, b), few in rare.items():
-        left |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
-    return swapped, int(left.sum())
+        rows_left |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
+    return swapped, int(rows_left.sum())
 
 
 def _coarse(column: GuardedColumn) -> IntArray:
@@ -449,11 +449,11 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
             unit = whole.cast(pa.timestamp("us", wanted.tz))
         return unit.cast(wanted)
     is_number = column.kind in ("numeric", "date")
-    made = pa.array(values, pa.float64() if is_number else pa.string())
+    entries = pa.array(values, pa.float64() if is_number else pa.string())
     try:
-        return made.cast(wanted)
+        return entries.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return made
+        return entries
 
 
 def _coded(
@@ -477,17 +477,17 @@ def _coded(
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         runs = runs_of(counts, people, _unit(table, column, whole), previous)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        values, cuts, kept = runs.values.tolist(), runs.cuts, np.ones(len(runs.values), np.bool_)
+        values, cuts, frequent = runs.values.tolist(), runs.cuts, np.ones(len(runs.values), np.bool_)
     else:
         shared = counts.counts
         if person is not None:  # each once
             n_people = int(person.max()) + 1
             shared = np.bincount(np.unique(codes * n_people + person) // n_people, minlength=column.n_values)
-        kept = shared[: column.n_values] >= people
+        frequent = shared[: column.n_values] >= people
         # codes of the categories that are told; others are as if nothing were known of them
-        place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), kept.sum())
+        place = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), frequent.sum())
         codes, cuts = place[codes], np.zeros(0)
-        values = [value for value, is_kept in zip(column.values, kept, strict=True) if is_kept]
+        values = [value for value, is_frequent in zip(column.values, frequent, strict=True) if is_frequent]
     withheld = int(np.count_nonzero(codes < 0))
     if column.has_missing or not values:
         values = [*values, None]
@@ -513,25 +513,25 @@ def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
     """
     numbers = [c for c in columns if c.runs is not None and len(c.runs.values)]
     main = next((c for c in numbers if c.record.role == "sensitive"), numbers[0] if numbers else None)
-    found = []
+    in_order = []
     for column in columns:
         record, n = column.record, column.n_known
         if main is None or record.kind not in ("categorical", "boolean") or n < 2:
-            found.append(column)
+            in_order.append(column)
             continue
         assert main.runs is not None
         scores = np.append(scores_of(main.runs.values, np.asarray(main.record.people)[: main.n_known]).of_run, 0)
-        told = (column.codes >= 0) & (column.codes < n)
+        visible = (column.codes >= 0) & (column.codes < n)
         z = scores[np.minimum(main.codes, main.n_known)]
-        sums = np.bincount(column.codes[told], z[told], n)
+        sums = np.bincount(column.codes[visible], z[visible], n)
         order = np.lexsort((np.arange(n), sums / np.asarray(record.people)[:n]))
         rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
         values = (*(record.values[i] for i in order), *record.values[n:])
         people = np.append(np.asarray(record.people)[order], np.asarray(record.people)[n:])
-        found.append(
+        in_order.append(
             _Coded(replace(record, values=values, people=_whole(people)), rank[column.codes].astype(np.int64))
         )
-    return found
+    return in_order
 
 
 def _correlation_within(columns: Sequence[_Coded], group: IntArray, sizes: IntArray) -> FloatArray:
@@ -560,16 +560,16 @@ def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColu
     scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
     numbers = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
     if scores is None or not scores.spread or not numbers:
-        told = codes >= 0
-        keys, counts = np.unique(labels[told] * len(record.values) + codes[told], return_counts=True)
+        visible = codes >= 0
+        keys, counts = np.unique(labels[visible] * len(record.values) + codes[visible], return_counts=True)
         starts = np.searchsorted(keys, np.arange(len(sizes) + 1) * len(record.values))
         return replace(
             record, starts=_whole(starts), codes=_whole(keys % len(record.values)), counts=_whole(counts),
             smoothed=smoothed,
         )  # fmt: skip
-    known = codes < n
-    present = np.bincount(labels[known], minlength=len(sizes))
-    tilts = group_tilts(scores, people[:n], codes[known], labels[known], present, shrink)
+    with_value = codes < n
+    present = np.bincount(labels[with_value], minlength=len(sizes))
+    tilts = group_tilts(scores, people[:n], codes[with_value], labels[with_value], present, shrink)
     return replace(
         record, scores=_whole(scores.of_run), centre=scores.centre, spread=scores.spread, step=scores.step,
         weights=Vector("d", tilts.weights), moments=_whole(tilts.moments.ravel()),
@@ -588,10 +588,10 @@ def _column(record: GuardedColumn, codes: IntArray) -> Column:
     elif record.kind == "ordinal":
         order = np.array([record.order.index(v) for v in values])
     occurs = np.bincount(codes, minlength=n + 1) > 0
-    kept = [i for i in np.argsort(order) if occurs[i]]
-    place = np.full(n + 1, len(kept), np.int64)
-    place[kept] = np.arange(len(kept))
-    values = values[kept] if isinstance(values, np.ndarray) else [values[i] for i in kept]
+    frequent = [i for i in np.argsort(order) if occurs[i]]
+    place = np.full(n + 1, len(frequent), np.int64)
+    place[frequent] = np.arange(len(frequent))
+    values = values[frequent] if isinstance(values, np.ndarray) else [values[i] for i in frequent]
     return Column(
         record.name, record.kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events  # type: ignore[arg-type]
     )

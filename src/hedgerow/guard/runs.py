@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..columns.column import Column, ValueCounts
-from ..kernels.draws import close_runs
+from ..kernels.even_draws import close_runs
 from ..measures import FloatArray, IntArray
 from ..plan import GuardedColumn
 
@@ -59,7 +59,7 @@ def runs_of(
     >>> import numpy as np
     >>> ages = ValueCounts("age", "numeric", "", np.array([18.0, 30, 31, 33, 40, 90]), np.array([2, 1, 1, 1, 3, 1]))
     >>> runs_of(ages, 2, 1.0).values.tolist()
-    [18.0, 30.0, 40.0]
+    [18.0, 31.0, 40.0]
     """
     values, counts = np.asarray(column.values, np.float64), column.counts
     run, shared = close_runs(counts, *people, least)
@@ -81,12 +81,12 @@ def runs_of(
     span = high / (2 * least) - low / (2 * least)
     for end in (0, -1):  # a step from the whole span would tell a dominant value as well
         span[end] = min(centre[end] / least - low[end] / least, high[end] / least - centre[end] / least)
-    told = _rounded(centre, low, high, span, unit)
+    released = _rounded(centre, low, high, span, unit)
     # whoever joined it
-    told = np.where(shared, values[heap], told)
+    released = np.where(shared, values[heap], released)
     low, high = values[last[:-1]], values[first[1:]]
     cuts = _between(low, high)
-    return Runs(told, cuts, np.append(run, len(first)))
+    return Runs(released, cuts, np.append(run, len(first)))
 
 
 def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[IntArray, IntArray]:
@@ -98,8 +98,8 @@ def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[I
     n_values : int
         Codes from here on are missing values.
     """
-    known = codes < n_values
-    pairs = np.unique(np.stack([person[known], codes[known]]), axis=1)
+    with_value = codes < n_values
+    pairs = np.unique(np.stack([person[with_value], codes[with_value]]), axis=1)
     previous = np.append(-1, pairs[1, :-1])
     previous[np.diff(pairs[0], prepend=-1) != 0] = -1
     starts = np.append(0, np.cumsum(np.bincount(pairs[1], minlength=n_values)))
@@ -135,7 +135,7 @@ def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatA
     """Round to multiples, inside each run, of the largest of 1, 2, 5 x 10^j up to a part of its span."""
     some = span > 0
     power = np.floor(np.log10(np.where(some, span, 1.0))).astype(np.int64)
-    told, done = centre.copy(), np.zeros(len(centre), np.bool_)
+    released, done = centre.copy(), np.zeros(len(centre), np.bool_)
     for p in np.unique(power[some]).tolist():
         here = np.flatnonzero(some & (power == p))
         ten = float(f"1e{p}")
@@ -149,9 +149,9 @@ def _rounded(centre: FloatArray, low: FloatArray, high: FloatArray, span: FloatA
             with np.errstate(over="ignore", invalid="ignore"):
                 tried = np.round(way * step, max(-p, 0)) if p > -300 else way * step
             inside = ~done[here] & (tried >= a) & (tried <= b)
-            told[here[inside]] = tried[inside]
+            released[here[inside]] = tried[inside]
             done[here] |= inside
-    return told
+    return released
 
 
 def _between(low: FloatArray, high: FloatArray) -> FloatArray:

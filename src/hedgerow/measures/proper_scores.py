@@ -123,7 +123,7 @@ class Public:
         for missing values judges all records.
         """
         scores: list[tuple[ProperScore, Ints | None]] = []
-        column, known = self.column, self.column.known
+        column, n_known = self.column, self.column.known
         if int(np.count_nonzero(column.counts)) > 1:
             if not column.is_ordered:
                 scores.append((BrierScore("brier", column.counts), None))
@@ -134,10 +134,10 @@ class Public:
                 scores += [(RankedScore(cells), self.cell), (BrierScore("local", cells), self.cell)]
                 for name, holds in self.flags:
                     have = int(holds @ column.counts)
-                    scores.append((BrierScore(name, np.array([known - have, have])), holds))
-        if column.missing and known:
+                    scores.append((BrierScore(name, np.array([n_known - have, have])), holds))
+        if column.missing and n_known:
             absent = np.append(np.zeros(column.n_values, np.int64), 1)
-            scores.append((BrierScore("missing", np.array([known, column.missing])), absent))
+            scores.append((BrierScore("missing", np.array([n_known, column.missing])), absent))
         return tuple(scores)
 
 

@@ -397,7 +397,7 @@ class GuardedColumn(PlanColumn):
 
 @dataclass(frozen=True)
 class Guard(Discreet):
-    """How the columns of a release hide exact values.
+    """The way in which the columns of a release hide exact values.
 
     Parameters
     ----------
@@ -545,8 +545,8 @@ class Plan:
     @property
     def in_name_only(self) -> list[str]:
         """Return the recoded columns that are released unchanged or nearly unchanged, and not drawn."""
-        drawn = {} if self.guard is None else self.guard.relations()
-        return [c.name for c in self.recoding.recoded() if c.in_name_only and c.name not in drawn]
+        guarded = {} if self.guard is None else self.guard.relations()
+        return [c.name for c in self.recoding.recoded() if c.in_name_only and c.name not in guarded]
 
     def names(self, role: str) -> list[str]:
         """Return the names of the columns that have a role, in table order."""

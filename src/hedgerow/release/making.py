@@ -136,8 +136,8 @@ def _protected(
     step("recoding")
     replaced = dict(fitted.release_table(table).columns)
     if guard is not None:
-        plan, drawn = guarded(guard, table, schema, plan, replaced, linked)
-        replaced |= drawn
+        plan, guarded_columns = guarded(guard, table, schema, plan, replaced, linked)
+        replaced |= guarded_columns
     # not the household's: equal pseudonyms would show who lives together
     if secret is not None:
         replaced |= {name: pseudonyms(table, name, secret) for name in linked}

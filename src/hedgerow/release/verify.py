@@ -124,8 +124,8 @@ def verify(
     if guarded is not None and plan.guard is not None and plan.guard.rows:
         # equal cells show no group: k and caps are those of the plan's groups
         labels = guarded.labels if rows is None else guarded.labels[rows]
-        shown = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]
-        groups = Classes.from_groups(group([labels]), shown, None if persons is None else persons.subset(rows))
+        sensitive = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]
+        groups = Classes.from_groups(group([labels]), sensitive, persons and persons.subset(rows))
     else:
         groups = classes(plan, released, persons, rows)
     promises = [from_promise(promise) for promise in plan.promises]

@@ -129,11 +129,11 @@ def others(risk: Mapping[str, Any], digits: int = 1) -> Iterator[str]:
         yield text("summary", "other_columns", columns=columns, many=many, together=together)
 
 
-def found_in_words(found: Mapping[str, Any] | None, digits: int = 1) -> str:
+def found_in_words(found_record: Mapping[str, Any] | None, digits: int = 1) -> str:
     """Return a sentence on the share of people whose row is found by values that an acquaintance may know."""
-    if not found:
+    if not found_record:
         return ""
-    columns, together = found["columns"], found["together"]
+    columns, together = found_record["columns"], found_record["together"]
     sensitive = [name for name, column in columns.items() if column["role"] == "sensitive"]
     # one sensitive column alone is what all of them together are
     each = [name for name in columns if len(sensitive) > 1 or name not in sensitive]
@@ -142,9 +142,10 @@ def found_in_words(found: Mapping[str, Any] | None, digits: int = 1) -> str:
     if not together:
         return alone.strip()
     control = together["control"]
-    beside = "" if control is None else text("summary", found["against"], share=percent(control, digits))
+    against = found_record["against"]
+    control_text = "" if control is None else text("summary", against, share=percent(control, digits))
     share = percent(together["found"], digits)
-    return text("summary", "found", columns=" and ".join(sensitive), share=share, control=beside, alone=alone)
+    return text("summary", "found", columns=" and ".join(sensitive), share=share, control=control_text, alone=alone)
 
 
 def _linkage(audit: Mapping[str, Any]) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ..files import SUFFIXES, sweep, temporary_folder
 from ..profiles import Profile
 from ..workflow.options import split
 from . import WORDS, forms, pages
-from .security import OwnersOnly, Listening, is_welcome
+from .security import Listening, OwnersOnly, is_welcome
 from .state import STEPS, Choices, StudioState
 from .worker_client import in_sentences
 

@@ -138,14 +138,14 @@ class Worker:
             method = methods.make(ask["method"], ask["options"])
             if ask["key"] and method.draws:
                 method.set_params(key=ask["key"])
-            drawn = methods.form_of(method, ask["guard"]) is not None
-            people = ask["guard_people"] if drawn else None
+            is_guarded = methods.form_of(method, ask["guard"]) is not None
+            people = ask["guard_people"] if is_guarded else None
             session.choose(
                 self._schema(ask),
                 method,
                 guard=ask["guard"],
                 guard_people=people,
-                key=ask["key"] or None if drawn else None,
+                key=ask["key"] or None if is_guarded else None,
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
                 profile=ask["profile"] or None,

@@ -698,7 +698,7 @@ def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
     reach = Reach(cells, np.arange(sides.n_rows))
     # a number is looked up as the run that it is released as
     values, released_values = (each.values_for(cells, picked).columns for each in (people, sides.as_shown(people)))
-    known = Known(
+    people_values = Known(
         tuple(
             number if column.is_number else np.minimum(code, column.original.n_values)
             for column, code, number in zip(cells, values, released_values, strict=True)
@@ -707,7 +707,7 @@ def _fitting(sides: TablePair, people: People, picked: IntArray) -> IntArray:
     out = np.zeros((len(picked), len(cells) + 1, 2), np.int64)
     for i, person in enumerate(picked.tolist()):
         for j, shares in enumerate([*({j: 0.0} for j in range(len(cells))), every]):
-            rows = reach.agreeing(known, i, shares)
+            rows = reach.agreeing(people_values, i, shares)
             if sides.groups is not None:  # who is in which row of a group is not told
                 rows = np.flatnonzero(np.isin(sides.groups.labels, sides.groups.labels[rows]))
             out[i, j] = len(rows), np.count_nonzero(rows == person)

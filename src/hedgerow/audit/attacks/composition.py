@@ -187,14 +187,14 @@ def _column(
     pair: Pair, column: Column, releases: Sequence[ReleaseGroups], k: int
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return one column's figures and attack; None if no two releases have a person in common."""
-    groups = [_Groups.of(t, _shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases]
+    groups = [_Groups.of(t, _value_shown(pair, t.sensitive[column.name]), column, pair.rows) for t in releases]
     shared = np.sum([g.is_member for g in groups], axis=0) > 1
     order = pair.canonical[shared[pair.canonical]]
     if not len(order):
         return None
     cells = np.sum([np.diff(g.counts.indptr)[g.groups[order]] for g in groups], axis=0)
     chosen = evenly(order, int(np.clip(MOST_CELLS / cells.mean(), 100, MOST_ASKED)))
-    public = _shown(pair, pair.original.declared_column(pair.schema, column.name))
+    public = _value_shown(pair, pair.original.declared_column(pair.schema, column.name))
     # block by block: large groups times many people would not fit into memory
     blocks = np.array_split(chosen, max(int(cells.mean() * len(chosen)) // _BLOCK, 1))
     per_release: list[list[dict[str, Any]]] = [[] for _ in range(len(releases) + 1)]
@@ -227,7 +227,7 @@ def _column(
     return {"people": len(chosen), "together": _summary(together, k), "alone": alone}, attack
 
 
-def _shown(pair: Pair, column: Column) -> Column:
+def _value_shown(pair: Pair, column: Column) -> Column:
     return pair.as_shown(People((), (column,))).sensitive[0]
 
 

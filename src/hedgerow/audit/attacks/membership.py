@@ -172,17 +172,17 @@ def _people_asked(
     candidates = ((mine, sides.canonical[inside[sides.canonical]]), (coded, order[half]))
     others = coded.part(spread(order[~half], most, random_state))
     numbers = [j for j, column in enumerate(columns) if column.is_number and j >= len(sides.quasi)]
-    distances = [np.zeros(len(known)) for known, _ in candidates]
+    distances = [np.zeros(len(present)) for present, _ in candidates]
     for j in numbers:
         y = mine.columns[j][np.isfinite(mine.columns[j])]
         if len(y) and y.std() > 0:
-            off = [np.abs(known.columns[j] - y.mean()) / y.std() for known, _ in candidates]
+            off = [np.abs(present.columns[j] - y.mean()) / y.std() for present, _ in candidates]
             distances = [np.fmax(*pair) for pair in zip(distances, off, strict=True)]
     cut = np.quantile(distances[0][inside], 1 - EXTREME) if inside.any() else 0.0
     everybody, extreme = (
         [
-            known.part(spread(rows[far[rows] > least], most, random_state))
-            for (known, rows), far in zip(candidates, distances, strict=True)
+            present.part(spread(rows[far[rows] > least], most, random_state))
+            for (present, rows), far in zip(candidates, distances, strict=True)
         ]
         for least in (-1.0, cut)
     )
@@ -291,9 +291,9 @@ class _Release:
         sums: list[FloatArray] = [self.sizes]
         for scale in self.scales:
             z = scale(scale.cells)[scale.codes]
-            known = np.isfinite(z)
+            present = np.isfinite(z)
             for power in range(3):
-                sums.append(np.bincount(labels[known], z[known] ** power, len(self.sizes)).astype(np.float64))
+                sums.append(np.bincount(labels[present], z[present] ** power, len(self.sizes)).astype(np.float64))
         return np.stack(sums, axis=1)
 
     def _agreeing(self, people: Known, person: int, shares: tuple[tuple[int, float], ...]) -> IntArray:
@@ -356,10 +356,10 @@ class _Release:
             ends, every = np.cumsum([0, *map(len, rows)]), np.concatenate(rows)
             public = (0.5 + factors @ np.diff(ends)) / n
             for i, labels in enumerate(self.labels):
-                found = np.zeros((4, len(every) + 1))
-                np.cumsum(weights[:, labels[every]], axis=1, out=found[:, 1:])
-                found = np.diff(found[:, ends]) @ factors.T
-                near[i, person] = np.log((found / public + 0.5) / total[:, None]).mean(axis=0)
+                weight_sums = np.zeros((4, len(every) + 1))
+                np.cumsum(weights[:, labels[every]], axis=1, out=weight_sums[:, 1:])
+                weight_sums = np.diff(weight_sums[:, ends]) @ factors.T
+                near[i, person] = np.log((weight_sums / public + 0.5) / total[:, None]).mean(axis=0)
         # who is far from every record is no member, whatever the values; beyond three units it makes no difference
         far = np.minimum(off, 3.0)
         places = {factor: place for place, factor in enumerate(used)}
@@ -372,9 +372,9 @@ class _Release:
             for each in near
         ]
         if self.scales:
-            known = [scale(sensitive.columns[scale.place]) for scale in self.scales]
+            present = [scale(sensitive.columns[scale.place]) for scale in self.scales]
             for of_side, sums in zip(by_values, moments, strict=True):
-                pull, density = _moved(np.stack(known, axis=1), sums)
+                pull, density = _moved(np.stack(present, axis=1), sums)
                 of_side |= {(KNOWS[1], "pull"): pull, (KNOWS[1], "density"): density}
         # equal scores must stay ties on every machine
         after, dealt = ({a: scores.round(9) for a, scores in each.items()} for each in by_values)
@@ -427,11 +427,11 @@ class _Scale:
     def __init__(self, place: int, column: ReleasedColumn) -> None:
         self.place, self.codes = place, column.codes
         self.cells = np.where(column.anything, np.nan, column.lo / 2 + column.hi / 2)
-        known = self.cells[column.codes]
-        known = np.sort(known[np.isfinite(known)])
-        self.ends = known[[len(known) // 50, -1 - len(known) // 50]] if len(known) else np.zeros(2)
-        cut = np.clip(known, *self.ends)
-        self.mean, self.deviation = (float(cut.mean()), float(cut.std())) if len(known) else (0.0, 0.0)
+        present = self.cells[column.codes]
+        present = np.sort(present[np.isfinite(present)])
+        self.ends = present[[len(present) // 50, -1 - len(present) // 50]] if len(present) else np.zeros(2)
+        cut = np.clip(present, *self.ends)
+        self.mean, self.deviation = (float(cut.mean()), float(cut.std())) if len(present) else (0.0, 0.0)
 
     def __call__(self, values: FloatArray) -> FloatArray:
         """Return numbers on this scale; NaN if missing."""
@@ -449,7 +449,7 @@ def _moved(z: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
         by the width of the kernel.
     """
     pull, density = np.zeros(len(z)), np.zeros(len(z))
-    for j, own in enumerate(z.T):
+    for j, true_values in enumerate(z.T):
         n, total, squares = np.moveaxis(sums[:, :, 1 + 3 * j : 4 + 3 * j], 2, 0)
         for width in (0, 1):
             # the neighbourhood without those near the person
@@ -462,11 +462,11 @@ def _moved(z: FloatArray, sums: FloatArray) -> tuple[FloatArray, FloatArray]:
             near = total[:, width] / some
             spread = np.maximum(squares[:, width] / some - near**2, LEAST)
             variance = np.maximum(variance, LEAST)
-            off = own - mean
+            off = true_values - mean
             moved = (near - mean) * off / variance
             moved += (spread - variance) * (off**2 - variance) / (2 * variance**2)
-            likelier = off**2 / variance + np.log(variance) - (own - near) ** 2 / spread - np.log(spread)
-            is_known = np.isfinite(own) & (n[:, width] > 0)
+            likelier = off**2 / variance + np.log(variance) - (true_values - near) ** 2 / spread - np.log(spread)
+            is_known = np.isfinite(true_values) & (n[:, width] > 0)
             pull += np.where(is_known, moved, 0.0)
             density += np.where(is_known, likelier, 0.0)
     return pull, density

@@ -250,10 +250,10 @@ def distribution_summary(pair: TablePair) -> dict[str, Any]:
     """Return each measured column's distances from the whole original, and the pairwise dependences."""
     columns = {e.name: column_distances(e) for e in pair.released_quasi}
     whole = pair.unchanged
-    for a, b, shown in zip(
+    for a, b, released_codes in zip(
         whole.sensitive, pair.released_sensitive, pair.as_shown(whole.members).sensitive, strict=True
     ):
         columns[a.name] = sensitive_distances(a, b)
         if pair.guard is not None:  # which tells hardly any number by its own value: records move between runs
-            columns[a.name]["total_variation"] = sensitive_distances(shown, b)["total_variation"]
+            columns[a.name]["total_variation"] = sensitive_distances(released_codes, b)["total_variation"]
     return {"columns": columns, "dependence": dependences(*variables(pair))}

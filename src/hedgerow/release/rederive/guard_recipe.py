@@ -50,7 +50,7 @@ class GuardRecipe:
             self.labels = _labels(plan.names("quasi"), lambda name: _cells(released, name), rows)
         self._values = {c.name: _values(c, released) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
-        self._told = {c.name: _shown(c, self._codes[c.name]) for c in plan.guard.columns}
+        self._told = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if plan.guard.form != RUNS and self.sizes_hold:
             assert key is not None
             items = self._items(key_of(key, plan, plan.guard))
@@ -86,23 +86,23 @@ class GuardRecipe:
 
         Which row of a group has which of them is not derived again, where pairs were swapped away.
         """
-        shown = {}
+        in_release = {}
         for name, values in self._values.items():
             cells = _cells(released, name)
             if pa.types.is_float16(values.type):  # which nothing looks up
                 cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
             at = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
-            shown[name] = np.empty_like(at)
-            shown[name][np.arange(len(at)) if rows is None else rows] = at
+            in_release[name] = np.empty_like(at)
+            in_release[name][np.arange(len(at)) if rows is None else rows] = at
         bundles: dict[str, list[str]] = {}
         for column in self._guard.columns:
             head = next((h for h, names in bundles.items() if column.follows in names), column.name)
             bundles.setdefault(head, []).append(column.name)
         same: dict[str, Ints] = {}
         for names in bundles.values():
-            one, two = (np.sort(self._keys(names, codes)) for codes in (self._told, shown))
+            one, two = (np.sort(self._keys(names, codes)) for codes in (self._told, in_release))
             if (one == two).all():
-                same |= {name: shown[name] for name in names}
+                same |= {name: in_release[name] for name in names}
         return same
 
     def _keys(self, names: Sequence[str], codes: dict[str, Ints]) -> Ints:
@@ -136,11 +136,11 @@ class GuardRecipe:
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
         codes, n = self._codes[column.name], len(column.values) - column.has_missing
-        told = (codes >= 0) & (codes < n)
-        codes = codes[told]
+        visible = (codes >= 0) & (codes < n)
+        codes = codes[visible]
         if person is not None:  # each once
             n_people = int(person.max()) + 1
-            codes = np.unique(codes * n_people + person[told]) // n_people
+            codes = np.unique(codes * n_people + person[visible]) // n_people
         people = np.bincount(codes, minlength=n)
         return int(np.count_nonzero(people < self._guard.people))
 
@@ -152,21 +152,21 @@ class GuardRecipe:
         records = np.bincount(codes[codes >= 0], minlength=len(column.values))
         wrong = records[: len(column.values)] != np.asarray(column.people)
         if column.kind in ("numeric", "date") and n:
-            told, known = np.array(column.values[:n], np.float64), codes < n
-            codes, value = codes[known], Numbers(column, self._original).all()[known]
+            visible, with_value = np.array(column.values[:n], np.float64), codes < n
+            codes, value = codes[with_value], Numbers(column, self._original).all()[with_value]
             low, high = np.full(n, np.inf), np.full(n, -np.inf)
             np.minimum.at(low, codes, value)
             np.maximum.at(high, codes, value)
             distinct, at = np.unique(value, return_inverse=True)
             at = at.reshape(-1)
             if person is not None:  # each once
-                _, first = np.unique(np.stack([at, person[known]]), axis=1, return_index=True)
+                _, first = np.unique(np.stack([at, person[with_value]]), axis=1, return_index=True)
                 at, codes = at[first], codes[first]
             run = np.zeros(len(distinct), np.int64)
             run[at] = codes
             shared = np.bincount(at, minlength=len(distinct)) >= self._guard.people
-            wrong[:n] |= ~((low <= told) & (told <= high))
-            wrong[run[shared & (distinct != told[run])]] = True
+            wrong[:n] |= ~((low <= visible) & (visible <= high))
+            wrong[run[shared & (distinct != visible[run])]] = True
         return int(np.count_nonzero(wrong))
 
     def _off(self, column: GuardedColumn) -> int:
@@ -178,19 +178,19 @@ class GuardRecipe:
             width = len(column.values)
             keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
             pairs = keys // width, keys % width
-            starts, own = np.asarray(column.starts), (np.asarray(column.codes), np.asarray(column.counts))
-            stated = np.stack([np.repeat(np.arange(n_groups), np.diff(starts)), *own])
+            starts, own_codes = np.asarray(column.starts), (np.asarray(column.codes), np.asarray(column.counts))
+            stated = np.stack([np.repeat(np.arange(n_groups), np.diff(starts)), *own_codes])
             here = np.stack([*pairs, counts])
             if stated.shape == here.shape and (stated == here).all():
                 return 0
             return n_groups
         n = len(column.scores)
-        known = codes < n
-        z = np.asarray(column.scores, np.float64)[codes[known]] / 32
-        some = np.bincount(labels[known], minlength=n_groups)
-        mean = np.bincount(labels[known], z, n_groups) / np.maximum(some, 1)
-        deviation = z - mean[labels[known]]
-        within = np.bincount(labels[known], deviation**2, n_groups)
+        with_value = codes < n
+        z = np.asarray(column.scores, np.float64)[codes[with_value]] / 32
+        some = np.bincount(labels[with_value], minlength=n_groups)
+        mean = np.bincount(labels[with_value], z, n_groups) / np.maximum(some, 1)
+        deviation = z - mean[labels[with_value]]
+        within = np.bincount(labels[with_value], deviation**2, n_groups)
         shrink = 10 if column.role == "sensitive" else 0
         spread = np.sqrt((within + shrink * within.sum() / some.sum()) / np.maximum(some + shrink, 1))
         step = column.step / column.spread
@@ -200,7 +200,7 @@ class GuardRecipe:
         far = np.abs(mean / step - stated[0]) > 0.5 + _CLOSE
         far |= np.abs(np.maximum(spread / step, 1) - stated[1]) > 0.5 + _CLOSE
         # a group that is told as it is has one run
-        alone = np.bincount(labels[known], codes[known] == only[labels[known]], n_groups) == some
+        alone = np.bincount(labels[with_value], codes[with_value] == only[labels[with_value]], n_groups) == some
         far = np.where(only >= 0, ~alone, far) & (some > 0)
         far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - some
         return int(np.count_nonzero(far)) + self._untilted(column)
@@ -252,40 +252,40 @@ class GuardRecipe:
                 g, cell = np.unique(np.stack([group, theirs[items[other.name]]]), axis=1)
                 for i in range(fits.shape[1]):
                     fits[:, i] &= np.bincount(g[~rare[i, cell]], minlength=len(fits)) > 0
-            moved[column.name] = own = items[column.name].copy()
-            known = np.flatnonzero(own < n)
-            for at in known[~fits[group[known], bins[own[known]]]].tolist():
+            moved[column.name] = own_codes = items[column.name].copy()
+            with_value = np.flatnonzero(own_codes < n)
+            for at in with_value[~fits[group[with_value], bins[own_codes[with_value]]]].tolist():
                 row = fits[group[at]]
                 if not row.any():
                     continue
-                lower = np.flatnonzero(row[bins[: own[at]]])[-1:]
-                higher = own[at] + np.flatnonzero(row[bins[own[at] : n]])[:1]
+                lower = np.flatnonzero(row[bins[: own_codes[at]]])[-1:]
+                higher = own_codes[at] + np.flatnonzero(row[bins[own_codes[at] : n]])[:1]
                 near = np.concatenate([lower, higher])
-                own[at] = near[np.abs(near - own[at]).argmin()]
+                own_codes[at] = near[np.abs(near - own_codes[at]).argmin()]
         return moved
 
     def _rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
         """Return the pairs of bins that too few people have, and at most a tenth of those who should, at least ten."""
         one, two = self._codes[column.name], self._codes[other.name]
-        told = (one >= 0) & (two >= 0)
+        visible = (one >= 0) & (two >= 0)
         x, y = _bins(column), _bins(other)
-        seen = np.zeros((x.max() + 1, y.max() + 1))
-        np.add.at(seen, (x[one[told]], y[two[told]]), 1)
-        expected = seen.sum(axis=1)[:, None] * seen.sum(axis=0) / max(seen.sum(), 1)
-        return (seen < self._guard.people) & (expected >= np.maximum(10, 10 * seen))
+        counted = np.zeros((x.max() + 1, y.max() + 1))
+        np.add.at(counted, (x[one[visible]], y[two[visible]]), 1)
+        expected = counted.sum(axis=1)[:, None] * counted.sum(axis=0) / max(counted.sum(), 1)
+        return (counted < self._guard.people) & (expected >= np.maximum(10, 10 * counted))
 
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
         leader = next(c for c in self._guard.columns if c.name == column.follows)
-        first, own = (_shown(c, self._codes[c.name]) for c in (leader, column))
-        order = np.lexsort((own, first))
-        first, own = first[order], own[order]
-        known, near = len(leader.values) - leader.has_missing, 2 * (leader.kind in ("numeric", "date"))
-        is_known = before < known
+        first, own_codes = (_visible(c, self._codes[c.name]) for c in (leader, column))
+        order = np.lexsort((own_codes, first))
+        first, own_codes = first[order], own_codes[order]
+        with_value, near = len(leader.values) - leader.has_missing, 2 * (leader.kind in ("numeric", "date"))
+        is_known = before < with_value
         low = before - near * is_known
-        high = np.where(is_known, np.minimum(before + near, known - 1), before)
+        high = np.where(is_known, np.minimum(before + near, with_value - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
-        return own[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
+        return own_codes[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
 
     def _reordered(self, items: dict[str, Ints], group: Ints, key: Key) -> dict[str, Ints]:
         """Put items into the order of correlated normal scores, inside groups."""
@@ -346,7 +346,7 @@ def _values(column: GuardedColumn, released: Table) -> pa.Array:
     return values if column.has_missing else pa.concat_arrays([values, pa.nulls(1, values.type)])
 
 
-def _shown(column: GuardedColumn, codes: Ints) -> Ints:
+def _visible(column: GuardedColumn, codes: Ints) -> Ints:
     """Return codes as readers see them: what is withheld is missing."""
     return np.where(codes < 0, len(column.values) - column.has_missing, codes)
 
@@ -356,11 +356,11 @@ def _planned_labels(plan: Plan, original: Table) -> Ints:
     recoding = plan.recoding
     assert isinstance(recoding, Partition)
     recipe = PartitionRecipe(recoding, original)
-    made = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, _WINDOW)]
+    parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, _WINDOW)]
     quasi = plan.names("quasi")
 
     def cells(name: str) -> pa.Array:
-        return pa.chunked_array([decoded(columns[name]) for columns in made]).combine_chunks()
+        return pa.chunked_array([decoded(columns[name]) for columns in parts]).combine_chunks()
 
     return _labels(quasi, cells, None)
 

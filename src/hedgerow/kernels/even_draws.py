@@ -42,7 +42,7 @@ def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
 
 
 @checked
-def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, first, people, out):  # type: ignore[no-untyped-def]
+def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):  # type: ignore[no-untyped-def]
     """Draw the runs of each group evenly over its tilted distribution; items of a group ascend.
 
     Parameters
@@ -58,26 +58,25 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, firs
         The tilt of each group; from the number of tilts on, less that number, its only run.
     whole : int
         The tilt of the whole table.
-    reached : float array of shape (n_tilts, n_levels)
-        Cumulative chances of the levels; a level is the runs of one score.
-    first : int array of shape (n_levels + 1,)
-        The first run of each level.
-    people : float array of shape (n_runs + 1,)
-        Cumulative records of the runs.
+    levels : three arrays
+        ``reached``, of shape (n_tilts, n_levels): cumulative chances of the levels, where a level is
+        the runs of one score; ``first``, of shape (n_levels + 1,): the first run of each level;
+        ``people``, of shape (n_runs + 1,): cumulative records of the runs.
     out : int array of shape (n_items,)
         Filled with codes.
     """
+    reached, first, people = levels
     n_levels, n_runs = first.shape[0] - 1, people.shape[0] - 1
     at = 0
     for g in range(sizes.shape[0]):
-        known, own, mine = 1.0 - missing[g], 1.0 - towards[g], pair[g]
+        present, own_part, mine = 1.0 - missing[g], 1.0 - towards[g], pair[g]
         level, run = 0, -1
         only = mine - reached.shape[0]
         mine = min(mine, reached.shape[0] - 1)
-        below, above = 0.0, own * reached[mine, 0] + towards[g] * reached[whole, 0]
+        below, above = 0.0, own_part * reached[mine, 0] + towards[g] * reached[whole, 0]
         for i in range(sizes[g]):
             place = (uniform[g] + i) / sizes[g]
-            if place >= known:
+            if place >= present:
                 out[at] = n_runs
                 at += 1
                 continue
@@ -85,11 +84,11 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, firs
                 out[at] = only
                 at += 1
                 continue
-            place /= known
+            place /= present
             while level < n_levels - 1 and above <= place:
                 level += 1
                 run = -1
-                below, above = above, own * reached[mine, level] + towards[g] * reached[whole, level]
+                below, above = above, own_part * reached[mine, level] + towards[g] * reached[whole, level]
             if run < 0:
                 run = first[level]
             width = above - below
@@ -103,28 +102,30 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, reached, firs
 
 
 @checked
-def draw_by_shares(sizes, uniform, towards, starts, codes, counts, public, smoothed, out):  # type: ignore[no-untyped-def]
+def draw_by_shares(sizes, uniform, towards, listed, public, smoothed, out):  # type: ignore[no-untyped-def]
     """Draw the codes of each group evenly over its shares, smoothed by the public ones; items ascend.
 
     Parameters
     ----------
     sizes, uniform, towards, out
         As `draw_by_moments` takes them.
-    starts : int array of shape (n_groups + 1,)
-        Where the codes of each group begin in `codes` and `counts`, ascending within a group.
+    listed : three int arrays
+        ``starts``, of shape (n_groups + 1,): where the codes of each group begin in ``codes`` and
+        ``counts``, ascending within a group.
     public : float array of shape (n_codes,)
         Shares of the whole table.
     smoothed : float
         People of the whole table who are added to each group.
     """
+    starts, codes, counts = listed
     n_codes, at = public.shape[0], 0
     for g in range(sizes.shape[0]):
         total = smoothed
         for j in range(starts[g], starts[g + 1]):
             total += counts[j]
         # shares of the group's own records and of the table's; all of the table's if none may be told
-        own = (1.0 - towards[g]) / total if total > 0 else 0.0
-        weight = own * smoothed + towards[g] if total > 0 else 1.0
+        own_part = (1.0 - towards[g]) / total if total > 0 else 0.0
+        weight = own_part * smoothed + towards[g] if total > 0 else 1.0
         j, code, reached = starts[g], -1, 0.0
         for i in range(sizes[g]):
             wanted = (uniform[g] + i) / sizes[g]
@@ -132,7 +133,7 @@ def draw_by_shares(sizes, uniform, towards, starts, codes, counts, public, smoot
                 code += 1
                 reached += weight * public[code]
                 if j < starts[g + 1] and codes[j] == code:
-                    reached += own * counts[j]
+                    reached += own_part * counts[j]
                     j += 1
             out[at] = code
             at += 1
