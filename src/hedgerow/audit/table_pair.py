@@ -95,11 +95,11 @@ class People:
 
 def as_runs(column: Column, guarded: GuardedColumn) -> Column:
     """Return a column of true values as the values that its guarded release tells them by."""
-    codes, run_values = run_codes(column, guarded), guarded.values[: len(guarded.values) - guarded.has_missing]
-    values: Any = np.array(run_values, np.float64) if column.is_number else [v for v in column.values if v in run_values]
-    n = len(run_values)
+    codes, told_as = run_codes(column, guarded), guarded.values[: len(guarded.values) - guarded.has_missing]
+    values: Any = np.array(told_as, np.float64) if column.is_number else [v for v in column.values if v in told_as]
+    n = len(told_as)
     if not column.is_number:  # whose codes follow the order of the column's own values
-        codes = np.array([*map(values.index, run_values), n], np.int64)[codes]
+        codes = np.array([*map(values.index, told_as), n], np.int64)[codes]
     return replace(column, codes=codes, values=values, has_missing=bool((codes == n).any()), exact=())
 
 
