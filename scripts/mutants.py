@@ -264,7 +264,7 @@ MUTANTS = (
       f"{SCORES}test_scores_are_those_of_the_definition"),
     M("numbers have half their floor", "measures/proper_scores.py", "self.spread / self.n / 4",
       "self.spread / self.n / 8", f"{SCORES}test_scores_are_those_of_the_definition"),
-    M("a missing value is no secret", "measures/proper_scores.py", "if column.missing and known:",
+    M("a missing value is no secret", "measures/proper_scores.py", "if column.missing and n_known:",
       "if False:", f"{SCORES}test_whether_a_value_is_missing_counts"),
     M("shares at the cap exceed it", "measures/proper_scores.py",
       f"        # gain / (n N^2) > cap * loss / (4 N^3)\n{LAST}", REACHED,
