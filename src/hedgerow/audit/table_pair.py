@@ -95,11 +95,12 @@ class People:
 
 def as_runs(column: Column, guarded: GuardedColumn) -> Column:
     """Return a column of true values as the values that its guarded release tells them by."""
-    codes, told_as = run_codes(column, guarded), guarded.values[: len(guarded.values) - guarded.has_missing]
-    values: Any = np.array(told_as, np.float64) if column.is_number else [v for v in column.values if v in told_as]
-    n = len(told_as)
+    codes, run_values = run_codes(column, guarded), guarded.values[: guarded.n_values]
+    values: Any = np.array(run_values, np.float64) if column.is_number else []
+    n = len(run_values)
     if not column.is_number:  # whose codes follow the order of the column's own values
-        codes = np.array([*map(values.index, told_as), n], np.int64)[codes]
+        values = [v for v in column.values if v in run_values]
+        codes = np.array([*map(values.index, run_values), n], np.int64)[codes]
     return replace(column, codes=codes, values=values, has_missing=bool((codes == n).any()), exact=())
 
 

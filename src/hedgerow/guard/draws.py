@@ -40,7 +40,7 @@ class Draws:
         self._guard, self._key, self._joints = guard, key, joints
         self.sizes = np.asarray(guard.sizes, np.int64)
         self.starts = np.append(0, np.cumsum(self.sizes))
-        self._ready = {c.name: _prepared(c, self.sizes) for c in guard.columns if not c.follows}
+        self._samplers = {c.name: _sampler(c, self.sizes) for c in guard.columns if not c.follows}
 
     def items(self, groups: IntArray, again: IntArray) -> dict[str, IntArray]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
@@ -64,9 +64,8 @@ class Draws:
             words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
             out = np.empty(int(sizes.sum()), np.int64)
             # caps are on what groups tell of sensitive columns
-            is_capped = float(column.role == "sensitive")
-            towards = np.minimum(again[groups] / AGAIN, 1.0) * is_capped
-            self._ready[column.name].fill(groups, sizes, uniforms(words), towards, out)
+            towards = np.minimum(again[groups] / AGAIN, 1.0) * (column.role == "sensitive")
+            self._samplers[column.name].fill(groups, sizes, uniforms(words), towards, out)
             items_of[column.name] = out
         return items_of
 
@@ -74,11 +73,11 @@ class Draws:
         """Return the code that somebody with nearly the same code of the column before has."""
         first, second = self._joints[column.name]
         leader = next(c for c in self._guard.columns if c.name == column.follows)
-        last = len(leader.values) - 1 - leader.has_missing
-        is_known = before <= last
+        last = leader.n_values - 1
+        has_value = before <= last
         near = NEAR if leader.kind in ("numeric", "date") else 0
-        low = np.where(is_known, np.maximum(before - near, 0), before)
-        high = np.where(is_known, np.minimum(before + near, last), before)
+        low = np.where(has_value, np.maximum(before - near, 0), before)
+        high = np.where(has_value, np.minimum(before + near, last), before)
         begin = np.searchsorted(first, low)
         n = np.searchsorted(first, high, side="right") - begin
         return second[begin + np.minimum((uniform * n).astype(np.int64), n - 1)]
@@ -124,7 +123,7 @@ def _ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     return np.arange(int(sizes.sum())) + np.repeat(starts - ends + sizes, sizes)
 
 
-def _prepared(column: GuardedColumn, sizes: IntArray) -> _ByMoments | _ByShares:
+def _sampler(column: GuardedColumn, sizes: IntArray) -> _ByMoments | _ByShares:
     return _ByMoments(column, sizes) if column.by_moments else _ByShares(column)
 
 

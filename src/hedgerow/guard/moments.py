@@ -89,8 +89,8 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
     for _ in range(_TRIES):
         moments = tilted(levels, weights, theta[unsolved]) @ powers
         off = moments[:, :2] - target[unsolved]
-        open_ = np.abs(off).max(axis=1) >= _CLOSE
-        unsolved, moments, off = unsolved[open_], moments[open_], off[open_]
+        is_unsolved = np.abs(off).max(axis=1) >= _CLOSE
+        unsolved, moments, off = unsolved[is_unsolved], moments[is_unsolved], off[is_unsolved]
         if not len(unsolved):
             return theta
         a = moments[:, 1] - moments[:, 0] ** 2 + 1e-10

@@ -46,7 +46,7 @@ Rare = dict[tuple[str, str], NDArray[np.uint8]]
 # normal scores are rounded to whole numbers of 1024ths, so that their sums are exact
 _EXACT = 1024
 # rows that are read at once
-_WINDOW = 1 << 17
+WINDOW = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,9 @@ class _Coded:
     runs: Runs | None = None
 
     @property
-    def n_known(self) -> int:
-        return len(self.record.values) - self.record.has_missing
-
-    @property
     def visible(self) -> IntArray:
         """Return the codes as readers see them: what is withheld is missing."""
-        return np.where(self.codes < 0, self.n_known, self.codes)
+        return np.where(self.codes < 0, self.record.n_values, self.codes)
 
 
 def group_numbers(columns: Mapping[str, pa.Array | ReleasedCodes], names: Sequence[str], n_rows: int) -> Groups:
@@ -108,11 +104,11 @@ class GuardOptions:
     key: Key
 
 
-def kept_exactly(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
+def unguarded_columns(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
     """Return the columns that a guarded release keeps row by row: other ones, and pseudonyms."""
-    rows_left = set(plan.left_out) - set(pseudonyms)
+    dropped = set(plan.left_out) - set(pseudonyms)
     guarded = {column.name for column in plan.guard.columns} if plan.guard else set()
-    return [c.name for c in plan.columns if c.role != "quasi" and c.name not in rows_left | guarded]
+    return [c.name for c in plan.columns if c.role != "quasi" and c.name not in dropped | guarded]
 
 
 def guarded(
@@ -134,16 +130,16 @@ def guarded(
     check_guardable(plan)
     quasi = plan.names("quasi")
     # columns that no recoding changes
-    same = {name: _cells(table, name) for name in quasi if name not in columns}
+    same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
     guard, joints, codes = fit_guard(options.form, people, table, schema, plan, groups)
     if guard.form == RUNS:
-        withheld = [c.name for c in guard.columns if not len(c.values) - c.has_missing]
+        withheld = [c.name for c in guard.columns if not c.n_values]
         if withheld:
-            visible_columns = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
+            classes = Classes.from_groups(groups, [_column(c, codes[c.name]) for c in guard.columns])
             promises = [p for p in map(from_promise, plan.promises) if isinstance(p, ColumnGuarantee)]
-            if not all(promise.holds_in(visible_columns).all() for promise in promises):
+            if not all(promise.holds_in(classes).all() for promise in promises):
                 raise InfeasibleError(
                     f"a promise about {', '.join(withheld)} cannot be kept, because all of its values are withheld",
                     hint="no value has enough people: join values, or lower guard_people (--guard-people)",
@@ -152,12 +148,12 @@ def guarded(
         return plan, {c.name: as_released(c, codes[c.name], table) for c in guard.columns}
     guard, items = draw(guard, joints, codes, plan, options.key)
     plan = replace(plan, guard=guard)
-    return plan, given_to_rows(plan, items, table, groups, kept_exactly(plan, pseudonyms), options.key)
+    return plan, assigned_to_rows(plan, items, table, groups, unguarded_columns(plan, pseudonyms), options.key)
 
 
-def _cells(table: Table, name: str) -> pa.Array:
+def decoded_cells(table: Table, name: str) -> pa.Array:
     """Return the cells of a column, decoded."""
-    parts = [decoded(table.take(name, at)) for at in slices(table.n_rows, _WINDOW)]
+    parts = [decoded(table.take(name, at)) for at in slices(table.n_rows, WINDOW)]
     return pa.chunked_array(parts).combine_chunks()
 
 
@@ -172,7 +168,7 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
     kinds = dict(schema.kinds)
     for name in schema.sensitive:
         column = _coded(table, schema, name, people, _person(table, schema))
-        if not column.n_known:  # nothing is told of it
+        if not column.record.n_values:  # nothing is told of it
             continue
         runs = f"{name} (runs)"
         while runs in table.names:
@@ -259,10 +255,10 @@ def draw(
     every = np.arange(len(draws.sizes))
     items = draws.items(every, again)
     labels = np.repeat(every, draws.sizes).astype(np.uint32)
-    numbers = Groups(labels, draws.starts[:-1])
+    groups = Groups(labels, draws.starts[:-1])
     while promises:
-        visible_columns = [_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
-        classes = Classes.from_groups(numbers, visible_columns)
+        sensitive = [_column(c, items[c.name]) for c in guard.columns if c.role == "sensitive"]
+        classes = Classes.from_groups(groups, sensitive)
         bad = np.flatnonzero(~np.all([promise.holds_in(classes) for promise in promises], axis=0))
         if not len(bad):
             break
@@ -280,8 +276,8 @@ def draw(
         return guard, draws.reordered(items)
     bins, rare = rare_pairs(guard, codes)
     items = draws.reordered(possible(guard, items, bins, rare))
-    items, rows_left = without_impossible(guard, items, bins, rare)
-    return replace(guard, impossible=rows_left), items
+    items, n_impossible = without_impossible(guard, items, bins, rare)
+    return replace(guard, impossible=n_impossible), items
 
 
 def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, IntArray], Rare]:
@@ -321,7 +317,7 @@ def possible(
     alone = [c for c in guard.columns if c.role == "quasi" and not c.follows and c.name not in leaders]
     moved = dict(items)
     for column in alone:
-        n = len(column.values) - column.has_missing
+        n = column.n_values
         if not column.by_moments:
             continue
         bin_of, codes = bins[column.name], items[column.name]
@@ -332,10 +328,10 @@ def possible(
             few = rare[other.name, column.name].T if (other.name, column.name) in rare else few
             if few is None or other.by_moments:
                 continue
-            drawn_here = np.zeros((len(sizes), few.shape[1]), np.float32)
-            drawn_here[labels, bins[other.name][items[other.name]]] = 1
+            occurs = np.zeros((len(sizes), few.shape[1]), np.float32)
+            occurs[labels, bins[other.name][items[other.name]]] = 1
             harmless: NDArray[np.bool_] = np.asarray(few[:n_bins].T == 0)
-            fits &= np.greater(drawn_here @ harmless, 0)
+            fits &= np.greater(occurs @ harmless, 0)
         number = np.arange(n_bins)
         first = np.searchsorted(bin_of[:n], number)
         last = np.searchsorted(bin_of[:n], number, side="right") - 1
@@ -376,10 +372,10 @@ def without_impossible(
     tables = np.concatenate([few.ravel() for few in rare.values()])
     swap_impossible(sizes, place, unit, coarse, np.array(pairs), tables > 0)
     swapped = {name: items[name][place[unit_of[name]]] for name in names}
-    rows_left = np.zeros(place.shape[1], np.bool_)
+    is_impossible = np.zeros(place.shape[1], np.bool_)
     for (a, b), few in rare.items():
-        rows_left |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
-    return swapped, int(rows_left.sum())
+        is_impossible |= few[bins[a][swapped[a]], bins[b][swapped[b]]] == 2
+    return swapped, int(is_impossible.sum())
 
 
 def _coarse(column: GuardedColumn) -> IntArray:
@@ -403,7 +399,7 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
-def given_to_rows(
+def assigned_to_rows(
     plan: Plan, items: Mapping[str, IntArray], table: Table, groups: Groups, others: Sequence[str], key: Key
 ) -> dict[str, ReleasedCodes]:
     """Return the released columns: the items of each group, given to its rows.
@@ -477,14 +473,14 @@ def _coded(
         previous = EACH if person is None else previous_values(codes, person, column.n_values)
         runs = runs_of(counts, people, _unit(table, column, whole), previous)
         codes = runs.of_code[codes] if len(runs.values) else np.zeros_like(codes)
-        values, cuts, frequent = runs.values.tolist(), runs.cuts, np.ones(len(runs.values), np.bool_)
+        values, cuts = runs.values.tolist(), runs.cuts
     else:
         shared = counts.counts
         if person is not None:  # each once
             n_people = int(person.max()) + 1
             shared = np.bincount(np.unique(codes * n_people + person) // n_people, minlength=column.n_values)
         frequent = shared[: column.n_values] >= people
-        # codes of the categories that are told; others are as if nothing were known of them
+        # codes of the categories that are released; others are as if nothing were known of them
         place = np.append(np.where(frequent, np.cumsum(frequent) - 1, -1), frequent.sum())
         codes, cuts = place[codes], np.zeros(0)
         values = [value for value, is_frequent in zip(column.values, frequent, strict=True) if is_frequent]
@@ -515,14 +511,15 @@ def _sorted_categories(columns: Sequence[_Coded]) -> list[_Coded]:
     main = next((c for c in numbers if c.record.role == "sensitive"), numbers[0] if numbers else None)
     in_order = []
     for column in columns:
-        record, n = column.record, column.n_known
+        record, n = column.record, column.record.n_values
         if main is None or record.kind not in ("categorical", "boolean") or n < 2:
             in_order.append(column)
             continue
         assert main.runs is not None
-        scores = np.append(scores_of(main.runs.values, np.asarray(main.record.people)[: main.n_known]).of_run, 0)
+        n_runs = main.record.n_values
+        scores = np.append(scores_of(main.runs.values, np.asarray(main.record.people)[:n_runs]).of_run, 0)
         visible = (column.codes >= 0) & (column.codes < n)
-        z = scores[np.minimum(main.codes, main.n_known)]
+        z = scores[np.minimum(main.codes, n_runs)]
         sums = np.bincount(column.codes[visible], z[visible], n)
         order = np.lexsort((np.arange(n), sums / np.asarray(record.people)[:n]))
         rank = np.append(np.argsort(order), [n, -1])  # missing, and what is withheld
@@ -553,13 +550,13 @@ def _correlation_within(columns: Sequence[_Coded], group: IntArray, sizes: IntAr
 
 def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColumn:
     """Return the record of a column with what its draws need of each group."""
-    record, n, codes = column.record, column.n_known, column.codes
+    record, n, codes = column.record, column.record.n_values, column.codes
     people = np.asarray(record.people, np.int64)
     # shares of quasi-identifiers are the group's own: others would make impossible pairs
     shrink, smoothed = (SHRINK, SMOOTHED) if record.role == "sensitive" else (0, 0)
     scores = scores_of(column.runs.values, people[:n]) if column.runs is not None and n else None
-    numbers = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
-    if scores is None or not scores.spread or not numbers:
+    is_measured = column.runs is not None and (n > FEW or (column.runs.values != np.rint(column.runs.values)).any())
+    if scores is None or not scores.spread or not is_measured:
         visible = codes >= 0
         keys, counts = np.unique(labels[visible] * len(record.values) + codes[visible], return_counts=True)
         starts = np.searchsorted(keys, np.arange(len(sizes) + 1) * len(record.values))
@@ -580,7 +577,7 @@ def _by_groups(column: _Coded, labels: IntArray, sizes: IntArray) -> GuardedColu
 
 def _column(record: GuardedColumn, codes: IntArray) -> Column:
     """Return drawn codes as the column that a reader of the release sees."""
-    n = len(record.values) - record.has_missing
+    n = record.n_values
     values: Any = [str(v) for v in record.values[:n]]
     order = np.arange(n)
     if record.kind in ("numeric", "date"):
@@ -588,10 +585,10 @@ def _column(record: GuardedColumn, codes: IntArray) -> Column:
     elif record.kind == "ordinal":
         order = np.array([record.order.index(v) for v in values])
     occurs = np.bincount(codes, minlength=n + 1) > 0
-    frequent = [i for i in np.argsort(order) if occurs[i]]
-    place = np.full(n + 1, len(frequent), np.int64)
-    place[frequent] = np.arange(len(frequent))
-    values = values[frequent] if isinstance(values, np.ndarray) else [values[i] for i in frequent]
+    occurring = [i for i in np.argsort(order) if occurs[i]]
+    place = np.full(n + 1, len(occurring), np.int64)
+    place[occurring] = np.arange(len(occurring))
+    values = values[occurring] if isinstance(values, np.ndarray) else [values[i] for i in occurring]
     return Column(
         record.name, record.kind, record.unit, place[codes], values, bool(occurs[n:].any()), (), record.events  # type: ignore[arg-type]
     )

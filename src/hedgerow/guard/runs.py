@@ -108,7 +108,7 @@ def previous_values(codes: IntArray, person: IntArray, n_values: int) -> tuple[I
 
 def run_codes(column: Column, guarded: GuardedColumn) -> IntArray:
     """Return what the true value of each row is told as: its place in `guarded.values`; missing if it is withheld."""
-    n = len(guarded.values) - guarded.has_missing
+    n = guarded.n_values
     if column.is_number:
         runs = np.searchsorted(np.asarray(guarded.cuts), np.asarray(column.values, np.float64), "right")
     else:

@@ -20,14 +20,14 @@ def close_runs(counts, starts, previous, least):  # type: ignore[no-untyped-def]
     shared = np.zeros(n, np.bool_)
     n_runs, begin, reached = 0, 0, 0
     for i in range(n):
-        everybody = counts[i]
-        new = everybody
+        n_people = counts[i]
+        new = n_people
         if starts.shape[0]:
-            everybody = starts[i + 1] - starts[i]
+            n_people = starts[i + 1] - starts[i]
             new = 0
             for j in range(starts[i], starts[i + 1]):
                 new += previous[j] < begin
-        if everybody >= least:
+        if n_people >= least:
             runs[i] = n_runs
             shared[n_runs] = True
             n_runs += 1
@@ -69,11 +69,11 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
     n_levels, n_runs = first.shape[0] - 1, people.shape[0] - 1
     at = 0
     for g in range(sizes.shape[0]):
-        present, own_part, mine = 1.0 - missing[g], 1.0 - towards[g], pair[g]
+        present, group_part, tilt = 1.0 - missing[g], 1.0 - towards[g], pair[g]
         level, run = 0, -1
-        only = mine - reached.shape[0]
-        mine = min(mine, reached.shape[0] - 1)
-        below, above = 0.0, own_part * reached[mine, 0] + towards[g] * reached[whole, 0]
+        only = tilt - reached.shape[0]
+        tilt = min(tilt, reached.shape[0] - 1)
+        below, above = 0.0, group_part * reached[tilt, 0] + towards[g] * reached[whole, 0]
         for i in range(sizes[g]):
             place = (uniform[g] + i) / sizes[g]
             if place >= present:
@@ -88,7 +88,7 @@ def draw_by_moments(sizes, uniform, towards, missing, pair, whole, levels, out):
             while level < n_levels - 1 and above <= place:
                 level += 1
                 run = -1
-                below, above = above, own_part * reached[mine, level] + towards[g] * reached[whole, level]
+                below, above = above, group_part * reached[tilt, level] + towards[g] * reached[whole, level]
             if run < 0:
                 run = first[level]
             width = above - below
@@ -124,8 +124,8 @@ def draw_by_shares(sizes, uniform, towards, listed, public, smoothed, out):  # t
         for j in range(starts[g], starts[g + 1]):
             total += counts[j]
         # shares of the group's own records and of the table's; all of the table's if none may be told
-        own_part = (1.0 - towards[g]) / total if total > 0 else 0.0
-        weight = own_part * smoothed + towards[g] if total > 0 else 1.0
+        group_part = (1.0 - towards[g]) / total if total > 0 else 0.0
+        weight = group_part * smoothed + towards[g] if total > 0 else 1.0
         j, code, reached = starts[g], -1, 0.0
         for i in range(sizes[g]):
             wanted = (uniform[g] + i) / sizes[g]
@@ -133,7 +133,7 @@ def draw_by_shares(sizes, uniform, towards, listed, public, smoothed, out):  # t
                 code += 1
                 reached += weight * public[code]
                 if j < starts[g + 1] and codes[j] == code:
-                    reached += own_part * counts[j]
+                    reached += group_part * counts[j]
                     j += 1
             out[at] = code
             at += 1
@@ -191,14 +191,14 @@ def swap_impossible(sizes, place, unit, coarse, pairs, impossible):  # type: ign
             n = sizes[g]
             for i in range(n):
                 for u in range(n_units):
-                    mine = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
-                    if mine == 0:
+                    here = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
+                    if here == 0:
                         continue
                     # rows stand in a random order, so the next are as good as any
                     even = -1
                     for step in range(1, n):
                         other = begin + (i + step) % n
-                        before = mine + _faults(u, other, pairs, place, unit, coarse, impossible)
+                        before = here + _faults(u, other, pairs, place, unit, coarse, impossible)
                         place[u, begin + i], place[u, other] = place[u, other], place[u, begin + i]
                         after = _faults(u, begin + i, pairs, place, unit, coarse, impossible)
                         after += _faults(u, other, pairs, place, unit, coarse, impossible)

@@ -371,20 +371,24 @@ class GuardedColumn(PlanColumn):
         """Return whether a missing cell may be released."""
         return bool(self.values) and self.values[-1] is None
 
+    @property
+    def n_values(self) -> int:
+        """Return the number of released values, missing not counted."""
+        return len(self.values) - self.has_missing
+
     def check(self) -> None:
         """Raise Contradiction if the fields contradict each other."""
-        n_known = len(self.values) - self.has_missing
         if None in self.values[:-1] or len(self.people) != len(self.values):
             raise Contradiction("the values of a guarded column and their people differ in number")
-        if self.kind in ("numeric", "date") and len(self.cuts) != max(n_known - 1, 0):
+        if self.kind in ("numeric", "date") and len(self.cuts) != max(self.n_values - 1, 0):
             raise Contradiction("a guarded number has one run more than it has cuts")
         if self.by_moments and (
-            len(self.scores) != n_known
+            len(self.scores) != self.n_values
             or len(self.weights) != len(set(self.scores))
             or len(self.moments) != len(self.tilts)
             or len(self.pair) != len(self.missing)
             or not 0 <= self.whole < len(self.moments) // 2
-            or not all(0 <= at < len(self.moments) // 2 + n_known for at in self.pair)
+            or not all(0 <= at < len(self.moments) // 2 + self.n_values for at in self.pair)
         ):
             raise Contradiction("the moments of a guarded number do not match its runs or groups")
         if len(self.starts) and (

@@ -195,7 +195,7 @@ def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
     released, withheld = {}, {}
     records = [record for record in guard.columns if record.name in table.names]
     for record in records:
-        column, n = table.like(record), len(record.values) - record.has_missing
+        column, n = table.like(record), record.n_values
         if column.is_number:
             place = np.searchsorted(np.asarray(record.cuts), column.doubles, side="right") if n else 0
             place = np.broadcast_to(place, column.n_values)

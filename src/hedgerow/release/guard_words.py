@@ -21,8 +21,8 @@ from ..texts import text
 LARGE, MOVED = 0.1, 0.1
 # rows with an impossible pair of values, unwarned
 IMPOSSIBLE = 0.02
-# rank correlations that are told, and how many
-TOLD, MOST = 0.1, 10
+# the smallest rank correlation in the words, and how many
+CORRELATION, CORRELATIONS = 0.1, 10
 _say = partial(text, "guard")
 
 
@@ -38,7 +38,7 @@ def in_words(guard: Guard) -> str:
         again = sum(n > 0 for n in guard.again)
         lines.append(_say("groups", groups=len(guard.sizes), again=again, people=guard.people))
     for column in guard.columns:
-        name, values = column.name, len(column.values) - column.has_missing
+        name, values = column.name, column.n_values
         if guard.form == RUNS:
             line = _say("told", name=name, values=values)
         elif column.follows:
@@ -60,8 +60,8 @@ def _correlations(guard: Guard) -> list[str]:
     heads = [column.name for column in guard.columns if not column.follows]
     pairs = [(a, b) for i, a in enumerate(heads) for b in heads[: i + 1]]
     entries = [(r / 100, a, b) for r, (a, b) in zip(guard.correlation, pairs, strict=False) if a != b]
-    entries = sorted((each for each in entries if abs(each[0]) >= TOLD), key=lambda each: -abs(each[0]))
-    return [f"{b} and {a} {r:.2f}" for r, a, b in entries[:MOST]]
+    entries = sorted((each for each in entries if abs(each[0]) >= CORRELATION), key=lambda each: -abs(each[0]))
+    return [f"{b} and {a} {r:.2f}" for r, a, b in entries[:CORRELATIONS]]
 
 
 def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | None:
@@ -72,7 +72,7 @@ def figures(plan: Plan, original: Table, released: Table) -> dict[str, Any] | No
     persons = Persons.from_table(original, plan.unit, None)
     columns = {}
     for record in guard.columns:
-        column: dict[str, Any] = {"values": len(record.values) - record.has_missing, "withheld": record.withheld}
+        column: dict[str, Any] = {"values": record.n_values, "withheld": record.withheld}
         before = after = largest = None
         if record.kind == "numeric" and column["values"]:
             exact = original.like(record)

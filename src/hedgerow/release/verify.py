@@ -16,7 +16,7 @@ from ..columns.row_hashes import RowHasher
 from ..columns.table import Table
 from ..columns.workspace import give_back
 from ..errors import PromiseError
-from ..guard.redraw import kept_exactly
+from ..guard.redraw import unguarded_columns
 from ..io.verify_read import plain_types, read_back
 from ..io.write import layout_like
 from ..key import Key, Secret
@@ -104,7 +104,7 @@ def verify(
     ]
     guarded = None
     if plan.guard is not None:
-        others = kept_exactly(plan, replaced)
+        others = unguarded_columns(plan, replaced)
         guarded = GuardRecipe(plan, original, released, rows, key, others)
         keyed.append(guarded)
         # drawn values are known to who has the key

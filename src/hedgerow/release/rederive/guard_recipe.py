@@ -15,7 +15,7 @@ from ...columns.arrays import decoded, slices, value_class, value_type
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import key_of, released_values
+from ...guard.redraw import WINDOW, decoded_cells, key_of, released_values
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
@@ -29,8 +29,6 @@ Floats = NDArray[np.float64]
 
 # items whose chances are compared at once
 _BLOCK = 1 << 14
-# rows that are read at once
-_WINDOW = 1 << 17
 # what rounding may move a mean or a standard deviation by, in steps
 _CLOSE = 1e-6
 
@@ -47,20 +45,20 @@ class GuardRecipe:
         if plan.guard.rows:
             self.labels = _planned_labels(plan, original)
         else:
-            self.labels = _labels(plan.names("quasi"), lambda name: _cells(released, name), rows)
+            self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
         self._values = {c.name: _values(c, released) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
-        self._told = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
+        self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if plan.guard.form != RUNS and self.sizes_hold:
             assert key is not None
             items = self._items(key_of(key, plan, plan.guard))
             by = [hashes(original, others, key_of(key, plan, plan.guard))[0]] if others else []
             order = np.lexsort([*by, self.labels])
-            self._told = {name: np.empty_like(codes) for name, codes in items.items()}
+            self._released_codes = {name: np.empty_like(codes) for name, codes in items.items()}
             for name, codes in items.items():
-                self._told[name][order] = codes
+                self._released_codes[name][order] = codes
             if plan.guard.rows:
-                self._told |= self._swapped(released, rows)
+                self._released_codes |= self._swapped(released, rows)
 
     @property
     def columns_read(self) -> Sequence[str]:
@@ -76,7 +74,7 @@ class GuardRecipe:
         """Return the guarded columns of the given rows."""
         columns = {}
         for name, values in self._values.items():
-            codes = self._told[name][part.rows].astype(np.int32)
+            codes = self._released_codes[name][part.rows].astype(np.int32)
             # a category that is never released is missing
             columns[name] = pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), values)
         return Made(columns, {})
@@ -86,24 +84,24 @@ class GuardRecipe:
 
         Which row of a group has which of them is not derived again, where pairs were swapped away.
         """
-        in_release = {}
+        in_file = {}
         for name, values in self._values.items():
-            cells = _cells(released, name)
+            cells = decoded_cells(released, name)
             if pa.types.is_float16(values.type):  # which nothing looks up
                 cells, values = cells.cast(pa.float32()), values.cast(pa.float32())
             at = pc.index_in(cells, value_set=values).fill_null(len(values)).to_numpy().astype(np.int64)
-            in_release[name] = np.empty_like(at)
-            in_release[name][np.arange(len(at)) if rows is None else rows] = at
+            in_file[name] = np.empty_like(at)
+            in_file[name][np.arange(len(at)) if rows is None else rows] = at
         bundles: dict[str, list[str]] = {}
         for column in self._guard.columns:
             head = next((h for h, names in bundles.items() if column.follows in names), column.name)
             bundles.setdefault(head, []).append(column.name)
-        same: dict[str, Ints] = {}
+        matching: dict[str, Ints] = {}
         for names in bundles.values():
-            one, two = (np.sort(self._keys(names, codes)) for codes in (self._told, in_release))
+            one, two = (np.sort(self._keys(names, codes)) for codes in (self._released_codes, in_file))
             if (one == two).all():
-                same |= {name: in_release[name] for name in names}
-        return same
+                matching |= {name: in_file[name] for name in names}
+        return matching
 
     def _keys(self, names: Sequence[str], codes: dict[str, Ints]) -> Ints:
         """Return a number for each row that tells its group and its codes in some columns."""
@@ -135,7 +133,7 @@ class GuardRecipe:
 
     def _shared_by_few(self, column: GuardedColumn, person: Ints | None) -> int:
         """Count the released values, missing not counted, that fewer people of the original have than promised."""
-        codes, n = self._codes[column.name], len(column.values) - column.has_missing
+        codes, n = self._codes[column.name], column.n_values
         visible = (codes >= 0) & (codes < n)
         codes = codes[visible]
         if person is not None:  # each once
@@ -148,7 +146,7 @@ class GuardRecipe:
         """Count the released values that lie outside their run, are near a value that enough people
         share and not equal to it, or have another number of records than the plan says.
         """
-        codes, n = self._codes[column.name], len(column.values) - column.has_missing
+        codes, n = self._codes[column.name], column.n_values
         records = np.bincount(codes[codes >= 0], minlength=len(column.values))
         wrong = records[: len(column.values)] != np.asarray(column.people)
         if column.kind in ("numeric", "date") and n:
@@ -178,31 +176,31 @@ class GuardRecipe:
             width = len(column.values)
             keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
             pairs = keys // width, keys % width
-            starts, own_codes = np.asarray(column.starts), (np.asarray(column.codes), np.asarray(column.counts))
-            stated = np.stack([np.repeat(np.arange(n_groups), np.diff(starts)), *own_codes])
-            here = np.stack([*pairs, counts])
-            if stated.shape == here.shape and (stated == here).all():
+            of_group = np.repeat(np.arange(n_groups), np.diff(np.asarray(column.starts)))
+            planned = np.stack([of_group, np.asarray(column.codes), np.asarray(column.counts)])
+            derived = np.stack([*pairs, counts])
+            if planned.shape == derived.shape and (planned == derived).all():
                 return 0
             return n_groups
         n = len(column.scores)
         with_value = codes < n
         z = np.asarray(column.scores, np.float64)[codes[with_value]] / 32
-        some = np.bincount(labels[with_value], minlength=n_groups)
-        mean = np.bincount(labels[with_value], z, n_groups) / np.maximum(some, 1)
+        n_present = np.bincount(labels[with_value], minlength=n_groups)
+        mean = np.bincount(labels[with_value], z, n_groups) / np.maximum(n_present, 1)
         deviation = z - mean[labels[with_value]]
         within = np.bincount(labels[with_value], deviation**2, n_groups)
         shrink = 10 if column.role == "sensitive" else 0
-        spread = np.sqrt((within + shrink * within.sum() / some.sum()) / np.maximum(some + shrink, 1))
+        spread = np.sqrt((within + shrink * within.sum() / n_present.sum()) / np.maximum(n_present + shrink, 1))
         step = column.step / column.spread
         moments, pair = np.asarray(column.moments).reshape(-1, 2), np.asarray(column.pair)
         only = pair - len(moments)
-        stated = moments[np.minimum(pair, len(moments) - 1)].T
-        far = np.abs(mean / step - stated[0]) > 0.5 + _CLOSE
-        far |= np.abs(np.maximum(spread / step, 1) - stated[1]) > 0.5 + _CLOSE
+        planned = moments[np.minimum(pair, len(moments) - 1)].T
+        far = np.abs(mean / step - planned[0]) > 0.5 + _CLOSE
+        far |= np.abs(np.maximum(spread / step, 1) - planned[1]) > 0.5 + _CLOSE
         # a group that is told as it is has one run
-        alone = np.bincount(labels[with_value], codes[with_value] == only[labels[with_value]], n_groups) == some
-        far = np.where(only >= 0, ~alone, far) & (some > 0)
-        far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - some
+        alone = np.bincount(labels[with_value], codes[with_value] == only[labels[with_value]], n_groups) == n_present
+        far = np.where(only >= 0, ~alone, far) & (n_present > 0)
+        far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - n_present
         return int(np.count_nonzero(far)) + self._untilted(column)
 
     def _untilted(self, column: GuardedColumn) -> int:
@@ -211,8 +209,8 @@ class GuardRecipe:
         mean = chances @ levels
         spread = np.sqrt(np.maximum(chances @ levels**2 - mean**2, 0))
         step = column.step / column.spread
-        stated = np.asarray(column.moments).reshape(-1, 2) * step
-        off = (np.abs(mean - stated[:, 0]) > _CLOSE) | (np.abs(spread - stated[:, 1]) > _CLOSE)
+        planned = np.asarray(column.moments).reshape(-1, 2) * step
+        off = (np.abs(mean - planned[:, 0]) > _CLOSE) | (np.abs(spread - planned[:, 1]) > _CLOSE)
         pair = np.asarray(column.pair)
         return max(int(np.count_nonzero(off[pair[pair < len(off)]])) - column.moved, 0)
 
@@ -252,16 +250,16 @@ class GuardRecipe:
                 g, cell = np.unique(np.stack([group, theirs[items[other.name]]]), axis=1)
                 for i in range(fits.shape[1]):
                     fits[:, i] &= np.bincount(g[~rare[i, cell]], minlength=len(fits)) > 0
-            moved[column.name] = own_codes = items[column.name].copy()
-            with_value = np.flatnonzero(own_codes < n)
-            for at in with_value[~fits[group[with_value], bins[own_codes[with_value]]]].tolist():
+            moved[column.name] = codes = items[column.name].copy()
+            with_value = np.flatnonzero(codes < n)
+            for at in with_value[~fits[group[with_value], bins[codes[with_value]]]].tolist():
                 row = fits[group[at]]
                 if not row.any():
                     continue
-                lower = np.flatnonzero(row[bins[: own_codes[at]]])[-1:]
-                higher = own_codes[at] + np.flatnonzero(row[bins[own_codes[at] : n]])[:1]
+                lower = np.flatnonzero(row[bins[: codes[at]]])[-1:]
+                higher = codes[at] + np.flatnonzero(row[bins[codes[at] : n]])[:1]
                 near = np.concatenate([lower, higher])
-                own_codes[at] = near[np.abs(near - own_codes[at]).argmin()]
+                codes[at] = near[np.abs(near - codes[at]).argmin()]
         return moved
 
     def _rare(self, column: GuardedColumn, other: GuardedColumn) -> NDArray[np.bool_]:
@@ -277,15 +275,15 @@ class GuardRecipe:
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
         leader = next(c for c in self._guard.columns if c.name == column.follows)
-        first, own_codes = (_visible(c, self._codes[c.name]) for c in (leader, column))
-        order = np.lexsort((own_codes, first))
-        first, own_codes = first[order], own_codes[order]
-        with_value, near = len(leader.values) - leader.has_missing, 2 * (leader.kind in ("numeric", "date"))
-        is_known = before < with_value
-        low = before - near * is_known
-        high = np.where(is_known, np.minimum(before + near, with_value - 1), before)
+        first, second = (_visible(c, self._codes[c.name]) for c in (leader, column))
+        order = np.lexsort((second, first))
+        first, second = first[order], second[order]
+        n, near = leader.n_values, 2 * (leader.kind in ("numeric", "date"))
+        has_value = before < n
+        low = before - near * has_value
+        high = np.where(has_value, np.minimum(before + near, n - 1), before)
         begin, end = np.searchsorted(first, low), np.searchsorted(first, high, side="right")
-        return own_codes[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
+        return second[begin + np.minimum(np.floor(uniform * (end - begin)).astype(np.int64), end - begin - 1)]
 
     def _reordered(self, items: dict[str, Ints], group: Ints, key: Key) -> dict[str, Ints]:
         """Put items into the order of correlated normal scores, inside groups."""
@@ -313,23 +311,23 @@ class GuardRecipe:
 
 
 def _bins(column: GuardedColumn) -> Ints:
-    """Return the bin of each code: its own among few, else one in twenty parts, frequent values alone."""
+    """Return the bin of each code: its own among few, else one in twenty parts, values that many have alone."""
     people = list(column.people)
     if len(people) <= 60:
         return np.arange(len(people))
     bins: list[int] = []
     before, last, total = 0, 0, sum(people)
     for i, n in enumerate(people):
-        frequent = n * 50 >= total or (i > 0 and people[i - 1] * 50 >= total)
+        is_heap = n * 50 >= total or (i > 0 and people[i - 1] * 50 >= total)
         part = before * 20 // total
-        bins.append(bins[-1] + (frequent or part > last) if bins else 0)
+        bins.append(bins[-1] + (is_heap or part > last) if bins else 0)
         last, before = part, before + n
     return np.array(bins)
 
 
 def _codes(column: GuardedColumn, original: Table) -> Ints:
     """Return the code of each row of the original; -1 for a category that is never released."""
-    n = len(column.values) - column.has_missing
+    n = column.n_values
     if column.kind in ("numeric", "date"):
         values = Numbers(column, original).all()
         runs = np.searchsorted(np.asarray(column.cuts), values, side="right")
@@ -348,7 +346,7 @@ def _values(column: GuardedColumn, released: Table) -> pa.Array:
 
 def _visible(column: GuardedColumn, codes: Ints) -> Ints:
     """Return codes as readers see them: what is withheld is missing."""
-    return np.where(codes < 0, len(column.values) - column.has_missing, codes)
+    return np.where(codes < 0, column.n_values, codes)
 
 
 def _planned_labels(plan: Plan, original: Table) -> Ints:
@@ -356,19 +354,13 @@ def _planned_labels(plan: Plan, original: Table) -> Ints:
     recoding = plan.recoding
     assert isinstance(recoding, Partition)
     recipe = PartitionRecipe(recoding, original)
-    parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, _WINDOW)]
+    parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, WINDOW)]
     quasi = plan.names("quasi")
 
     def cells(name: str) -> pa.Array:
         return pa.chunked_array([decoded(columns[name]) for columns in parts]).combine_chunks()
 
     return _labels(quasi, cells, None)
-
-
-def _cells(table: Table, name: str) -> pa.Array:
-    """Return the cells of a column, decoded."""
-    parts = [decoded(table.take(name, at)) for at in slices(table.n_rows, _WINDOW)]
-    return pa.chunked_array(parts).combine_chunks()
 
 
 def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:
@@ -415,12 +407,12 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
     def runs(place: Floats, group: Ints) -> Ints:
         part = towards[group][:, None]
         tilt = np.minimum(pair, len(reached) - 1)[group]
-        mine = (1 - part) * reached[tilt] + part * reached[column.whole]
+        mixed = (1 - part) * reached[tilt] + part * reached[column.whole]
         inside = place / (1 - missing[group])
-        level = np.minimum((mine <= inside[:, None]).sum(axis=1), mine.shape[1] - 1)
+        level = np.minimum((mixed <= inside[:, None]).sum(axis=1), mixed.shape[1] - 1)
         row = np.arange(len(place))
-        below = np.where(level > 0, mine[row, level - 1], 0.0)
-        width = np.where(mine[row, level] > below, mine[row, level] - below, 1.0)
+        below = np.where(level > 0, mixed[row, level - 1], 0.0)
+        width = np.where(mixed[row, level] > below, mixed[row, level] - below, 1.0)
         begin, end = n_people[first[level]], n_people[first[level + 1]]
         run = np.searchsorted(n_people[1:], begin + (inside - below) / width * (end - begin), side="right")
         run = np.clip(run, first[level], first[level + 1] - 1)
@@ -451,6 +443,3 @@ def _by_shares(column: GuardedColumn, towards: Floats) -> Callable[[Floats, Ints
 
 def _counts(columns: dict[str, int]) -> str:
     return ", ".join(f"{count:,} in {name}" for name, count in columns.items() if count)
-
-
-
