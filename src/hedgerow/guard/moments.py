@@ -68,13 +68,16 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
     """Return a and b of the tilts with these means and variances; shape (n_pairs, 2).
 
     Of all distributions over the levels with these two moments, the tilt is nearest to the weights.
-    Newton's method on the dual, which is convex; steps are halved until they lower it.
+    Newton's method on the dual, which is convex; steps are halved until they lower it. The levels are
+    moved and scaled to -1 to 1: powers of levels that lie close together would differ too little.
 
     Raises
     ------
     HedgerowError
         It does not converge.
     """
+    middle, half = (levels[0] + levels[-1]) / 2, (levels[-1] - levels[0]) / 2
+    levels, mean, variance = (levels - middle) / half, (mean - middle) / half, variance / half**2
     target = np.stack([mean, mean**2 + variance], axis=1)
     powers = np.stack([levels, levels**2, levels**3, levels**4], axis=1)
     log_weights, theta = np.log(weights), np.zeros_like(target)
@@ -92,7 +95,8 @@ def tilts_of(levels: FloatArray, weights: FloatArray, mean: FloatArray, variance
         is_unsolved = np.abs(off).max(axis=1) >= _CLOSE
         unsolved, moments, off = unsolved[is_unsolved], moments[is_unsolved], off[is_unsolved]
         if not len(unsolved):
-            return theta
+            a, b = theta.T / [[half], [half**2]]
+            return np.stack([a - 2 * middle * b, b], axis=1)
         a = moments[:, 1] - moments[:, 0] ** 2 + 1e-10
         b = moments[:, 2] - moments[:, 0] * moments[:, 1]
         c = moments[:, 3] - moments[:, 1] ** 2 + 1e-10
