@@ -17,6 +17,7 @@ import hedgerow as hr
 from hedgerow.backends import memory
 from hedgerow.errors import PromiseError
 from hedgerow.plan.records import Plan, Vector
+from hedgerow.release.rederive.guard_recipe import GuardRecipe
 
 from .test_draws import people
 
@@ -181,6 +182,18 @@ def test_an_altered_plan(release: hr.Release, what: str) -> None:
         return  # runs have no draws
     release.plan = PLANS[what](release.plan)
     fails(release)
+
+
+@pytest.mark.parametrize("more", [1, -1, 10**6])
+def test_tilts_are_not_excused_by_the_plan(more: int) -> None:
+    """How many groups have moments that no tilt has is counted again, not believed."""
+    release = original_release("redraw", "")[1]
+    plan = altered(release.plan, "income", moved=lambda moved: moved + more)
+    if more > 1:
+        plan = altered(plan, "income", tilts=raised(0.05))
+    for each, holds in ((release.plan, True), (plan, False)):
+        recipe = GuardRecipe(each, release.original, release.released, release.rows, release._key, ["note"])
+        assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds
 
 
 def test_values_altered_in_plan_and_table(release: hr.Release) -> None:

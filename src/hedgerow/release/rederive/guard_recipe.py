@@ -204,15 +204,21 @@ class GuardRecipe:
         return int(np.count_nonzero(far)) + self._untilted(column)
 
     def _untilted(self, column: GuardedColumn) -> int:
-        """Count the groups whose tilt does not have their mean and spread, beyond those that no tilt has."""
+        """Count the groups whose tilt has not their mean and spread, nor the nearest that any has; and those
+        that the plan wrongly says to have only the nearest.
+        """
         levels, _, chances = _chances(column)
         mean = chances @ levels
-        spread = np.sqrt(np.maximum(chances @ levels**2 - mean**2, 0))
-        step = column.step / column.spread
-        planned = np.asarray(column.moments).reshape(-1, 2) * step
-        off = (np.abs(mean - planned[:, 0]) > _CLOSE) | (np.abs(spread - planned[:, 1]) > _CLOSE)
+        variance = chances @ levels**2 - mean**2
+        planned = np.asarray(column.moments).reshape(-1, 2) * (column.step / column.spread)
+        planned[:, 1] **= 2
+        nearest = np.array([_nearest_moments(levels, *both) for both in planned])
+        off = np.abs(np.stack([mean, variance], axis=1) - nearest).max(axis=1) > _CLOSE
+        moved = ~np.isclose(nearest, planned).all(axis=1)
         pair = np.asarray(column.pair)
-        return max(int(np.count_nonzero(off[pair[pair < len(off)]])) - column.moved, 0)
+        tilted = pair[pair < len(off)]
+        n_off = np.count_nonzero(off[[*tilted, column.whole]])
+        return int(n_off) + abs(int(np.count_nonzero(moved[tilted])) - column.moved)
 
     def _items(self, key: Key) -> dict[str, Ints]:
         """Return the code of every item, group after group, in its final order."""
@@ -389,6 +395,17 @@ def _chances(column: GuardedColumn) -> tuple[Floats, Ints, Floats]:
         weights = np.exp(power - power.max())
         chances.append(weights / weights.sum())
     return z, of_run.reshape(-1), np.array(chances)
+
+
+def _nearest_moments(levels: Floats, mean: float, variance: float) -> tuple[float, float]:
+    """Return a mean and variance that some tilt of the levels has: these, or the nearest that are possible."""
+    low, high = float(levels[0]), float(levels[-1])
+    margin = (high - low) / 1000
+    mean = min(max(mean, low + margin), high - margin)
+    # nearest to the mean, two levels vary least; the outermost two vary most
+    least = (mean - float(levels[levels <= mean][-1])) * (float(levels[levels > mean][0]) - mean)
+    span = (mean - low) * (high - mean) - least
+    return mean, min(max(variance, least + 0.02 * span + 1e-9), least + 0.98 * span)
 
 
 def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable[[Floats, Ints], Ints]:
