@@ -28,7 +28,8 @@ SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["income", "tax", "ill", "hou
 def original_release(guard: str, cells: str) -> tuple[pd.DataFrame, Any]:
     table = people(500)
     method = hr.Hedge(5, cells=cells) if cells else hr.MART(5)
-    return table, hr.protect(table, SCHEMA, method, guard=guard, random_state=1)
+    key = 1 if guard == "redraw" else None
+    return table, hr.protect(table, SCHEMA, method, guard=guard, random_state=key)
 
 
 @pytest.fixture(params=["runs", "redraw", "rows"])
@@ -229,7 +230,7 @@ def test_a_written_file_is_read_back(
     table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
     method = hr.Hedge(5, cells="rows") if guard == "rows" else hr.Hedge(5)
     form = "runs" if guard == "runs" else "redraw"
-    release = hr.protect(path, SCHEMA, method, guard=form, random_state=1)
+    release = hr.protect(path, SCHEMA, method, guard=form, random_state=1 if form == "redraw" else None)
     release.write(tmp_path / "right")
 
     def swapped(made: pa.Table, *rest: Any, **more: Any) -> None:

@@ -80,6 +80,8 @@ def test_the_key_of_a_config_serves_pseudonyms_and_draws(here: Path) -> None:
         ("--guard runs --guard-people 1", "at least 2"),
         ("--guard-people 9", "guard_people is for a guard"),
         ("--key-file k", "--guard redraw"),
+        ("--guard runs --key-file k", "--guard redraw"),
+        ("--method hedge --cells rows --keep-order", "whose group it comes from"),
         ("--random-state 1", "no option --random-state"),
         ("--guard redraw --random-state 1 --key-file k", "both given"),
         ("--guard redraw --method anatomy", "Anatomy makes no groups"),
@@ -102,6 +104,20 @@ def test_what_cannot_be_is_refused_before_the_work(
     assert words in told
     assert "compiling" not in told
     assert not Path("out").exists()
+
+
+def test_runs_take_no_key(here: Path) -> None:
+    Path("k.bin").write_bytes(bytes(range(32)))
+    Path("k.bin").chmod(0o600)
+    session = hr.Session("people.csv")
+    for secret in ({"key": Key.new()}, {"random_state": 1}):
+        with pytest.raises(ParameterError, match="runs are not drawn"):
+            hr.protect("people.csv", ROLES, hr.MART(k=5), guard="runs", **secret)
+        with pytest.raises(ParameterError, match="runs are not drawn"):
+            session.choose(ROLES, hr.MART(k=5), guard="runs", **secret)
+    # a key file for the pseudonyms may stand beside it
+    words = ["protect", "people.csv", *FLAGS, "--identifiers", "person_id", "--pseudonyms", "--key-file", "k.bin"]
+    assert run([*words, "--guard", "runs", "--out", "out"]) == 0
 
 
 def test_a_cluster_is_refused_by_name() -> None:

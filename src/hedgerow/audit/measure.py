@@ -749,6 +749,7 @@ def _audit(task: Task[Any]) -> Audit:
     extremes = values["table.extremes"]
     return Audit(
         promises=task.what.plan.promises if task.what.plan else (),
+        redrawn=tuple(task.what.guard.relations()) if task.what.guard else (),
         table={
             "rows": plain.n_rows,
             "original_rows": None if task.original is None else task.original.n_rows,

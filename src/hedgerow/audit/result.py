@@ -79,6 +79,8 @@ class Audit:
         The plan's promises, if the plan was known; `plot` draws the cap.
     profile : mapping, optional
         The criteria of a standard and the verdict on each, if a standard was named.
+    redrawn : sequence of str
+        Columns drawn anew inside groups: a draw that equals the original is no cell that was left as it was.
     """
 
     table: Mapping[str, Any]
@@ -93,6 +95,7 @@ class Audit:
     missing: Sequence[str] = ()
     promises: Sequence[Mapping[str, Any]] = ()
     profile: Mapping[str, Any] | None = None
+    redrawn: Sequence[str] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain JSON data (`json_schema` describes it)."""
@@ -119,6 +122,7 @@ class Audit:
         if grouped(self.table["yardstick"], self.promises):
             exposed = {name: column["exposed"] for name, column in release["sensitive"].items()}
         columns = loss["columns"] if loss else {}
+        same = [n for n, c in columns.items() if altered and c["changed"] == 0 and n not in self.redrawn]
         return unbounded(
             self.promises,
             exposed,
@@ -126,7 +130,7 @@ class Audit:
             alone=0 if altered or not self.table["quasi"] else release["classes"]["uniques"],
             lost=None if altered else loss and loss["ncp"],
             linked=(self.risk.get("linkage") or {}).get("highest") if altered else None,
-            unchanged=[name for name, column in columns.items() if altered and column["changed"] == 0],
+            unchanged=same,
             others=self.risk.get("other"),
         )
 

@@ -127,7 +127,6 @@ def guarded(
     pseudonyms : collection of str
         Identifiers that are replaced.
     """
-    check_guardable(plan)
     quasi = plan.names("quasi")
     # columns that no recoding changes
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
@@ -159,13 +158,8 @@ def decoded_cells(table: Table, name: str) -> pa.Array:
 
 def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]:
     """Return a table that has the runs of each sensitive column beside it, and a schema in which they are sensitive."""
-    if not table.is_loaded:
-        raise UnsupportedError(
-            f"runs are told by methods that hold the whole table, and the engine {table.engine!r} reads it in pieces",
-            hint='use engine="memory" (--engine memory), or guard="redraw" (--guard redraw)',
-        )
     runs_by_name: dict[str, pa.Array] = {}
-    kinds = dict(schema.kinds)
+    kinds, categories, events = dict(schema.kinds), dict(schema.categories), dict(schema.events)
     for name in schema.sensitive:
         column = _coded(table, schema, name, people, _person(table, schema))
         if not column.record.n_values:  # nothing is told of it
@@ -175,7 +169,12 @@ def with_runs(table: Table, schema: Schema, people: int) -> tuple[Table, Schema]
             runs += "'"
         runs_by_name[runs] = as_released(column.record, column.visible, table).cells()
         kinds[runs] = table.declared_kind(schema, name)
-    roles = replace(schema, sensitive=(*schema.sensitive, *runs_by_name), kinds=kinds)
+        if column.record.order:
+            categories[runs] = column.record.order
+        if column.record.events:
+            events[runs] = column.record.events
+    sensitive = (*schema.sensitive, *runs_by_name)
+    roles = replace(schema, sensitive=sensitive, kinds=kinds, categories=categories, events=events)
     return table.replaced(runs_by_name), roles
 
 
@@ -185,15 +184,6 @@ def _person(table: Table, schema: Schema) -> IntArray | None:
     if persons is None:
         return None
     return persons.codes if persons.homes is None else persons.homes[persons.codes]
-
-
-def check_guardable(plan: Plan) -> None:
-    """Raise UnsupportedError if a release by this plan has no groups to draw values in."""
-    if plan.recoding.risk_model != "classes" or plan.recoding.second_file:
-        raise UnsupportedError(
-            f"{plan.method} makes no groups of equal cells, so there is nothing to draw values in",
-            hint="guard=None (--guard none) releases its sensitive columns as they are",
-        )
 
 
 def fit_guard(
@@ -393,7 +383,10 @@ def _coarse(column: GuardedColumn) -> IntArray:
 
 
 def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
-    """Return the key of the draws of one release: another plan draws independently under the same key."""
+    """Return the key of the draws of one release: another plan draws independently under the same key.
+
+    A plan lists its columns in the order of the table, so another order of columns is another plan.
+    """
     # before anything was drawn
     none = replace(guard, again=_whole(np.zeros(len(guard.again), np.int64)), impossible=0)
     return key.bound(dumps(replace(plan, guard=none, parameters={})))

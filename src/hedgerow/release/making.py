@@ -15,7 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import FEWEST, GuardOptions, guarded, with_runs
+from ..guard.redraw import FEWEST, ROWS, GuardOptions, guarded, with_runs
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS
@@ -59,7 +59,7 @@ def make_release(
     # before any long work
     _check_capable(table.engine, schema, secret)
     if guard is not None:
-        _check_guard(guard.form, table.engine, schema, method)
+        _check_guard(guard.form, table.engine, schema, method, keep_order)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     try:
@@ -179,7 +179,7 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
             )
 
 
-def _check_guard(form: str, engine: str, schema: Schema, method: Method) -> None:
+def _check_guard(form: str, engine: str, schema: Schema, method: Method, keep_order: bool = False) -> None:
     """Raise an error if sensitive values cannot be hidden in this way: by the schema, the method or the engine."""
     if not schema.sensitive:
         raise ParameterError(
@@ -191,6 +191,11 @@ def _check_guard(form: str, engine: str, schema: Schema, method: Method) -> None
             f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
             "something of their exact values",
             hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
+        )
+    if keep_order and getattr(method, "cells", "") == ROWS:
+        raise ParameterError(
+            "in the order of the input every drawn row shows whose group it comes from, which cells=\"rows\" hides",
+            hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
         )
     able = computing(engine).capabilities.guards
     if form not in able:

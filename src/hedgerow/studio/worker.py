@@ -23,6 +23,7 @@ from ..errors import Cancelled, HedgerowError
 from ..hierarchy import Hierarchy
 from ..io.write import write_table
 from ..notation import plain
+from ..plan.records import REDRAW
 from ..profiles import Profile
 from ..report import pictures
 from ..report.figures import risk_rows
@@ -138,14 +139,13 @@ class Worker:
             method = methods.make(ask["method"], ask["options"])
             if ask["key"] and method.draws:
                 method.set_params(key=ask["key"])
-            is_guarded = methods.form_of(method, ask["guard"]) is not None
-            people = ask["guard_people"] if is_guarded else None
+            form = methods.form_of(method, ask["guard"])
             session.choose(
                 self._schema(ask),
                 method,
                 guard=ask["guard"],
-                guard_people=people,
-                key=ask["key"] or None if is_guarded else None,
+                guard_people=ask["guard_people"] if form else None,
+                key=ask["key"] or None if form == REDRAW else None,
                 pseudonym_key=ask["key"] if ask["pseudonyms"] else None,
                 max_inference=ask["max_inference"],
                 profile=ask["profile"] or None,

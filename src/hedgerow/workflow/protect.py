@@ -189,6 +189,11 @@ def guarding(
                 hint='hide them with guard="redraw" or "runs" (--guard), or leave it out',
             )
         return None
+    if form == RUNS and (key is not None or random_state is not None):
+        raise ParameterError(
+            "key and random_state are for draws, and runs are not drawn: the same table always has the same runs",
+            hint='leave them out, or draw values with guard="redraw" (--guard redraw)',
+        )
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
     return GuardOptions(form, guard_people, Key.of(key, random_state))
