@@ -221,10 +221,8 @@ def by_content(plan: Plan, original: Table, released: Table) -> IntArray | None:
     names = [c.name for c in plan.columns if c.role in ("quasi", "sensitive", "other") and c.name not in redrawn]
     columns = dict(transform(plan, original).columns)
     if plan.guard is not None and plan.guard.form == RUNS:
-        schema = roles(plan)
         for each in plan.guard.columns:
-            codes = run_codes(original.declared_column(schema, each.name), each)
-            columns[each.name] = as_released(each, codes, original)
+            columns[each.name] = as_released(each, run_codes(original.like(each), each), original)
     if not original.is_loaded:
         return _by_hashes(plan, original, released, columns, names)
     arrays = {name: c.cells() if isinstance(c, ReleasedCodes) else c for name, c in columns.items()}

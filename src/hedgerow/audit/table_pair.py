@@ -95,12 +95,10 @@ class People:
 
 def as_runs(column: Column, guarded: GuardedColumn) -> Column:
     """Return a column of true values as the values that its guarded release tells them by."""
-    codes, run_values = run_codes(column, guarded), guarded.values[: guarded.n_values]
-    values: Any = np.array(run_values, np.float64) if column.is_number else []
-    n = len(run_values)
+    n, codes, runs = guarded.n_values, run_codes(column, guarded), guarded.values[: guarded.n_values]
+    values: Any = np.array(runs, np.float64) if column.is_number else [v for v in column.values if v in runs]
     if not column.is_number:  # whose codes follow the order of the column's own values
-        values = [v for v in column.values if v in run_values]
-        codes = np.array([*map(values.index, run_values), n], np.int64)[codes]
+        codes = np.array([*map(values.index, runs), n], np.int64)[codes]
     return replace(column, codes=codes, values=values, has_missing=bool((codes == n).any()), exact=())
 
 

@@ -440,8 +440,7 @@ class Guard(Discreet):
 
     def relations(self) -> Mapping[str, str]:
         """Return, for each guarded column, how its released cells relate to the original ones."""
-        relation = MAPPED if self.form == RUNS else RANDOM
-        return {column.name: relation for column in self.columns}
+        return dict.fromkeys((c.name for c in self.columns), MAPPED if self.form == RUNS else RANDOM)
 
     def check(self) -> None:
         """Raise Contradiction if the fields contradict each other."""
@@ -453,9 +452,8 @@ class Guard(Discreet):
         ):
             raise Contradiction("the guard does not match its groups or columns")
         for column in self.columns:
-            groups = len(self.sizes)
-            if (column.by_moments and len(column.pair) != groups) or (
-                len(column.starts) and len(column.starts) != groups + 1
+            if (column.by_moments and len(column.pair) != len(self.sizes)) or (
+                len(column.starts) and len(column.starts) != len(self.sizes) + 1
             ):
                 raise Contradiction("a guarded column does not match the groups")
 

@@ -17,7 +17,8 @@ from ..backends.select import opened
 from ..columns.roles import check_weights
 from ..columns.table import Table
 from ..errors import PlanError, UnsupportedError, did_you_mean
-from ..guard.redraw import entries_of
+from ..guard.redraw import as_released
+from ..guard.runs import run_codes
 from ..key import Key
 from ..plan import Guard, Plan
 from ..plan.records import RUNS
@@ -195,18 +196,12 @@ def in_runs(guard: Guard, table: Table) -> dict[str, ReleasedCodes]:
     released, withheld = {}, {}
     records = [record for record in guard.columns if record.name in table.names]
     for record in records:
-        column, n = table.like(record), record.n_values
-        if column.is_number:
-            place = np.searchsorted(np.asarray(record.cuts), column.doubles, side="right") if n else 0
-            place = np.broadcast_to(place, column.n_values)
-        else:
-            codes = {value: code for code, value in enumerate(record.values[:n])}
-            place = np.array([codes.get(value, n) for value in column.values], np.int64)
-            withheld[record.name] = int(column.counts()[: column.n_values][place == n].sum())
-        entries = entries_of(record, table.types.field(record.name).type)
-        released[record.name] = ReleasedCodes(
-            record.name, entries.type, entries, column.codes, np.append(place, n).astype(np.int64)
-        )
+        column = table.like(record)
+        codes = run_codes(column, record)
+        if not column.is_number:
+            is_withheld = (codes == record.n_values) & (column.codes < column.n_values)
+            withheld[record.name] = int(np.count_nonzero(is_withheld))
+        released[record.name] = as_released(record, codes, table)
     if released:
         caution(text("caution", "runs_applied", names=", ".join(released), people=guard.people))
     if hidden := ", ".join(f"{count:,} in {name}" for name, count in withheld.items() if count):

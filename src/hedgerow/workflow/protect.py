@@ -181,19 +181,14 @@ def guarding(
     if guard is not None:
         check_one_of("guard", guard, ("auto", "none", RUNS, REDRAW))
     form = form_of(method, guard)
+    unused: dict[str, Any] = {} if form else {"guard_people": guard_people}
+    unused |= {} if form == REDRAW else {"key": key, "random_state": random_state}
+    if names := ", ".join(name for name, value in unused.items() if value is not None):
+        why = "draws, and runs are not drawn" if form else "a guard, and exact values are released"
+        hint = 'leave it out, or draw values with guard="redraw" (--guard redraw)'
+        raise ParameterError(f"{names} is for {why}", hint=hint)
     if form is None:
-        more = {"guard_people": guard_people, "key": key, "random_state": random_state}
-        if unused := [name for name, value in more.items() if value is not None]:
-            raise ParameterError(
-                f"{', '.join(unused)} is for a guard, and exact values are released",
-                hint='hide them with guard="redraw" or "runs" (--guard), or leave it out',
-            )
         return None
-    if form == RUNS and (key is not None or random_state is not None):
-        raise ParameterError(
-            "key and random_state are for draws, and runs are not drawn: the same table always has the same runs",
-            hint='leave them out, or draw values with guard="redraw" (--guard redraw)',
-        )
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
     return GuardOptions(form, guard_people, Key.of(key, random_state))

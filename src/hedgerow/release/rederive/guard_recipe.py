@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...backends.randomize import hashes, words_of
-from ...columns.arrays import decoded, slices, value_class, value_type
+from ...columns.arrays import decoded, slices, value_class
 from ...columns.order import ranks_of
 from ...columns.table import Table, Window
 from ...errors import UnsupportedError
-from ...guard.redraw import WINDOW, decoded_cells, key_of, released_values
+from ...guard.redraw import WINDOW, decoded_cells, entries_of, key_of
 from ...key import Key
 from ...measures import Persons, group
 from ...measures.guarantees import Check
@@ -46,7 +46,7 @@ class GuardRecipe:
             self.labels = _planned_labels(plan, original)
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
-        self._values = {c.name: _values(c, released) for c in plan.guard.columns}
+        self._values = {c.name: entries_of(c, released.types.field(c.name).type) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
         if plan.guard.form != RUNS and self.sizes_hold:
@@ -216,9 +216,8 @@ class GuardRecipe:
         off = np.abs(np.stack([mean, variance], axis=1) - nearest).max(axis=1) > _CLOSE
         moved = ~np.isclose(nearest, planned).all(axis=1)
         pair = np.asarray(column.pair)
-        tilted = pair[pair < len(off)]
-        n_off = np.count_nonzero(off[[*tilted, column.whole]])
-        return int(n_off) + abs(int(np.count_nonzero(moved[tilted])) - column.moved)
+        pair = pair[pair < len(off)]
+        return int(off[[*pair, column.whole]].sum()) + abs(int(moved[pair].sum()) - column.moved)
 
     def _items(self, key: Key) -> dict[str, Ints]:
         """Return the code of every item, group after group, in its final order."""
@@ -281,9 +280,8 @@ class GuardRecipe:
     def _donated(self, column: GuardedColumn, before: Ints, uniform: Floats) -> Ints:
         """Return the codes that donors with nearly the same code of the column before have."""
         leader = next(c for c in self._guard.columns if c.name == column.follows)
-        first, second = (_visible(c, self._codes[c.name]) for c in (leader, column))
-        order = np.lexsort((second, first))
-        first, second = first[order], second[order]
+        second, first = (_visible(c, self._codes[c.name]) for c in (column, leader))
+        first, second = np.stack([first, second])[:, np.lexsort((second, first))]
         n, near = leader.n_values, 2 * (leader.kind in ("numeric", "date"))
         has_value = before < n
         low = before - near * has_value
@@ -344,12 +342,6 @@ def _codes(column: GuardedColumn, original: Table) -> Ints:
     return lookup[source.all()]
 
 
-def _values(column: GuardedColumn, released: Table) -> pa.Array:
-    """Return the values that a column may be released with, a missing one last."""
-    values = released_values(column, value_type(released.types.field(column.name).type))
-    return values if column.has_missing else pa.concat_arrays([values, pa.nulls(1, values.type)])
-
-
 def _visible(column: GuardedColumn, codes: Ints) -> Ints:
     """Return codes as readers see them: what is withheld is missing."""
     return np.where(codes < 0, column.n_values, codes)
@@ -362,11 +354,8 @@ def _planned_labels(plan: Plan, original: Table) -> Ints:
     recipe = PartitionRecipe(recoding, original)
     parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, WINDOW)]
     quasi = plan.names("quasi")
-
-    def cells(name: str) -> pa.Array:
-        return pa.chunked_array([decoded(columns[name]) for columns in parts]).combine_chunks()
-
-    return _labels(quasi, cells, None)
+    cells = {name: pa.chunked_array([decoded(part[name]) for part in parts]).combine_chunks() for name in quasi}
+    return _labels(quasi, cells.__getitem__, None)
 
 
 def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:
