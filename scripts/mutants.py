@@ -110,6 +110,9 @@ CAP = f"{SCORES}test_what_is_just_at_the_cap_keeps_it {SCORES}test_a_cap_is_the_
 LAST = "        return 4 * self.n * gain * cap.denominator > cap.numerator * loss * n"
 REACHED = LAST.replace(" > ", " >= ")
 
+TAMPERED, DRAWN = "guard/test_tampering.py::", "guard/test_draws.py::"
+RUNS = "guard/test_runs.py::test_runs_are_those_of_the_definition"
+DERIVED = f"{TAMPERED}test_what_a_plan_says_of_groups_is_derived_again"
 MUTANTS = (
     # what a cell covers
     M("a cell covers one more above its end", "columns/cover.py", "(values <= self.high[cells])",
@@ -557,6 +560,52 @@ MUTANTS = (
       "studio/test_server.py::test_nothing_is_downloaded_before_it_was_verified"),
     M("an old page of another window is obeyed", "studio/server.py", "tab != state.tab)", "not tab)",
       "studio/test_server.py::test_an_old_page_of_another_window_changes_nothing"),
+    M("a guard lets originals break a cap", "release/verify.py",
+      "in (p.check(hidden) for p in promises if isinstance(p, ColumnGuarantee))", "in ()",
+      f"{TAMPERED}test_a_cap_holds_of_the_originals_as_well"),
+    M("a value one person short is released exactly", "kernels/even_draws.py",
+      "if n_people >= least:", "if n_people >= least - 1:", RUNS),
+    M("a run is closed one person short", "kernels/even_draws.py",
+      "if reached >= least:", "if reached >= least - 1:", RUNS),
+    M("a person counts twice in a run", "kernels/even_draws.py",
+      "new += previous[j] < begin", "new += 1", "guard/test_runs.py::test_a_person_with_many_records_is_one"),
+    M("what is left over joins the farther run", "guard/runs.py",
+      "values[below]) <= np.abs(", "values[below]) >= np.abs(", RUNS),
+    M("a tail is released as its mean", "guard/runs.py",
+      "centre[end] = values[here][middle]", "pass", "guard/test_runs.py::test_an_outlier_is_in_no_end_run"),
+    M("a tail has its own score", "guard/moments.py", "np.ldexp(np.clip(values, low, high), -power)",
+      "np.ldexp(values, -power)", f"{DRAWN}test_a_tail_has_the_score_of_its_quantile"),
+    M("nobody is added to a group", "guard/moments.py",
+      "SHRINK = 10", "SHRINK = 0", f"{TAMPERED}test_it_holds_as_it_was_made"),
+    M("draws are not bound to their plan", "guard/redraw.py",
+      "return key.bound(dumps(replace(plan, guard=none, parameters={})))", "return key",
+      f"{DRAWN}test_each_plan_has_its_own_key"),
+    M("a rare category is drawn", "guard/redraw.py", "frequent = shared[: column.n_values] >= people",
+      "frequent = shared[: column.n_values] >= 1", "guard/test_runs.py::test_columns_of_every_type_keep_it"),
+    M("draws may break a promise", "guard/redraw.py", "if not len(bad):", "if True:",
+      f"{DRAWN}test_a_group_above_the_cap_is_drawn_again"),
+    M("draws are dealt in the order of the input", "guard/redraw.py",
+      "order = np.lexsort((words, labels))", 'order = np.argsort(labels, kind="stable")',
+      f"{DRAWN}test_the_key_makes_the_bytes_and_nothing_else"),
+    M("drawn rows stand in the order of the input", "release/making.py",
+      'if keep_order and getattr(method, "cells", "") == ROWS:', "if False:",
+      "workflow/test_guard.py::test_what_cannot_be_is_refused_before_the_work"),
+    M("values of rows are not compared by group", "release/rederive/guard_recipe.py",
+      "if (one == two).all():", "if True:",
+      f"{TAMPERED}test_values_swapped_between_groups {TAMPERED}test_a_changed_value"),
+    M("values that few people share are not counted", "release/rederive/guard_recipe.py",
+      "np.count_nonzero(people < self._guard.people)", "np.count_nonzero(people < 1)",
+      f"{TAMPERED}test_an_altered_plan"),
+    M("the means of groups are believed", "release/rederive/guard_recipe.py",
+      "far = np.abs(mean / step - planned[0]) > 0.5 + _CLOSE", "far = np.zeros(n_groups, np.bool_)", DERIVED),
+    M("the spreads of groups are believed", "release/rederive/guard_recipe.py",
+      "far |= np.abs(np.maximum(spread / step, 1) - planned[1]) > 0.5 + _CLOSE", "", DERIVED),
+    M("records without a value are believed", "release/rederive/guard_recipe.py",
+      "far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - n_present", "", DERIVED),
+    M("tilts are believed", "release/rederive/guard_recipe.py",
+      "int(off[[*pair, column.whole]].sum())", "0", DERIVED),
+    M("a plan excuses its tilts", "release/rederive/guard_recipe.py",
+      " + abs(int(moved[pair].sum()) - column.moved)", "", DERIVED),
 )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.backends.randomize import words_of
 from hedgerow.guard.draws import cholesky
 from hedgerow.guard.moments import group_tilts, reachable, scores_of, tilted, tilts_of
+from hedgerow.guard.redraw import key_of
 from hedgerow.kernels.even_draws import draw_by_moments, draw_by_shares, order_within
+from hedgerow.key import Key
 
 from . import reference
 
@@ -157,6 +161,13 @@ def test_groups_together_have_the_tables_distribution(shape: str) -> None:
     assert (np.abs(np.cumsum(drawn - table))[:-1] * np.diff(z)).sum() < 0.06
 
 
+def test_a_tail_has_the_score_of_its_quantile() -> None:
+    people = np.full(100, 10)
+    plain, giant = np.arange(100.0), np.append(np.arange(99.0), 1e9)
+    assert scores_of(giant, people).of_run.tolist() == scores_of(plain, people).of_run.tolist()
+    assert len(set(scores_of(plain, people).of_run[-2:].tolist())) == 1
+
+
 SCALE = 32
 
 
@@ -213,6 +224,23 @@ def test_the_key_makes_the_bytes_and_nothing_else(name: str, tmp_path: Path) -> 
     shuffled = table.sample(frac=1, random_state=3).reset_index(drop=True)
     assert written(made(shuffled, method), tmp_path / "c") == wanted
     assert written(made(table, method, seed=2), tmp_path / "d") != wanted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_each_plan_has_its_own_key() -> None:
+    plan = made(people(), METHODS["MART"]).plan
+    assert plan.guard is not None
+    key, numbers = Key.of(None, 1), np.arange(3, dtype=np.uint64)
+    one, two = (
+        words_of(numbers, key_of(key, each, plan.guard), "guard") for each in (plan, replace(plan, method="Other"))
+    )
+    assert one.tolist() != two.tolist()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_above_the_cap_is_drawn_again() -> None:
+    again = [made(people(seed=seed), hr.MART(5, max_disclosure=0.3)).plan.guard.again for seed in range(4)]
+    assert max(map(max, again)) > 0
 
 
 @pytest.mark.parametrize("name", METHODS)

@@ -18,6 +18,7 @@ from hedgerow.backends import memory
 from hedgerow.errors import PromiseError
 from hedgerow.plan.records import Plan, Vector
 from hedgerow.release.rederive.guard_recipe import GuardRecipe
+from hedgerow.release.verify import verify
 
 from .test_draws import people
 
@@ -171,8 +172,9 @@ PLANS: dict[str, Callable[[Plan], Plan]] = {
     "sizes": lambda plan: altered_guard(plan, "sizes", raised()),
     "correlation": lambda plan: altered_guard(plan, "correlation", raised(-40)),
     "fewer people": lambda plan: altered_guard(plan, "people", lambda people: people - 1),
+    "more people": lambda plan: altered_guard(plan, "people", lambda people: people + 20),
 }  # fmt: skip
-OF_RUNS = ("people", "people of categories", "cuts", "values")
+OF_RUNS = ("people", "people of categories", "cuts", "values", "more people")
 
 
 @pytest.mark.parametrize("what", PLANS)
@@ -185,16 +187,47 @@ def test_an_altered_plan(release: hr.Release, what: str) -> None:
     fails(release)
 
 
-@pytest.mark.parametrize("more", [1, -1, 10**6])
-def test_tilts_are_not_excused_by_the_plan(more: int) -> None:
-    """How many groups have moments that no tilt has is counted again, not believed."""
+def another_pair(plan: Plan, same: int) -> Plan:
+    """Return a plan in which a group has the tilt of others: with their spread (1), or with their mean (0)."""
+    assert plan.guard is not None
+    column = next(c for c in plan.guard.columns if c.name == "income")
+    pair, moments = np.array(column.pair), np.asarray(column.moments).reshape(-1, 2)
+    for g, i in enumerate(pair):
+        others = np.flatnonzero((moments[:, same] == moments[i, same]) & (moments[:, 1 - same] != moments[i, 1 - same]))
+        if len(others):
+            pair[g] = others[0]
+            return altered(plan, "income", pair=lambda _: Vector("i", pair))
+    raise AssertionError
+
+
+OF_GROUPS: dict[str, Callable[[Plan], Plan]] = {
+    "moments": lambda plan: altered(plan, "income", moments=raised()),
+    "another mean": lambda plan: another_pair(plan, 1),
+    "another spread": lambda plan: another_pair(plan, 0),
+    "tilts": lambda plan: altered(plan, "income", tilts=raised(0.05)),
+    "tilts that are excused": lambda plan: altered(plan, "income", tilts=raised(0.05), moved=lambda n: n + 10**6),
+    "moved": lambda plan: altered(plan, "income", moved=lambda n: n + 1),
+    "missing": lambda plan: altered(plan, "income", missing=raised()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", OF_GROUPS)
+def test_what_a_plan_says_of_groups_is_derived_again(what: str) -> None:
+    """The check of the groups fails by itself; other draws, under another key, are not needed."""
     release = original_release("redraw", "")[1]
-    plan = altered(release.plan, "income", moved=lambda moved: moved + more)
-    if more > 1:
-        plan = altered(plan, "income", tilts=raised(0.05))
+    plan = OF_GROUPS[what](release.plan)
     for each, holds in ((release.plan, True), (plan, False)):
         recipe = GuardRecipe(each, release.original, release.released, release.rows, release._key, ["note"])
         assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds
+
+
+def test_a_cap_holds_of_the_originals_as_well() -> None:
+    release = original_release("redraw", "")[1]
+    lower = [{**p, "maximum": 0.001} if "maximum" in p else p for p in release.plan.promises]
+    plan = replace(release.plan, promises=tuple(lower))
+    verified = verify(plan, release.original, release.released, key=release._key, rows=release.rows)
+    failed = [check.name for check in verified.checks if not check.holds]
+    assert [name for name in failed if name.endswith("(originals)")]
 
 
 def test_values_altered_in_plan_and_table(release: hr.Release) -> None:
