@@ -30,10 +30,9 @@ from ..measures import disclosure as explained
 from ..measures.disclosure import SLACK, Disclosed, column_disclosure
 from ..measures.guarantees import cap_of
 from ..methods.estimator import TRIED, moved
-from ..methods.mart import MART
+from ..methods.hedge import Hedge
 from ..methods.masking import fingerprint
 from ..notation import figure, plain
-from ..plan.records import REDRAW
 from ..progress import Progress, telling, with_context
 from ..schema import SCHEMA, Schema
 from ..texts import refusal, text, texts
@@ -98,12 +97,12 @@ def in_words(parameters: Mapping[str, Any]) -> str:
 
 
 def methods_by_name(methods: Any) -> dict[str, Any]:
-    """Return the methods by name; the default is `MART`.
+    """Return the methods by name; the default is `Hedge`.
 
     If several methods have the same title, their names include their parameters.
     """
     if methods is None:
-        methods = MART()
+        methods = Hedge()
     if isinstance(methods, Mapping):
         return dict(methods)
     listed = list(methods) if isinstance(methods, Iterable) else [methods]
@@ -190,9 +189,8 @@ class Trial:
         table, schema = self.table, self.schema
         fitted = method.fit_table(table, schema)
         progress("recoding", None)
-        # as `protect` releases it: rows of ordinary values are drawn
-        in_rows = getattr(method, "cells", "") == "rows"
-        guard = GuardOptions(REDRAW, None, Key.of(random_state=self.random_state)) if in_rows else None
+        form, key = method.usual_guard, Key.of(random_state=self.random_state)
+        guard = GuardOptions.of(method, form, None, key) if form else None  # as `protect` releases it
         release = of_fitted(fitted, table, schema, guard)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
         # many settings end in the same cells: a cap that binds nowhere changes nothing
@@ -781,7 +779,7 @@ def frontier(
     schema : Schema
         Its roles, with at least one sensitive column unless the disclosure axis is "linkage".
     methods : Method, sequence of Method or mapping of str to Method, optional
-        The methods to compare; `MART` by default. All are placed on the same axes.
+        The methods to compare; `Hedge` by default. All are placed on the same axes.
     k, max_disclosure : iterables
         The settings to try, every combination.
     settings : mapping of str to iterable, optional

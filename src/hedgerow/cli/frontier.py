@@ -50,7 +50,7 @@ def frontier(options: Options, source: str | None = None) -> None:
     axes: dict[str, Any] = options.pick(AXES)
     axes |= {n: _numbers(texts, n) for n, texts in options.pick(("k", "max_disclosure")).items()}
     axes["settings"] = {n: _numbers(texts, n) for n, texts in options.pick(VARIED).items()}
-    tried = {name: _method(name, options) for name in dict.fromkeys(options.get("method", ["mart"]))}
+    tried = {name: _method(name, options) for name in dict.fromkeys(options.get("method", [methods.DEFAULT]))}
     # a session, so that the release of the picked point comes from the table that was searched
     with working("reading"):
         session = heavy.Session(path, schema=schema)

@@ -7,7 +7,7 @@ from ..audit.score import score as score
 from ..audit.subject import plan_of as plan_of
 from ..datasets import make_people as make_people
 from ..io.write import write_table as write_table
-from ..methods.mart import MART as MART
+from ..methods.hedge import Hedge as Hedge
 from ..release import Release as Release
 from ..release import apply_plan as apply_plan
 from ..release.folder import PARTS_MARKS as PARTS_MARKS

@@ -150,7 +150,7 @@ def _send(release: heavy.Release, folder: Path, outcome: Sequence[str]) -> None:
 
 def _with_keys(options: Options) -> tuple[Any, dict[str, Any]]:
     """Return the method, with its key if it draws at random, and the keys of pseudonyms and guard."""
-    name, chosen = options.get("method", "mart"), options.pick(methods.OPTIONS)
+    name, chosen = options.get("method", methods.DEFAULT), options.pick(methods.OPTIONS)
     key, pseudonyms = options.get("key_file"), bool(options.get("pseudonyms"))
     # one number or key file serves the draws of the method, those of the guard and the pseudonyms
     drawing: dict[str, Any] = {}

@@ -97,11 +97,19 @@ class GuardOptions:
         Fewest people who share a released value; by default the plan's k.
     key : Key
         Of the draws.
+    rows : bool, default False
+        Whether quasi-identifiers are drawn as well.
     """
 
     form: str
     people: int | None
     key: Key
+    rows: bool = False
+
+    @classmethod
+    def of(cls, method: Any, form: str, people: int | None, key: Key) -> GuardOptions:
+        """Return the options for a method, whose `cells` say whether quasi-identifiers are drawn as well."""
+        return cls(form, people, key, form == REDRAW and getattr(method, "cells", "") == ROWS)
 
 
 def unguarded_columns(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:
@@ -132,7 +140,7 @@ def guarded(
     same = {name: decoded_cells(table, name) for name in quasi if name not in columns}
     groups = group_numbers({**columns, **same}, quasi, table.n_rows)
     people = options.people or max((p["k"] for p in plan.promises if "k" in p), default=FEWEST)
-    guard, joints, codes = fit_guard(options.form, people, table, schema, plan, groups)
+    guard, joints, codes = fit_guard(options, people, table, schema, plan, groups)
     if guard.form == RUNS:
         withheld = [c.name for c in guard.columns if not c.n_values]
         if withheld:
@@ -187,13 +195,13 @@ def _person(table: Table, schema: Schema) -> IntArray | None:
 
 
 def fit_guard(
-    form: str, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
+    options: GuardOptions, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
 ) -> tuple[Guard, Joints, dict[str, IntArray]]:
     """Return the guard of a table's sensitive columns, what follows from what, and each row's code.
 
     Parameters
     ----------
-    form : {"runs", "redraw"}
+    options : GuardOptions
     people : int
         Fewest people who share a released value.
     table, schema, plan
@@ -202,10 +210,9 @@ def fit_guard(
         The groups of the release.
     """
     person = _person(table, schema)
-    in_rows = plan.parameters.get("cells") == ROWS
-    names = [*(plan.names("quasi") if in_rows else ()), *plan.names("sensitive")]
+    names = [*(plan.names("quasi") if options.rows else ()), *plan.names("sensitive")]
     columns = [_coded(table, schema, name, people, person) for name in names]
-    if form == RUNS:
+    if options.form == RUNS:
         codes = {c.record.name: c.visible for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
     labels, sizes = groups.labels.astype(np.int64), groups.sizes

@@ -168,6 +168,8 @@ class Method(Estimator):
     draws: ClassVar[bool] = False
     # Whether a guard may hide its sensitive values: they have groups, and nothing else was promised of them.
     guardable: ClassVar[bool] = True
+    # How it hides exact sensitive values where nobody says: "redraw", or None if it releases them.
+    usual_guard: ClassVar[str | None] = None
     # Whether `release_checks` compare each released row with the original one at the same place.
     pairs: ClassVar[bool] = False
     # Engines that the method runs on.

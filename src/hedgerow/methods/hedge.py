@@ -16,6 +16,7 @@ from ..kernels.exact_sums import scale
 from ..measures import Classes, IntArray, Persons
 from ..measures.guarantees import ColumnGuarantee
 from ..plan import Partition, Plan
+from ..plan.records import REDRAW
 from ..schema import Schema
 from ..trees.nodes import LEAF
 from ..trees.responses import check_sensitive
@@ -27,7 +28,7 @@ from .joining import joined
 from .partition import PartitionMethod, classes_of, full_tree
 from .refusals import Refused, joined_cells
 
-CELLS = ("means", "rows", "ranges")
+CELLS = ("rows", "means", "ranges")
 LEVELS = 16
 # Records that a level has on average, at least.
 EACH = 25
@@ -107,7 +108,7 @@ _CELL = 10_000
 
 @dataclass(eq=False, repr=False)
 class Hedge(PartitionMethod):
-    """Put similar people into groups, and release the groups' means and shares.
+    """Put similar people into groups, and draw ordinary values that keep the groups' means and shares.
 
     Everybody shares the released quasi-identifiers with at least k - 1 others, and no group
     discloses more than `max_disclosure` of a sensitive column. Models learn from the release nearly as
@@ -115,14 +116,14 @@ class Hedge(PartitionMethod):
     flattens slopes all the same.
 
     A tree first gathers people who are alike in the quasi-identifiers (their gain counts a hundred
-    times as much as the gain in the sensitive columns). Its cells hold k, 2k, 4k or 8k people,
-    whichever explain most of the sensitive columns beyond chance. While a group breaks a promise,
-    the worst one is joined to the group that makes it keep the promise at the least loss (with more
-    than 8,192 groups, only neighbours are tried). Numbers are then released as the group's mean, rounded to a
-    public step, and categories as the group's shares.
+    times as much as the gain in the sensitive columns). While a group breaks a promise, the worst one is
+    joined to the group that makes it keep the promise at the least loss (with more than 8,192 groups, only
+    neighbours are tried). `hedgerow.protect` then draws ordinary values inside each group, of sensitive
+    columns as well: no row is copied from a person. With ``cells="means"``, and in pipelines, numbers are
+    released as the group's mean, rounded to a public step, and categories as the group's shares.
 
-    A released mean is the group's and not this person's. Where every cell must be true of its row,
-    take `MART`, which releases ranges.
+    A released value is nobody's own. Where every cell must be true of its row, take `MART`, which releases
+    ranges.
 
     Parameters
     ----------
@@ -138,18 +139,20 @@ class Hedge(PartitionMethod):
         grid are released as ranges between its points.
     categorical : {"weighted", "concatenate", "hierarchy", "suppress"}, default "weighted"
         The form in which categories are released.
-    cells : {"means", "rows", "ranges"}, default "means"
-        "means": what `numeric` and `categorical` say. "ranges": ranges and sets of categories, true of
-        every record. "rows": ordinary values, drawn inside each group so that its means, spreads and
-        shares are kept; `hedgerow.protect` draws them (``guard="redraw"``).
+    cells : {"rows", "means", "ranges"}, default "rows"
+        "rows": ordinary values that `hedgerow.protect` draws inside each group so that its means, spreads
+        and shares are kept. Where nothing is drawn (``guard=None`` or ``"runs"``, and `transform`), groups
+        are released as means. "means": what `numeric` and `categorical` say, for fitting models. "ranges":
+        ranges and sets of categories, true of every record.
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
-    screen : bool, default True
-        Hide columns that explain nothing: a quasi-identifier that by itself does not shift the mean
-        or the shares of any sensitive column by more than chance is released as ``*``. This also
-        hides columns that matter only together with others, or only for the spread. If no column
-        explains anything, all stay. Cells then have up to 8k people. False keeps all columns, and
-        cells of k people.
+    screen : bool, default False
+        Form groups by the columns that explain something: a quasi-identifier that by itself does not shift
+        the mean or the shares of any sensitive column by more than chance is not asked about. If no column
+        explains anything, all stay. Cells have up to 8k people. With means and ranges such a column is
+        released as ``*``, so that nothing can be asked about it any more; this also hides columns that
+        matter only together with others, or only for the spread. False keeps all columns, and cells of k
+        people.
     max_bins : int, default 1024
         Numeric columns with more distinct values are cut at quantiles.
     schema : Schema, optional
@@ -180,15 +183,16 @@ class Hedge(PartitionMethod):
     kinds: ClassVar[Mapping[str, Kind]] = {**PartitionMethod.kinds, "screen": FLAG}
     needs_sensitive = False
     ranges_with_grids = True
+    usual_guard = REDRAW
 
     k: int = 10
     _: KW_ONLY
     max_disclosure: float | None = 0.5
     numeric: str = "mean"
     categorical: str = "weighted"
-    cells: str = "means"
+    cells: str = "rows"
     criteria: Sequence[ColumnGuarantee] | None = None
-    screen: bool = True
+    screen: bool = False
     max_bins: int = 1024
     schema: Schema | None = None
 
@@ -198,9 +202,9 @@ class Hedge(PartitionMethod):
         return ("range", "concatenate") if self.cells == "ranges" else (self.numeric, self.categorical)
 
     def plan_parameters(self) -> dict[str, Any]:
-        """Return the parameters, without `cells` if these are what the other two say."""
+        """Return the parameters, without `cells` unless these are ranges: a plan's guard tells of rows."""
         parameters = super().plan_parameters()
-        return {name: v for name, v in parameters.items() if (name, v) != ("cells", "means")}
+        return {name: v for name, v in parameters.items() if name != "cells" or v == "ranges"}
 
     def memory_estimate(self, n_rows: int, n_sensitive: int) -> int:
         """Return the bytes of memory needed for as many cells as k allows."""

@@ -15,7 +15,7 @@ from ..backends.select import opened
 from ..columns.roles import check_weights, refuse_identifiers, refuse_repeated
 from ..columns.table import Table
 from ..errors import ParameterError, UnsupportedError
-from ..guard.redraw import FEWEST, ROWS, GuardOptions, guarded, with_runs
+from ..guard.redraw import FEWEST, GuardOptions, guarded, with_runs
 from ..key import Secret
 from ..methods.base import Method
 from ..plan.records import RUNS
@@ -58,8 +58,10 @@ def make_release(
     schema.check_quasi()
     # before any long work
     _check_capable(table.engine, schema, secret)
+    if guard is not None and not schema.sensitive and not guard.rows:
+        guard = None  # nothing to hide
     if guard is not None:
-        _check_guard(guard.form, table.engine, schema, method, keep_order)
+        _check_guard(guard, table.engine, method, keep_order)
     if schema.rest == "release":
         refuse_identifiers(table, schema.undeclared(table.names))
     try:
@@ -179,28 +181,23 @@ def _check_capable(engine: str, schema: Schema, secret: Secret | None) -> None:
             )
 
 
-def _check_guard(form: str, engine: str, schema: Schema, method: Method, keep_order: bool = False) -> None:
-    """Raise an error if sensitive values cannot be hidden in this way: by the schema, the method or the engine."""
-    if not schema.sensitive:
-        raise ParameterError(
-            "a guard hides sensitive values, and no column is sensitive",
-            hint="name what an intruder wants to know, or leave the guard out",
-        )
+def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: bool) -> None:
+    """Raise an error if values cannot be hidden in this way: by the method, the engine or the order of rows."""
     if not method.guardable:
         raise UnsupportedError(
             f"{type(method).__name__} makes no groups in which sensitive values could be hidden, or promises "
             "something of their exact values",
             hint="choose Hedge, MART, Mondrian, Datafly, Incognito or LocalSuppression, or guard=None (--guard none)",
         )
-    if keep_order and getattr(method, "cells", "") == ROWS:
+    if keep_order and guard.rows:
         raise ParameterError(
             "in the order of the input every drawn row shows whose group it comes from, which cells=\"rows\" hides",
             hint='leave out keep_order (--keep-order), or choose cells="means" or "ranges"',
         )
     able = computing(engine).capabilities.guards
-    if form not in able:
+    if guard.form not in able:
         raise UnsupportedError(
-            f"guard={form!r} cannot be had on the engine {engine!r}",
+            f"guard={guard.form!r} cannot be had on the engine {engine!r}",
             hint='use engine="memory" (--engine memory)'
             + "".join(f', or guard="{each}" (--guard {each})' for each in able),
         )

@@ -197,9 +197,10 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
 
 def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
     """Warn of columns that are suppressed in every record."""
-    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
+    in_rows = plan.guard is not None and plan.guard.rows  # whose values are drawn
+    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent and not in_rows]
     if n_groups == 1 and plan.names("quasi"):
-        screen = ", or --no-screen" if plan.parameters.get("screen") else ""
+        screen = ", or no --screen" if plan.parameters.get("screen") else ""
         yield _say("one_group", screen=screen)
         return
     screened = [c.name for c in silent if c.style == "suppress" and plan.parameters.get("screen")]

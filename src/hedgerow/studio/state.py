@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..workflow.advice import Estimate, estimated
+from ..workflow.methods import DEFAULT
 from . import WORDS
 from .worker_client import Job, WorkerClient
 
@@ -42,7 +43,7 @@ class Choices:
     weight: str = ""
     grid: Mapping[str, list[float]] = field(default_factory=dict)
     hierarchies: Mapping[str, str] = field(default_factory=dict)
-    method: str = "mart"
+    method: str = DEFAULT
     options: Mapping[str, Any] = field(default_factory=lambda: {"k": 10, "max_disclosure": 0.5})
     guard: str = "auto"
     guard_people: int | None = None

@@ -230,6 +230,7 @@ def _described(name: str) -> dict[str, Any]:
         "heeds": list(method.supported_fields),
         "draws": bool(method.draws),
         "guardable": bool(method.guardable),
+        "usual_guard": method.usual_guard,
     }
 
 

@@ -11,12 +11,12 @@ from pkgutil import resolve_name
 from typing import Any
 
 from ..errors import ParameterError, UnsupportedError, did_you_mean
-from ..plan.records import REDRAW
 from ..texts import read_toml
 from .options import fits, quoted, rows, split
 
 # the class of each method, as ``module:class``, by its name on the command line
 METHODS: dict[str, str] = read_toml(__package__, "methods.toml")
+DEFAULT = "hedge"
 # the masking methods of the PoROP paper, which have a help page of their own
 MASKING = ("porop", "lirop", "noise", "rank-swapping", "pram")
 MASKING_PANEL = f"Masking: {', '.join(MASKING)}"
@@ -55,14 +55,9 @@ def make(name: str, options: Mapping[str, Any]) -> Any:
 
 
 def form_of(method: Any, guard: str | None) -> str | None:
-    """Return how a guard hides exact values, "runs" or "redraw"; None if it does not."""
-    in_rows = getattr(method, "cells", "") == "rows"
-    if in_rows and guard not in ("auto", REDRAW):
-        raise ParameterError(
-            'cells="rows" draws all values anew', hint='choose guard="redraw", or cells="means" or "ranges"'
-        )
+    """Return how exact values are hidden, "runs" or "redraw"; None if they are released."""
     if guard == "auto":
-        return REDRAW if in_rows else None
+        return method.usual_guard
     return None if guard == "none" else guard
 
 

@@ -14,6 +14,7 @@ from ..guard.redraw import GuardOptions
 from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved
+from ..methods.hedge import Hedge
 from ..notation import figure
 from ..plan.records import REDRAW, RUNS
 from ..profiles import Profile
@@ -28,7 +29,7 @@ from .methods import form_of
 def protect(
     people: Any,
     schema: Schema,
-    method: Any,
+    method: Any = None,
     *,
     pseudonym_key: bytes | str | Path | Secret | None = None,
     guard: str | None = "auto",
@@ -54,8 +55,9 @@ def protect(
         table of a DuckDB database, ``people.duckdb::visits``.
     schema : Schema
         The roles of the columns; at least one quasi-identifier.
-    method : Method
-        An unfitted method such as ``MART(k=10)``; it is cloned, not changed.
+    method : Method, optional
+        An unfitted method such as ``MART(k=10)``; it is cloned, not changed. By default ``Hedge()``, whose
+        release is a table like the one given, and in which no row was copied from a person.
     pseudonym_key : bytes or path, optional
         Replace the identifiers by pseudonyms under this secret key (at least 16
         bytes, or a file of them) instead of leaving them out. Pseudonyms link the records of one
@@ -66,7 +68,7 @@ def protect(
         that many people of the table share, so that the group keeps its mean and spread, or its shares,
         and no value belongs to the person of its row. "runs" replaces each value by that of its run of
         neighbouring values; it hides exact values, and not who is in the table. None (or "none") releases
-        exact values. "auto" redraws for ``Hedge(cells="rows")``, and releases exact values otherwise.
+        exact values. "auto" redraws with `Hedge`, and releases exact values with the other methods.
     guard_people : int, optional
         Fewest people of the table who share a value that a guard releases, at least 2; by default k, or
         10 where no k is promised.
@@ -140,6 +142,7 @@ def protect(
     >>> release.summary()["groups"]["smallest"] >= 10
     True
     """
+    method = Hedge() if method is None else method
     secret = Secret.of(pseudonym_key)
     if profile is not None:
         method = stronger(profile, method)
@@ -191,7 +194,7 @@ def guarding(
         return None
     if guard_people is not None:
         check_whole("guard_people", guard_people, 2)
-    return GuardOptions(form, guard_people, Key.of(key, random_state))
+    return GuardOptions.of(method, form, guard_people, Key.of(key, random_state))
 
 
 def _within(

@@ -77,7 +77,9 @@ def command_line(request: Request, schema_file: str | Path | None = None) -> str
 
 def _notes(request: Request) -> list[str]:
     """Return a comment if a second run would draw other random numbers than the first; else nothing."""
-    drawing = [request.method.get_params(deep=False)] if request.method is not None else []
+    if request.method is None:
+        return []
+    drawing = [request.method.get_params(deep=False)]
     drawing += [vars(request)] if form_of(request.method, request.guard) == REDRAW else []
     fixing = [[each[name] for name in DRAWING if name in each] for each in drawing]
     return [_DRAWN] if any(each and all(value is None for value in each) for each in fixing) else []

@@ -27,6 +27,8 @@ from .recipe import Categories, Made, Numbers
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+# for divisions by shares that may be 0
+_TINY = float(np.finfo(float).tiny)
 # items whose chances are compared at once
 _BLOCK = 1 << 14
 # what rounding may move a mean or a standard deviation by, in steps
@@ -414,7 +416,7 @@ def _by_moments(column: GuardedColumn, sizes: Ints, towards: Floats) -> Callable
         part = towards[group][:, None]
         tilt = np.minimum(pair, len(reached) - 1)[group]
         mixed = (1 - part) * reached[tilt] + part * reached[column.whole]
-        inside = place / (1 - missing[group])
+        inside = place / np.maximum(1 - missing[group], _TINY)
         level = np.minimum((mixed <= inside[:, None]).sum(axis=1), mixed.shape[1] - 1)
         row = np.arange(len(place))
         below = np.where(level > 0, mixed[row, level - 1], 0.0)
