@@ -48,10 +48,10 @@ def told(release: Any, name: str) -> set[str]:
 @pytest.mark.parametrize("name", METHODS)
 def test_only_public_points_are_told(name: str) -> None:
     table = people()
-    release = hr.protect(table, GRID, METHODS[name])
+    release = hr.protect(table, GRID, METHODS[name], guard=None)
     assert told(release, "age") <= {str(a) for a in range(20, 86, 5)}
     assert told(release, "born") <= {str(d) for d in DATES}
-    assert "109" in told(hr.protect(table, SCHEMA, METHODS[name]), "age"), "the attack works"
+    assert "109" in told(hr.protect(table, SCHEMA, METHODS[name], guard=None), "age"), "the attack works"
     tree = release.plan.recoding
     points = {float(a) for a in range(20, 86, 5)} | {-7305.0, 0.0, 7305.0}
     assert {t for t, j in zip(tree.threshold, tree.split, strict=True) if j in (0, 1)} <= points
@@ -62,7 +62,7 @@ def test_only_public_points_are_told(name: str) -> None:
 def test_every_cell_holds_its_record(name: str) -> None:
     """Read by hand: `[20-35)` is half-open, `[85-]` and `[-20)` are open."""
     table = people()
-    release = hr.protect(table, GRID, METHODS[name])
+    release = hr.protect(table, GRID, METHODS[name], guard=None)
     shown = 0
     for cell, age in zip(release.table["age"], table["age"].to_numpy()[release.rows], strict=True):
         if pd.isna(cell):
@@ -85,7 +85,7 @@ def test_every_cell_holds_its_record(name: str) -> None:
 @pytest.mark.parametrize("name", METHODS)
 def test_sql_cuts_at_the_same_points(name: str) -> None:
     table = people().assign(number=np.arange(500))
-    release = hr.protect(table, GRID.replace(other=["number"]), METHODS[name])
+    release = hr.protect(table, GRID.replace(other=["number"]), METHODS[name], guard=None)
     with duckdb.connect() as database:
         database.register("everybody", table)
         found = database.sql(release.plan.to_sql("everybody")).df()

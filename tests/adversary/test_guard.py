@@ -147,7 +147,7 @@ def test_the_checker_finds_what_is_wrong(change: Any) -> None:
     ill = ["rare" if i < 2 else "xy"[i % 2] for i in range(300)]
     table = pd.DataFrame({"q": rng.integers(18, 90, 300), "s": pay, "c": ill})
     schema = hr.Schema(quasi=["q"], sensitive=["s", "c"])
-    release = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.5), guard="redraw", random_state=1)
+    release = hr.protect(table, schema, hr.Hedge(10, max_disclosure=0.5, cells="means"), guard="redraw", random_state=1)
     told = release.table.astype({"q": str})
     asked = {"quasi": ["q"], "sensitive": ["s", "c"], "k": 10, "people": 10, "cap": 0.5, "rows": False}
     group = told.groupby("q").ngroup().to_numpy()
@@ -172,7 +172,7 @@ def test_one_dominant_wage_shows_nowhere() -> None:
             """Return the mean rank of the values drawn in the group of i."""
             table = pd.DataFrame({"age": age, "pay": pay})
             table.loc[i, "pay"] = value
-            release = hr.protect(table, schema, hr.Hedge(10), guard="redraw", random_state=key)
+            release = hr.protect(table, schema, hr.Hedge(10, cells="means"), guard="redraw", random_state=key)
             # the step of a run, and its mean, would both tell the largest value
             assert release.table.pay.max() < 2 * np.quantile(pay, 0.999)
             own = release.table.age == release.table.age[np.flatnonzero(release.rows == i)[0]]

@@ -89,7 +89,7 @@ def test_bytes_do_not_depend_on_the_order_of_the_input(case: Case, tmp_path: Pat
     order = np.random.default_rng(2).permutation(len(table))
     for name, people in (("one", table), ("two", table.iloc[order])):
         people.to_csv(tmp_path / f"{name}.csv", index=False)
-        release = hr.protect(tmp_path / f"{name}.csv", schema, case.method(schema))
+        release = hr.protect(tmp_path / f"{name}.csv", schema, case.method(schema), guard=None)
         release.write(tmp_path / name)
         original = read(tmp_path / f"{name}.csv").arrow.take(pa.array(release.rows))
         for kept in schema.sensitive:

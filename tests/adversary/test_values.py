@@ -169,7 +169,7 @@ def released(case: Case, world: str, suffix: str, categories: bool, folder: Path
     sensitive = ["ill"] if case.table == "categories" else ["pay"]
     schema = hr.Schema(quasi=["v", "w"], sensitive=sensitive, other=["kept"], kinds=kinds)
     try:
-        made = hr.protect(path, schema, case.method(schema), keep_order=True)  # rows side by side
+        made = hr.protect(path, schema, case.method(schema), guard=None, keep_order=True)  # rows side by side
     except HedgerowError as error:
         return error
     out = made.write(folder / "out")

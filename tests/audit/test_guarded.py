@@ -26,7 +26,7 @@ def people():
 @pytest.fixture(scope="module", params=["runs", "redraw"])
 def release(request, people):
     key = 1 if request.param == "redraw" else None
-    return hr.protect(people, SCHEMA, hr.Hedge(), guard=request.param, random_state=key)
+    return hr.protect(people, SCHEMA, hr.Hedge(cells="means"), guard=request.param, random_state=key)
 
 
 @pytest.fixture(scope="module")

@@ -331,7 +331,7 @@ def _outcome(
 
     try:
         with cautions() as warned:
-            release = protect(source, schema, method, engine=name, progress=progress)
+            release = protect(source, schema, method, guard=None, engine=name, progress=progress)
             release.write(out, force=True)
     except HedgerowError as error:
         return error, "fitting" in steps

@@ -41,7 +41,7 @@ SCHEMA = hr.Schema(quasi=["age", "job"], sensitive=["pay", "ill"])
 def made(table: Any, schema: hr.Schema, method: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return hr.protect(table, schema, method)
+        return hr.protect(table, schema, method, guard=None)
 
 
 def groups(release: Any, schema: hr.Schema = SCHEMA) -> pd.Series:
@@ -183,22 +183,22 @@ def test_what_cannot_be_kept_is_an_error() -> None:
 
 def test_columns_that_tell_nothing_are_screened_and_said() -> None:
     schema = hr.Schema(quasi=["age", "job", "town"], sensitive=["pay", "ill"])
-    with pytest.warns(UserWarning, match=r"released as \* in every record: town;.*--no-screen"):
-        release = hr.protect(people(), schema, hr.Hedge(5))
+    with pytest.warns(UserWarning, match=r"released as \* in every record: town;.*without --screen"):
+        release = hr.protect(people(), schema, hr.Hedge(5, screen=True), guard=None)
     assert release.method.screened_ == ("town",)
     assert set(release.table["town"]) == {"*"}
     whole = made(people(), schema, hr.Hedge(5, screen=False))
     assert whole.method.screened_ == ()
     assert whole.table["town"].nunique() > 1
     alone = schema.replace(quasi=["town"])
-    assert made(people(), alone, hr.Hedge(5)).method.screened_ == ()
+    assert made(people(), alone, hr.Hedge(5, screen=True)).method.screened_ == ()
 
 
 def _cell_size(frame: pd.DataFrame, sensitive: list[str], k: int = 5, **options: Any) -> int:
     quasi = [c for c in frame if c not in (*sensitive, "person")]
     unit = {"unit": "person"} if "person" in frame else {}
     schema = hr.Schema(quasi=quasi, sensitive=sensitive, **unit)
-    method = hr.Hedge(k, max_disclosure=None, **options).fit_table(read(frame), schema)
+    method = hr.Hedge(k, max_disclosure=None, **{"screen": True} | options).fit_table(read(frame), schema)
     size = np.bincount(method.tree_.leaf_of_rows()).min()
     assert size >= method.cell_size_ or unit
     return method.cell_size_
@@ -245,7 +245,7 @@ def test_one_group_is_told_as_one() -> None:
     frame["pay"] = 100.0 * frame["age"] + np.random.default_rng(0).normal(0, 500, 400)
     schema = hr.Schema(quasi=["age"], sensitive=["pay"], grid={"age": [30]})
     with pytest.warns(UserWarning, match="all records are one group"):
-        release = hr.protect(frame, schema, hr.Hedge())
+        release = hr.protect(frame, schema, hr.Hedge(screen=True))
     assert release.plan.recoding.n_groups == 1
 
 

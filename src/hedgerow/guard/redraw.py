@@ -108,8 +108,8 @@ class GuardOptions:
 
     @classmethod
     def of(cls, method: Any, form: str, people: int | None, key: Key) -> GuardOptions:
-        """Return the options for a method, whose `cells` say whether quasi-identifiers are drawn as well."""
-        return cls(form, people, key, form == REDRAW and getattr(method, "cells", "") == ROWS)
+        """Return the options for a method, which says whether quasi-identifiers are drawn as well."""
+        return cls(form, people, key, form == REDRAW and getattr(method, "in_rows", False))
 
 
 def unguarded_columns(plan: Plan, pseudonyms: Collection[str] = ()) -> list[str]:

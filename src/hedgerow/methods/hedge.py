@@ -142,7 +142,7 @@ class Hedge(PartitionMethod):
     cells : {"rows", "means", "ranges"}, default "rows"
         "rows": ordinary values that `hedgerow.protect` draws inside each group so that its means, spreads
         and shares are kept. Where nothing is drawn (``guard=None`` or ``"runs"``, and `transform`), groups
-        are released as means. "means": what `numeric` and `categorical` say, for fitting models. "ranges":
+        are released as means; and as `numeric` and `categorical` say, if one of them is given. "means": what `numeric` and `categorical` say, for fitting models. "ranges":
         ranges and sets of categories, true of every record.
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
@@ -195,6 +195,11 @@ class Hedge(PartitionMethod):
     screen: bool = False
     max_bins: int = 1024
     schema: Schema | None = None
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether a redrawing guard draws quasi-identifiers as well."""
+        return self.cells == "rows" and (self.numeric, self.categorical) == ("mean", "weighted")
 
     @property
     def _styles(self) -> tuple[str, str]:
