@@ -78,7 +78,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         column = pa.array([*ends] * 20, pa.int32() if name == "day" else pa.int64()).cast(kind)
         table = pa.table({"age": column, "job": ["a", "b"] * 20, "pay": [1, 2] * 20})
         feather.write_feather(table, home / f"{name}.feather")
-    assert run(["protect", str(home / "people.csv"), *ROLES, "--out", str(home / "good")]) == 0
+    assert run(["protect", str(home / "people.csv"), *ROLES, "--method", "mart", "--out", str(home / "good")]) == 0
     return home
 
 

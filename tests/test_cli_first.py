@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import shlex
@@ -54,7 +55,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 def test_weights_that_the_release_recodes_are_refused_by_that(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["protect", "people.csv", *ROLES, "-k", "5", "--out", "out", "--no-report"]) == 0
+    assert run(["protect", "people.csv", *ROLES, "--method", "mart", "-k", "5", "--out", "out", "--no-report"]) == 0
     told = refused(["audit", "people.csv", "out", "--weights", "age"], capsys)
     assert "'age' is recoded in the release" in told
 
@@ -154,6 +155,7 @@ def test_the_demo_says_in_three_sentences_what_was_reached(
     sentences, _, files = out.partition("\n\n")
     assert [s.split()[0] for s in sentences.replace("\n", " ").split(". ")] == [
         "Promised:",
+        "People",
         "Reached,",
         "Not",
     ]
@@ -372,9 +374,7 @@ def test_what_inspect_prints_works_when_pasted(
     line = told.splitlines()[-1].strip()
     assert run([*shlex.split(line)[1:], "--no-report"]) == 0
     cells = pacsv.read_csv("release/release.csv").column("Geburtstag").to_pylist()
-    assert all(
-        re.fullmatch(r"\[\d{4}-\d\d-\d\d/\d{4}-\d\d-\d\d\]|\d{4}-\d\d-\d\d", c) for c in cells
-    )
+    assert all(isinstance(c, dt.date) for c in cells)
     assert run(["inspect", "spital.csv", "--schema-out", "mine.toml"]) == 0
     assert "--schema mine.toml" in capsys.readouterr().out
     assert hr.Schema.from_toml(Path("mine.toml")) == schema

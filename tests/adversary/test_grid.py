@@ -115,7 +115,7 @@ def test_files_and_audit_read_the_cells(tmp_path: Path) -> None:
     table = people()
     table.to_csv(tmp_path / "people.csv", index=False)
     words = ["protect", str(tmp_path / "people.csv"), "--quasi", "age,born,job", "--sensitive"]
-    words += ["pay", "-k", "5", "--out", str(tmp_path / "out"), "--no-report"]
+    words += ["pay", "--method", "mart", "-k", "5", "--out", str(tmp_path / "out"), "--no-report"]
     words += ["--grid", "age=20:85:5", "--grid", "born=1950-01-01,1970-01-01,1990-01-01"]
     assert run(words) == 0
     folder = tmp_path / "out"

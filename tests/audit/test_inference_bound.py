@@ -120,7 +120,7 @@ def test_the_command_line_and_its_configuration(people, tmp_path):
 
     people.to_csv(tmp_path / "people.csv", index=False)
     (tmp_path / "release.toml").write_text(
-        'quasi = ["age", "job"]\nsensitive = ["pay"]\nk = 5\nmax_inference = 0.5\n'
+        'quasi = ["age", "job"]\nsensitive = ["pay"]\nmethod = "mart"\nk = 5\nmax_inference = 0.5\n'
     )
     done = CliRunner().invoke(
         app,

