@@ -45,7 +45,7 @@ def table(rows: int, k: int) -> pd.DataFrame:
     schema = hr.Schema(quasi=[NUMBER, "education", CATEGORY], sensitive=["income"])
     made = []
     for method in (hr.Hedge(k=k), hr.MART(k=k)):
-        release = hr.protect(people, schema, method)
+        release = hr.protect(people, schema, method, guard=None)
         own = people.iloc[release.rows].reset_index(drop=True)
         steps = {c.name: getattr(c, "step", 0.0) for c in release.plan.recoding.columns}
         counts = type(method) is hr.Hedge

@@ -72,11 +72,11 @@ def job(name: str, rows: int) -> None:
 
     warnings.simplefilter("ignore")
     make, size, more = CASES[name]
-    hr.protect(*made_people(2_000), hr.Hedge(10))
-    hr.protect(*many_categories(600), hr.Hedge(10, screen=False))
+    hr.protect(*made_people(2_000), hr.Hedge(10, screen=True), guard=None)
+    hr.protect(*many_categories(600), hr.Hedge(10), guard=None)
     table, schema = make(int(size * rows if size <= 1 else size))
     before = time.perf_counter(), time.process_time()
-    release = hr.protect(table, schema, hr.Hedge(10, **more))
+    release = hr.protect(table, schema, hr.Hedge(10, **{"screen": True} | more), guard=None)
     wall, busy = time.perf_counter() - before[0], time.process_time() - before[1]
     cells, groups = release.method.tree_.n_leaves, release.plan.recoding.n_groups
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

@@ -58,7 +58,7 @@ def releases(rows: int, wanted: list[str], methods: list[Any]) -> Iterator[tuple
         table = read(file, (*quasi, sensitive), rows)
         schema = hr.Schema(quasi=quasi, sensitive=(sensitive,))
         for method in methods:
-            yield name, hr.protect(table, schema, method), sensitive
+            yield name, hr.protect(table, schema, method, guard=None), sensitive
 
 
 def caps(rows: int, wanted: list[str], k: int) -> None:

@@ -255,12 +255,12 @@ def variants(
     for name, method in (
         ("MART", hr.MART(k=K, max_disclosure=cap)),
         ("MART, siblings pruned", Pruned(k=K, max_disclosure=cap)),
-        ("Hedge", hr.Hedge(k=K, max_disclosure=cap)),
+        ("Hedge", hr.Hedge(k=K, max_disclosure=cap, screen=True)),
         ("Hedge, joined further", Further(k=K, max_disclosure=cap)),
     ):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            release = hr.protect(members, schema, method)
+            release = hr.protect(members, schema, method, guard=None)
         refused = release.method.refused(release.original, release.schema)
         yield name, pair_up(members, of_release(release)), attacked(refused, values)
 

@@ -37,7 +37,7 @@ def main() -> None:
     methods: list[tuple[str, Method]] = [("MART", hr.MART(k=10)), ("Hedge", hedge)]
     print("method  leaves  characters  seconds as SQL  seconds of apply")
     for name, method in methods:
-        plan = hr.protect(people, schema, method).plan
+        plan = hr.protect(people, schema, method, guard=None).plan
         statement = plan.to_sql()
         with duckdb.connect(config={"threads": 1}) as connection:
             connection.register("given", people)

@@ -25,8 +25,8 @@ NUMBERS = ("age", "education-num", "capital-gain")
 METHODS: dict[str, Callable[[], Any]] = {
     "MART": lambda: hr.MART(),
     "MART, cap .3": lambda: hr.MART(max_disclosure=0.3),
-    "Hedge": lambda: hr.Hedge(),
-    "Hedge, cap .3": lambda: hr.Hedge(max_disclosure=0.3),
+    "Hedge": lambda: hr.Hedge(screen=True),
+    "Hedge, cap .3": lambda: hr.Hedge(max_disclosure=0.3, screen=True),
     "Mondrian, median": lambda: hr.Mondrian(),
     "Mondrian, loss": lambda: hr.Mondrian(objective="loss"),
     "Mondrian, regression": lambda: hr.Mondrian(objective="regression"),
@@ -77,7 +77,7 @@ def _row(name: str, method: Any, table: Any, sensitive: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             people = table[[*quasi, sensitive]]
-            release = hr.protect(people, schema, method)
+            release = hr.protect(people, schema, method, guard=None)
             audit = hr.audit(people, release, attacks=False, learning=False).to_dict()
             column = hr.inference(people, schema, release=release).columns[sensitive]
     except hr.HedgerowError as error:

@@ -261,7 +261,7 @@ def scored(
 def _released(members: Table, schema: Schema, method: Method) -> Release:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return protect(members, schema, method)
+        return protect(members, schema, method, guard=None)
 
 
 def mondrian_under(members: Table, schema: Schema, cap: float | None) -> Release:
@@ -298,7 +298,7 @@ def mondrian_under(members: Table, schema: Schema, cap: float | None) -> Release
 def releases(members: Table, schema: Schema, cap: float | None) -> Iterator[tuple[str, Release]]:
     """What is compared under a cap, or without one."""
     yield "MART", _released(members, schema, MART(K, max_disclosure=cap))
-    yield "Hedge", _released(members, schema, Hedge(K, max_disclosure=cap))
+    yield "Hedge", _released(members, schema, Hedge(K, max_disclosure=cap, screen=True))
     everything = Hedge(K, max_disclosure=cap, screen=False)
     yield "Hedge, screen off", _released(members, schema, everything)
     yield "Mondrian, larger k", mondrian_under(members, schema, cap)
@@ -469,8 +469,8 @@ def slopes(draws: int = 5, rows: int = 6_000) -> list[dict[str, Any]]:
     """
     made = []
     methods = {
-        "Hedge, means": Hedge(k=10, max_disclosure=0.5),
-        "Hedge, ranges": Hedge(k=10, max_disclosure=0.5, numeric="range"),
+        "Hedge, means": Hedge(k=10, max_disclosure=0.5, screen=True),
+        "Hedge, ranges": Hedge(k=10, max_disclosure=0.5, numeric="range", screen=True),
         "MART, ranges": MART(k=10, max_disclosure=0.5),
     }
     for quasi in (FEW, MANY):

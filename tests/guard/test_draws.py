@@ -335,10 +335,9 @@ def test_income_and_its_tax_stay_together(name: str) -> None:
     guard = release.plan.guard
     assert guard is not None
     assert next(c for c in guard.columns if c.name == "tax").follows == "income"
-    told = release.table
-    assert told.income.corr(told.tax, method="spearman") > 0.95
-    # dealt apart a quarter of the rows had a tax above the income
-    assert (told.tax <= told.income).mean() > 0.97
+    tables = [release.table, *(made(people(), METHODS[name], seed).table for seed in (2, 3))]
+    assert min(table.income.corr(table.tax, method="spearman") for table in tables) > 0.95
+    assert np.mean([(table.tax <= table.income).mean() for table in tables]) > 0.98
     assert release.table.note.value_counts().to_dict() == people().note.value_counts().to_dict()
 
 
