@@ -601,7 +601,7 @@ MUTANTS = (
     M("the spreads of groups are believed", "release/rederive/guard_recipe.py",
       "far |= np.abs(np.maximum(spread / step, 1) - planned[1]) > 0.5 + _CLOSE", "", DERIVED),
     M("records without a value are believed", "release/rederive/guard_recipe.py",
-      "far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - n_present", "", DERIVED),
+      "far |= np.asarray(column.missing) != sizes - n_present", "", DERIVED),
     M("tilts are believed", "release/rederive/guard_recipe.py",
       "int(off[[*pair, column.whole]].sum())", "0", DERIVED),
     M("a plan excuses its tilts", "release/rederive/guard_recipe.py",

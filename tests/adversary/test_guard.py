@@ -88,9 +88,9 @@ def check(seed: int, folder: Path) -> str:
     origin = release.rows
     is_rows = release.plan.guard is not None and release.plan.guard.rows
     if is_rows:
-        from hedgerow.release.rederive.guard_recipe import _planned_labels
+        from hedgerow.release.rederive.guard_recipe import _planned_groups
 
-        group = _planned_labels(release.plan, release.original)[origin]
+        group = _planned_groups(release.plan, release.original)[0][origin]
     else:
         group = told.groupby(roles["quasi"], dropna=False, observed=True).ngroup().to_numpy()
     promised = next((p for p in release.plan.promises if "disclosure" in p["kind"]), {})

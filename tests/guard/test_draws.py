@@ -348,3 +348,43 @@ def test_dates_that_a_file_writes_in_its_own_way_are_written_as_dates(tmp_path: 
     schema = hr.Schema(quasi=["born"], sensitive=["pay"], kinds={"born": "date"})
     release = hr.protect(tmp_path / "p.csv", schema, hr.Hedge(5), random_state=1)
     assert all(re.fullmatch(r"19\d\d-\d\d-\d\d", born) for born in release.table["born"].to_pylist())
+
+
+def joined_people(n: int = 900) -> pd.DataFrame:
+    """Return people of three ages; most of the middle one have a job of their own. Incomes make a cap join cells."""
+    rng = np.random.default_rng(3)
+    third = np.arange(n) % 3
+    is_b = rng.random(n) < np.where(third == 1, 0.9, 0.1)
+    return pd.DataFrame({
+        "age": 20.5 + 25 * third + rng.integers(0, 12, n), "job": np.where(is_b, "b", "a"),
+        "income": (third > 0) * rng.integers(900, 1100, n), "person": np.arange(n) // 6,
+    })  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_quasi_identifiers_of_joined_groups_are_drawn_in_their_cells() -> None:
+    table = joined_people()
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["income"])
+    method = hr.Hedge(10, max_disclosure=0.2, cells="rows", screen=False)
+    release = hr.protect(table.drop(columns="person"), schema, method, guard="redraw", random_state=1)
+    guard = release.plan.guard
+    assert guard is not None
+    assert len(guard.cells) > 2 * len(guard.sizes)
+    assert min(guard.cells) >= 10
+    before, after = (t.job[(t.age > 40) & (t.age < 60)].eq("b").mean() for t in (table, release.table))
+    assert abs(before - after) < 0.05
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_group_with_a_cell_of_few_people_is_one_cell() -> None:
+    method = hr.Hedge(4, max_disclosure=0.2, cells="rows", screen=False)
+    schema = hr.Schema(quasi=["age", "job"], sensitive=["income"], unit="person")
+    n_cells = []
+    for least in (4, 20):
+        release = hr.protect(joined_people(), schema, method, guard="redraw", guard_people=least, random_state=1)
+        guard = release.plan.guard
+        assert guard is not None
+        # cells lie inside groups
+        assert {*np.cumsum(guard.cells)} >= {*np.cumsum(guard.sizes)}
+        n_cells.append(len(guard.cells))
+    assert len(guard.sizes) < n_cells[1] < n_cells[0]

@@ -62,9 +62,9 @@ def groups(release: hr.Release) -> pd.Series:
     assert guard is not None
     if not guard.rows:
         return release.table.groupby(["age", "job"], observed=True).ngroup()
-    from hedgerow.release.rederive.guard_recipe import _planned_labels
+    from hedgerow.release.rederive.guard_recipe import _planned_groups
 
-    return pd.Series(_planned_labels(release.plan, release.original)[release.rows])
+    return pd.Series(_planned_groups(release.plan, release.original)[0][release.rows])
 
 
 def two(release: hr.Release, column: str, same_group: bool) -> tuple[int, int]:
@@ -216,6 +216,16 @@ def test_what_a_plan_says_of_groups_is_derived_again(what: str) -> None:
     """The check of the groups fails by itself; other draws, under another key, are not needed."""
     release = original_release("redraw", "")[1]
     plan = OF_GROUPS[what](release.plan)
+    for each, holds in ((release.plan, True), (plan, False)):
+        recipe = GuardRecipe(each, release.original, release.released, release.rows, release._key, ["note"])
+        assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds
+
+
+def test_cells_are_derived_again() -> None:
+    release = original_release("redraw", "rows")[1]
+    guard = release.plan.guard
+    moved = [guard.cells[0] + 1, guard.cells[1] - 1, *guard.cells[2:]]
+    plan = altered_guard(release.plan, "cells", lambda _: Vector("i", moved))
     for each, holds in ((release.plan, True), (plan, False)):
         recipe = GuardRecipe(each, release.original, release.released, release.rows, release._key, ["note"])
         assert {check.name: check.holds for check in recipe.checks()}["drawn from their groups"] == holds

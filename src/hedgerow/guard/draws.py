@@ -33,38 +33,43 @@ def uniforms(words: NDArray[np.uint64]) -> FloatArray:
 class Draws:
     """The draws of a guard under one key: the same plan and key give the same items.
 
-    An *item* is a record of the release; the items of a group are neighbours, in the order of the groups.
+    An *item* is a record of the release; the items of a group are neighbours, in the order of the groups,
+    and those of a cell are neighbours inside their group.
     """
 
     def __init__(self, guard: Guard, key: Key, joints: Joints) -> None:
         self._guard, self._key, self._joints = guard, key, joints
         self.sizes = np.asarray(guard.sizes, np.int64)
         self.starts = np.append(0, np.cumsum(self.sizes))
-        self._samplers = {c.name: _sampler(c, self.sizes) for c in guard.columns if not c.follows}
+        self._sizes = {"sensitive": self.sizes, "quasi": np.asarray(guard.cells, np.int64)}
+        self._samplers = {c.name: _sampler(c, self._sizes[c.role]) for c in guard.columns if not c.follows}
 
-    def items(self, groups: IntArray, again: IntArray) -> dict[str, IntArray]:
+    def items(self, role: str, groups: IntArray, again: IntArray) -> dict[str, IntArray]:
         """Return the codes of the items of some groups; those of a column that follows no other ascend.
 
         Parameters
         ----------
+        role : {"quasi", "sensitive"}
+            Of the columns; for "quasi" the groups are cells.
         groups : int64 array
         again : int64 array of shape (n_groups,)
             How often each group was drawn before.
         """
         items_of: dict[str, IntArray] = {}
-        sizes = self.sizes[groups]
-        turn = again[groups] * len(self.sizes) + groups
-        item = _ranges(self.starts[groups], sizes)
+        every = self._sizes[role]
+        sizes = every[groups]
+        turn = again[groups] * len(every) + groups
+        item = _ranges((np.cumsum(every) - every)[groups], sizes)
         item += np.repeat(again[groups], sizes) * int(self.starts[-1])
-        for column in self._guard.columns:
+        # caps are on what groups tell of sensitive columns: cells are never drawn again
+        towards = np.minimum(again[groups] / AGAIN, 1.0)
+        for column in (c for c in self._guard.columns if c.role == role):
             if column.follows:
                 words = words_of(item.astype(np.uint64), self._key, f"guard donor {column.name}")
                 items_of[column.name] = self._followed(column, items_of[column.follows], uniforms(words))
                 continue
             words = words_of(turn.astype(np.uint64), self._key, f"guard draw {column.name}")
             out = np.empty(int(sizes.sum()), np.int64)
-            # caps are on what groups tell of sensitive columns
-            towards = np.minimum(again[groups] / AGAIN, 1.0) * (column.role == "sensitive")
             self._samplers[column.name].fill(groups, sizes, uniforms(words), towards, out)
             items_of[column.name] = out
         return items_of
@@ -85,18 +90,26 @@ class Draws:
     def reordered(self, items: Mapping[str, IntArray]) -> dict[str, IntArray]:
         """Put the items of each column into a random order inside groups, with the table's rank correlations.
 
-        Columns that follow another move with it (Iman and Conover 1982).
+        Columns that follow another move with it (Iman and Conover 1982). Quasi-identifiers stay in their
+        cells, and cells differ; so later columns go by the ranks that their items really have in the group.
         """
-        heads = [c.name for c in self._guard.columns if not c.follows]
+        heads = [c for c in self._guard.columns if not c.follows]
         lower, at = cholesky(self._guard.correlation, len(heads)), np.arange(self.starts[-1], dtype=np.uint64)
-        normal = [ndtri(uniforms(words_of(at, self._key, f"guard order {n}")) + 2.0**-54) for n in heads]
+        normal = [ndtri(uniforms(words_of(at, self._key, f"guard order {c.name}")) + 2.0**-54) for c in heads]
         place: dict[str, IntArray] = {}
-        for i, name in enumerate(heads):
-            scores = lower[i, 0] * normal[0]
-            for j in range(1, i + 1):
-                scores += lower[i, j] * normal[j]
-            place[name] = np.empty(len(at), np.int64)
-            order_within(self.sizes, scores, place[name])
+        in_group, size = (np.repeat(x, self.sizes) for x in (np.arange(len(self.sizes)), self.sizes))
+        for i, column in enumerate(heads):
+            before = np.zeros(len(at))
+            for j in range(i):
+                before += lower[i, j] * normal[j]
+            scores = before + lower[i, i] * normal[i]
+            place[column.name] = np.empty(len(at), np.int64)
+            order_within(self._sizes[column.role], scores, place[column.name])
+            if column.role == "quasi":
+                rank = np.empty(len(at))
+                order = np.lexsort((scores, items[column.name][place[column.name]], in_group))
+                rank[order] = at - self.starts[in_group]
+                normal[i] = (ndtri((rank + 0.5) / size) - before) / lower[i, i]
         moved = {}
         for column in self._guard.columns:
             # a column that follows has the order of the first of its bundle

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ..backends.partitions import route
 from ..backends.randomize import hashes
 from ..backends.release_order import ReleasedCodes
 from ..columns.arrays import decoded, slices, value_type
@@ -23,7 +24,7 @@ from ..key import Key
 from ..measures import Classes, FloatArray, Groups, IntArray, Persons, group
 from ..measures.guarantees import ColumnGuarantee, from_promise
 from ..notation import moment
-from ..plan import Guard, GuardedColumn, Plan, Vector
+from ..plan import Guard, GuardedColumn, Partition, Plan, Vector
 from ..plan.records import AGAIN, REDRAW, RUNS, dumps
 from ..schema import Schema
 from .draws import SMOOTHED, Draws, Joints
@@ -195,6 +196,20 @@ def _person(table: Table, schema: Schema) -> IntArray | None:
     return persons.codes if persons.homes is None else persons.homes[persons.codes]
 
 
+def _joined_cells(plan: Plan, table: Table, groups: Groups, person: IntArray | None, people: int) -> Groups:
+    """Return the cells of the plan's tree that groups were joined from; they are numbered group after group.
+
+    A group with a cell of fewer than `people` people is one cell.
+    """
+    assert isinstance(plan.recoding, Partition)
+    leaf = route(plan.recoding, [table.like(c) for c in plan.recoding.columns]).astype(np.int64)
+    cells = group([groups.labels, leaf])
+    labels = cells.labels.astype(np.int64)
+    counted = cells.sizes if person is None else np.bincount(np.unique(np.stack([labels, person]), axis=1)[0])
+    leaf[np.isin(groups.labels, groups.labels[cells.first[counted < people]])] = 0
+    return group([groups.labels, leaf])
+
+
 def fit_guard(
     options: GuardOptions, people: int, table: Table, schema: Schema, plan: Plan, groups: Groups
 ) -> tuple[Guard, Joints, dict[str, IntArray]]:
@@ -216,6 +231,8 @@ def fit_guard(
     if options.form == RUNS:
         codes = {c.record.name: c.visible for c in columns}
         return Guard(RUNS, people, tuple(c.record for c in columns)), {}, codes
+    by_role = {"sensitive": groups}
+    by_role |= {"quasi": _joined_cells(plan, table, groups, person, people)} if options.rows else {}
     labels, sizes = groups.labels.astype(np.int64), groups.sizes
     columns = _sorted_categories(columns)
     within = _correlation_within(columns, labels, sizes)
@@ -231,10 +248,11 @@ def fit_guard(
             joints[column.record.name] = first[order], second[order]
             continue
         heads.append(i)
-        records.append(_by_groups(column, labels, sizes))
+        records.append(_by_groups(column, by_role[role].labels.astype(np.int64), by_role[role].sizes))
     lower = np.rint(100 * within[np.ix_(heads, heads)]).astype(np.int64)[np.tril_indices(len(heads))]
     nothing = np.zeros(len(sizes), np.int64)
-    guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower))
+    cells = _whole(by_role["quasi"].sizes if options.rows else nothing[:0])
+    guard = Guard(REDRAW, people, tuple(records), _whole(sizes), _whole(nothing), _whole(lower), cells=cells)
     return guard, joints, {c.record.name: c.codes for c in columns}
 
 
@@ -251,7 +269,8 @@ def draw(
     bound = key_of(key, plan, guard)
     again, draws = np.asarray(guard.again, np.int64).copy(), Draws(guard, bound, joints)
     every = np.arange(len(draws.sizes))
-    items = draws.items(every, again)
+    items = draws.items("quasi", np.arange(len(guard.cells)), np.zeros(len(guard.cells), np.int64))
+    items |= draws.items("sensitive", every, again)
     labels = np.repeat(every, draws.sizes).astype(np.uint32)
     groups = Groups(labels, draws.starts[:-1])
     while promises:
@@ -267,7 +286,7 @@ def draw(
                 hint="ask for larger groups (k), or for less",
             )
         at = np.isin(labels, bad)
-        for name, codes_again in draws.items(bad, again).items():
+        for name, codes_again in draws.items("sensitive", bad, again).items():
             items[name][at] = codes_again
     guard = replace(guard, again=_whole(again))
     if not guard.rows:
@@ -304,12 +323,12 @@ def rare_pairs(guard: Guard, codes: Mapping[str, IntArray]) -> tuple[dict[str, I
 def possible(
     guard: Guard, items: Mapping[str, IntArray], bins: Mapping[str, IntArray], rare: Rare
 ) -> dict[str, IntArray]:
-    """Move numbers that would make a rare pair with every category drawn in their group.
+    """Move numbers that would make a rare pair with every category drawn in their cell.
 
     They go to the nearest run of the table that does not. Only quasi-identifiers outside bundles are
-    looked at: shares of sensitive columns are smoothed. Nothing of the group enters but its draws.
+    looked at: shares of sensitive columns are smoothed. Nothing of the cell enters but its draws.
     """
-    sizes = np.asarray(guard.sizes, np.int64)
+    sizes = np.asarray(guard.cells, np.int64)
     labels = np.repeat(np.arange(len(sizes)), sizes)
     leaders = {c.follows for c in guard.columns}
     alone = [c for c in guard.columns if c.role == "quasi" and not c.follows and c.name not in leaders]

@@ -412,6 +412,9 @@ class Guard(Discreet):
     columns : tuple of GuardedColumn
     sizes : Vector of int
         Records of each group, in the order of the released quasi-identifiers; empty for runs.
+    cells : Vector of int
+        Records of each cell that the groups were joined from, group after group; quasi-identifiers
+        are drawn in cells. Empty where they are not drawn.
     again : Vector of int
         How often each group was drawn again because it was above a cap: each time a further part,
         1 / `AGAIN`, is drawn from the whole table.
@@ -429,6 +432,7 @@ class Guard(Discreet):
     again: Vector = field(default=_NONE, metadata=_WHOLE)
     correlation: Vector = field(default=_NONE, metadata=_WHOLE)
     impossible: int = field(default=0, metadata=PRIVATE)
+    cells: Vector = field(default=_NONE, metadata=_WHOLE)
 
     def __post_init__(self) -> None:
         as_vectors(self)
@@ -452,8 +456,9 @@ class Guard(Discreet):
         ):
             raise Contradiction("the guard does not match its groups or columns")
         for column in self.columns:
-            if (column.by_moments and len(column.pair) != len(self.sizes)) or (
-                len(column.starts) and len(column.starts) != len(self.sizes) + 1
+            groups = len(self.cells if column.role == "quasi" else self.sizes)
+            if (column.by_moments and len(column.pair) != groups) or (
+                len(column.starts) and len(column.starts) != groups + 1
             ):
                 raise Contradiction("a guarded column does not match the groups")
 

@@ -45,9 +45,11 @@ class GuardRecipe:
         self._guard, self._original, self._plan = plan.guard, original, plan
         self._codes = {c.name: _codes(c, original) for c in plan.guard.columns}
         if plan.guard.rows:
-            self.labels = _planned_labels(plan, original)
+            self.labels, leaf = _planned_groups(plan, original)
+            self._cells = self._joined_cells(leaf)
         else:
             self.labels = _labels(plan.names("quasi"), lambda name: decoded_cells(released, name), rows)
+            self._cells = self.labels[:0]
         self._values = {c.name: entries_of(c, released.types.field(c.name).type) for c in plan.guard.columns}
         self.classes = {name: value_class(values.type) for name, values in self._values.items()}
         self._released_codes = {c.name: _visible(c, self._codes[c.name]) for c in plan.guard.columns}
@@ -69,8 +71,25 @@ class GuardRecipe:
 
     @property
     def sizes_hold(self) -> bool:
-        """Return whether the groups of the release have the sizes that the plan says."""
-        return np.bincount(self.labels).tolist() == list(self._guard.sizes)
+        """Return whether the groups of the release, and their cells, have the sizes that the plan says."""
+        pairs = ((self.labels, self._guard.sizes), (self._cells, self._guard.cells))
+        return all(np.bincount(labels).tolist() == list(sizes) for labels, sizes in pairs)
+
+    def _joined_cells(self, leaf: Ints) -> Ints:
+        """Return the cell of each row, group after group; a group with a cell of too few people is one cell."""
+        person = self._persons()
+        pairs, cell = np.unique(np.stack([self.labels, leaf]), axis=1, return_inverse=True)
+        cell = cell.reshape(-1)
+        members = np.stack([cell, np.arange(len(cell)) if person is None else person])
+        n_people = np.bincount(np.unique(members, axis=1)[0])
+        is_whole = np.isin(pairs[0], pairs[0, n_people < self._guard.people])
+        _, cell_number = np.unique(np.stack([pairs[0], np.where(is_whole, -1, pairs[1])]), axis=1, return_inverse=True)
+        return np.asarray(cell_number.reshape(-1)[cell], np.int64)
+
+    def _persons(self) -> Ints | None:
+        """Return who each record counts as, a person or a household; None if every record is one."""
+        people = Persons.from_table(self._original, self._plan.unit, self._plan.household)
+        return None if people is None else people.codes if people.homes is None else people.homes[people.codes]
 
     def recode(self, part: Window) -> Made:
         """Return the guarded columns of the given rows."""
@@ -117,10 +136,7 @@ class GuardRecipe:
 
     def checks(self) -> list[Check]:
         """Return checks that enough people share each released number, and that groups have their moments."""
-        people = Persons.from_table(self._original, self._plan.unit, self._plan.household)
-        person = None
-        if people is not None:
-            person = people.codes if people.homes is None else people.homes[people.codes]
+        person = self._persons()
         few = {c.name: self._shared_by_few(c, person) for c in self._guard.columns}
         words = f"released values that fewer people have: {_counts(few)}"
         checks = [Check.none(f"shared by {self._guard.people}", sum(few.values()), words)]
@@ -173,7 +189,9 @@ class GuardRecipe:
         """Count the groups whose record does not follow from their originals."""
         if column.follows:
             return 0
-        codes, labels, n_groups = self._codes[column.name], self.labels, len(self._guard.sizes)
+        codes = self._codes[column.name]
+        labels, sizes = self._units(column)
+        n_groups = len(sizes)
         if not column.by_moments:
             width = len(column.values)
             keys, counts = np.unique((labels * width + codes)[codes >= 0], return_counts=True)
@@ -202,8 +220,14 @@ class GuardRecipe:
         # a group that is told as it is has one run
         alone = np.bincount(labels[with_value], codes[with_value] == only[labels[with_value]], n_groups) == n_present
         far = np.where(only >= 0, ~alone, far) & (n_present > 0)
-        far |= np.asarray(column.missing) != np.asarray(self._guard.sizes) - n_present
+        far |= np.asarray(column.missing) != sizes - n_present
         return int(np.count_nonzero(far)) + self._untilted(column)
+
+    def _units(self, column: GuardedColumn) -> tuple[Ints, Ints]:
+        """Return the unit of each row in which a column is drawn, a cell or a group, and the units' sizes."""
+        is_quasi = column.role == "quasi"
+        sizes = self._guard.cells if is_quasi else self._guard.sizes
+        return self._cells if is_quasi else self.labels, np.asarray(sizes, np.int64)
 
     def _untilted(self, column: GuardedColumn) -> int:
         """Count the groups whose tilt has not their mean and spread, nor the nearest that any has; and those
@@ -224,34 +248,35 @@ class GuardRecipe:
     def _items(self, key: Key) -> dict[str, Ints]:
         """Return the code of every item, group after group, in its final order."""
         guard = self._guard
-        sizes, again = np.asarray(guard.sizes, np.int64), np.asarray(guard.again, np.int64)
-        n = int(sizes.sum())
-        group = np.repeat(np.arange(len(sizes)), sizes)
-        number = np.arange(n) - (np.cumsum(sizes) - sizes)[group]
+        n = len(self.labels)
         items: dict[str, Ints] = {}
         for column in guard.columns:
+            sizes = self._units(column)[1]
+            # cells of quasi-identifiers are never drawn again
+            again = np.asarray(guard.again, np.int64) if column.role == "sensitive" else np.zeros_like(sizes)
+            unit = np.repeat(np.arange(len(sizes)), sizes)
             if column.follows:
-                turn = np.arange(n) + again[group] * n
-                uniform = _uniforms(turn, key, f"guard donor {column.name}")
+                uniform = _uniforms(np.arange(n) + again[unit] * n, key, f"guard donor {column.name}")
                 items[column.name] = self._donated(column, items[column.follows], uniform)
                 continue
             start = _uniforms(np.arange(len(sizes)) + again * len(sizes), key, f"guard draw {column.name}")
-            place = (start[group] + number) / sizes[group]
-            towards = np.minimum(again / AGAIN, 1.0) * (column.role == "sensitive")
+            place = (start[unit] + np.arange(n) - (np.cumsum(sizes) - sizes)[unit]) / sizes[unit]
+            towards = np.minimum(again / AGAIN, 1.0)
             read = _by_moments(column, sizes, towards) if column.by_moments else _by_shares(column, towards)
-            items[column.name] = np.concatenate([read(place[at], group[at]) for at in slices(n, _BLOCK)])
+            items[column.name] = np.concatenate([read(place[at], unit[at]) for at in slices(n, _BLOCK)])
         # of rows the values of each group are compared, whatever their order
-        return self._possible(items, group) if guard.rows else self._reordered(items, group, key)
+        return self._possible(items) if guard.rows else self._reordered(items, np.sort(self.labels), key)
 
-    def _possible(self, items: dict[str, Ints], group: Ints) -> dict[str, Ints]:
-        """Move numbers of quasi-identifiers that go with no category of their group to the nearest that do."""
+    def _possible(self, items: dict[str, Ints]) -> dict[str, Ints]:
+        """Move numbers of quasi-identifiers that go with no category of their cell to the nearest that do."""
+        group = np.sort(self._cells)
         bundled = {c.follows for c in self._guard.columns} | {c.name for c in self._guard.columns if c.follows}
         quasi = [c for c in self._guard.columns if c.role == "quasi" and c.name not in bundled]
         moved = dict(items)
         for column in (c for c in quasi if c.by_moments):
             n = len(column.scores)
             bins = _bins(column)
-            fits = np.ones((len(self._guard.sizes), int(bins[n - 1]) + 1), np.bool_)
+            fits = np.ones((len(self._guard.cells), int(bins[n - 1]) + 1), np.bool_)
             for other in (c for c in quasi if not c.by_moments):
                 rare, theirs = self._rare(column, other), _bins(other)
                 g, cell = np.unique(np.stack([group, theirs[items[other.name]]]), axis=1)
@@ -349,15 +374,15 @@ def _visible(column: GuardedColumn, codes: Ints) -> Ints:
     return np.where(codes < 0, column.n_values, codes)
 
 
-def _planned_labels(plan: Plan, original: Table) -> Ints:
-    """Return the group of each row of the original, by the cells that the plan's recoding gives it."""
+def _planned_groups(plan: Plan, original: Table) -> tuple[Ints, Ints]:
+    """Return the group of each row of the original, by the cells that the plan's recoding gives it, and its leaf."""
     recoding = plan.recoding
     assert isinstance(recoding, Partition)
-    recipe = PartitionRecipe(recoding, original)
+    recipe = PartitionRecipe(recoding, original, leaves=True)
     parts = [recipe.recode(part).columns for part in original.windows(recipe.columns_read, WINDOW)]
     quasi = plan.names("quasi")
     cells = {name: pa.chunked_array([decoded(part[name]) for part in parts]).combine_chunks() for name in quasi}
-    return _labels(quasi, cells.__getitem__, None)
+    return _labels(quasi, cells.__getitem__, None), recipe.leaf.astype(np.int64)
 
 
 def _labels(quasi: Sequence[str], cells: Callable[[str], pa.Array], rows: Ints | None) -> Ints:

@@ -117,7 +117,7 @@ def _off_shares(column: Recoded, source: Categories, cells: NDArray[Any], groups
 class PartitionRecipe:
     """A recipe for a partition, which sends each row down the tree by its values."""
 
-    def __init__(self, tree: Partition, original: Table) -> None:
+    def __init__(self, tree: Partition, original: Table, leaves: bool = False) -> None:
         self._columns = [
             _Recoded(column, np.asarray(cells), original)
             for column, cells in zip(tree.columns, tree.leaf_cells, strict=True)
@@ -127,7 +127,8 @@ class PartitionRecipe:
         if not len(self._group):
             self._group = np.arange(tree.n_leaves)
         # means and shares can be checked only when every row has come by
-        self._leaf = np.zeros(original.n_rows if self.centred else 0, np.int32)
+        self._with_leaves = leaves or self.centred
+        self.leaf = np.zeros(original.n_rows if self._with_leaves else 0, np.int32)
         self.classes = {c.name: value_class(c.labels.values.type) for c in self._columns}
 
     def _arrays(self, tree: Partition) -> WalkTree:
@@ -172,8 +173,8 @@ class PartitionRecipe:
         descend(values, self._nodes, leaf)
         if len(leaf) and leaf.min() < 0:
             raise PlanError("the plan's tree does not lead every row to a group")
-        if self.centred:
-            self._leaf[part.rows] = leaf
+        if self._with_leaves:
+            self.leaf[part.rows] = leaf
         outside = {
             column.name: column.outside(mine, leaf, part)
             for column, mine in zip(self._columns, values, strict=True)
@@ -193,7 +194,7 @@ class PartitionRecipe:
         # any leaf of a group has its cell
         first = np.zeros(int(self._group.max()) + 1, np.int64)
         first[self._group] = np.arange(len(self._group))
-        groups = self._group[self._leaf]
+        groups = self._group[self.leaf]
         counted = {
             c.name: untrue(c.recoded, c.source, c.cells[first], groups) for c in self._columns
         }
