@@ -191,7 +191,9 @@ class Trial:
         progress("recoding", None)
         form, key = method.usual_guard, Key.of(random_state=self.random_state)
         guard = GuardOptions.of(method, form, None, key) if form else None  # as `protect` releases it
-        release = of_fitted(fitted, table, schema, guard)
+        # groups are counted by the cells that they share, which drawn rows do not show
+        groups = None if guard is None else replace(guard, rows=False)
+        release = of_fitted(fitted, table, schema, groups)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
         # many settings end in the same cells: a cap that binds nowhere changes nothing
         key = (release.risk_model, fingerprint(release.table, [name for name in changed if name]))
@@ -199,8 +201,10 @@ class Trial:
             progress("reading what was recoded", None)
             pair = pair_up(table, release)
             progress("counting what groups tell", None)
-            disclosed = _disclosed(pair)
-            self._measured[key] = disclosed | self._of_pair(pair) | self._inferred(pair, method, progress)
+            figures = _disclosed(pair) | self._of_groups(pair)
+            if guard != groups and {self.utility, self.disclosure} - _OF_GROUPS:
+                pair = pair_up(table, of_fitted(fitted, table, schema, guard))
+            self._measured[key] = figures | self._of_pair(pair) | self._inferred(pair, method, progress)
         measured = dict(self._measured[key])
         floor_ratio = measured.pop("floor_ratio")
         return measured | self._optimum(method, measured["explained"], floor_ratio)
@@ -218,22 +222,23 @@ class Trial:
                 return f"the {axis} cannot be measured: a refit on fewer people fails"
         return None
 
-    def _of_pair(self, pair: Pair) -> dict[str, Any]:
+    def _of_groups(self, pair: Pair) -> dict[str, Any]:
         ncp = float(np.mean(list(certainty_penalty(pair).values())))
         altered = pair.risk_model == "linkage"
-        linked = None
-        if altered or self.disclosure == "linkage":
-            linked = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
-        lost = ncp
-        if self.utility == "queries":
-            lost = float(range_queries(pair, random_state=self.random_state)["median"])
         return {
             "k": None if altered else int(pair.counted_in(pair.classes).min()),
             "classes": None if altered else pair.classes.n_groups,
-            "linkage": linked,
             "ncp": ncp,
-            "utility": 1 - lost,
+            "utility": 1 - ncp,
         }
+
+    def _of_pair(self, pair: Pair) -> dict[str, Any]:
+        figures: dict[str, Any] = {"linkage": None}
+        if pair.risk_model == "linkage" or self.disclosure == "linkage":
+            figures["linkage"] = max(a["success"] for a in linking_attacks(pair, people=LOOKED_UP))
+        if self.utility == "queries":
+            figures["utility"] = 1 - float(range_queries(pair, random_state=self.random_state)["median"])
+        return figures
 
     def _inferred(self, pair: Pair, method: Any, progress: Progress) -> dict[str, Any]:
         """Measure what attackers infer about members and about people left out, if an axis or the bound needs it."""
@@ -296,6 +301,8 @@ def _disclosed(pair: Pair) -> dict[str, float | None]:
     return dict(zip(names, figures, strict=True))
 
 
+# axes that are measured by groups, also where rows are drawn inside them
+_OF_GROUPS = {"certainty", "worst", "mean_over_groups", "mean_over_records"}
 # disclosures that differ by less count as equal
 SAME = 1e-3
 # a cap that leaves a smaller part of what learners explain without it is warned of
