@@ -131,8 +131,8 @@ class TestFrontier:
             == 0
         )
         out = capsys.readouterr().out
-        assert out.count("mart") >= 4
-        assert "best: --method mart" in out
+        assert out.count("hedge") >= 4
+        assert "best: --method hedge" in out
         assert Path("f.svg").read_text().lstrip().startswith("<?xml")
         assert Path("best/release.csv").exists()
 

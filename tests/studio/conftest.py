@@ -40,11 +40,13 @@ METHOD = {
     "heeds": ["unit", "grid"],
     "draws": False,
     "guardable": True,
+    "usual_guard": "redraw",
 }
 METHODS = {
-    "mart": METHOD,
+    "hedge": METHOD,
+    "mart": {**METHOD, "usual_guard": None},
     "mondrian": {**METHOD, "title": "Mondrian (median)"},
-    "rr": {**METHOD, "title": "Randomized response", "draws": True, "guardable": False},
+    "rr": {**METHOD, "title": "Randomized response", "draws": True, "guardable": False, "usual_guard": None},
 }
 
 

@@ -26,7 +26,7 @@ def roles(desk: Desk, **changed: str) -> dict[str, str]:
 
 
 def settings(desk: Desk, **given: str) -> dict[str, str]:
-    shown = {"turn": str(desk.turn), "method": "mart", "utility": "certainty"}
+    shown = {"turn": str(desk.turn), "method": "hedge", "utility": "certainty"}
     return shown | {name.replace("__", "-"): text for name, text in given.items()}
 
 

@@ -196,7 +196,8 @@ class Trial:
         release = of_fitted(fitted, table, schema, groups)
         changed = [*(c.name for c in method.plan_.recoding.recoded()), release.numbered]
         # many settings end in the same cells: a cap that binds nowhere changes nothing
-        key = (release.risk_model, fingerprint(release.table, [name for name in changed if name]))
+        cells = fingerprint(release.table, [name for name in changed if name])
+        key = release.risk_model, guard != groups, cells
         if key not in self._measured:
             progress("reading what was recoded", None)
             pair = pair_up(table, release)
