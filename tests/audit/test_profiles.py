@@ -22,6 +22,7 @@ from hedgerow.errors import Cancelled, ParameterError, PromiseError
 from hedgerow.release.records import evidence_schema
 from hedgerow.report.figures import standard_verdict
 from hedgerow.report.verdict import verdicts
+from hedgerow.workflow.protect import stronger
 
 SCHEMA = hr.Schema(quasi=["job"], sensitive=["ill"])
 QUIET = {"attacks": False, "learning": False, "inference": False}
@@ -591,7 +592,7 @@ def test_protect_keeps_a_profile_and_writes_evidence(
 def test_what_does_not_meet_a_profile_is_not_written(
     people: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ["protect", "people.csv", *ROLES, "--out", "out", "--profile"]
+    command = ["protect", "people.csv", *ROLES, "--method", "mart", "--out", "out", "--profile"]
     assert run([*command, "ema-0070", "-k", "5"]) == 2
     assert "takes a k of 12 at least" in capsys.readouterr().err
     assert run([*command, "ema-0070", "-k", "5", "--no-report"]) == 2
@@ -620,9 +621,10 @@ def test_protect_in_python_keeps_a_profile(people: Path) -> None:
     check = release.verify()[-1]
     assert (check.name, check.required, check.reached) == ("profile ema-0070", 2, 2)
     release.write("python")
-    assert run(["protect", "people.csv", *ROLES, "--profile", "ema-0070", "--out", "flags"]) == 0
+    words = ["protect", "people.csv", *ROLES, "--method", "mart", "--profile", "ema-0070"]
+    assert run([*words, "--out", "flags"]) == 0
     Path("kept.toml").write_text(
-        'quasi = ["age", "education"]\nsensitive = ["income"]\nprofile = "ema-0070"\nout = "config"\n'
+        'quasi = ["age", "education"]\nsensitive = ["income"]\nmethod = "mart"\nprofile = "ema-0070"\nout = "config"\n'
     )
     assert run(["protect", "people.csv", "--config", "kept.toml"]) == 0
     assert len({Path(name, "release.csv").read_bytes() for name in ("python", "flags", "config")}) == 1
@@ -638,6 +640,21 @@ def test_protect_in_python_keeps_a_profile(people: Path) -> None:
     assert "--profile ema-0070" in session.command_line()
     assert "profile='ema-0070'" in session.python()
     assert hr.Plan.load("steps/plan.json").parameters["profile"] == "ema-0070"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", hr.Profile.names())
+def test_profiles_that_count_equal_rows_take_means(people: Path, name: str) -> None:
+    release = hr.protect("people.csv", SCHEMA_OF_PEOPLE, random_state=1)
+    counted = [c for c in release.against(name).criteria if "no groups of equal cells" in c["detail"]]
+    # nothing is said of classes that a reader of the rows cannot see, but which cells have them
+    assert all(c["state"] == "not measured" and 'cells="means"' in c["detail"] for c in counted)
+    if hr.Profile.load(name).k == 1:
+        return
+    assert counted
+    with pytest.warns(UserWarning, match="counts equal rows"):
+        method = stronger(name, hr.Hedge())
+    assert method.cells == "means"
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -244,7 +244,7 @@ def _within(
 
 
 def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None = None) -> Any:
-    """Return the method with the k that a profile requires; warn if k was raised.
+    """Return the method with the k and the cells that a profile requires; warn of what was changed.
 
     `is_chosen` means that the user chose the method's k; by default that is assumed if k differs
     from the default of the class. A chosen k that is too small raises ParameterError.
@@ -255,4 +255,7 @@ def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None 
     strengthened = profile.strengthened(method, given=is_chosen)
     if strengthened.get_params(deep=False).get("k") != k:
         caution(f"k was raised to {strengthened.k}: {profile.title} requires it")
+    if profile.k > 1 and getattr(method, "in_rows", False):
+        caution(f"groups are released as means, not as drawn rows: {profile.title} counts equal rows")
+        strengthened.set_params(cells="means")
     return strengthened
