@@ -119,7 +119,8 @@ class Audit:
         """Return sentences, with counts, on what the release discloses or loses beyond its plan's promises."""
         release, loss = self.risk["release"], self.utility.get("loss")
         exposed, altered = {}, self.table["yardstick"] != "classes"
-        if grouped(self.table["yardstick"], self.promises):
+        # rows that are drawn equal are nobody's group
+        if grouped(self.table["yardstick"], self.promises) and not {*self.table["quasi"]} & {*self.redrawn}:
             exposed = {name: column["exposed"] for name, column in release["sensitive"].items()}
         columns = loss["columns"] if loss else {}
         same = [n for n, c in columns.items() if altered and c["changed"] == 0 and n not in self.redrawn]

@@ -9,7 +9,8 @@ from ..audit.inference import corrected_in_words, in_words
 from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
-from ..release.guard_words import shifts_in_words
+from ..release.guard_words import form_in_words, shifts_in_words
+from ..report.text import found_in_words
 from ..report.verdict import not_bounded, verdict
 from ..texts import text
 
@@ -34,13 +35,15 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
     shifted = shifts_in_words(numbers["guard"]) if "guard" in numbers else []
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     records, checks = f"{numbers['rows']:,} records", f"{len(release.checks)} checks hold"
-    if release.plan.risk_model == "linkage" or recoding.second_file:
+    guard = release.plan.guard
+    rows = [form_in_words(guard)] if guard is not None and guard.rows else []
+    if not rows and (release.plan.risk_model == "linkage" or recoding.second_file):
         # classes of equal cells say nothing here: the recoding tells what was done
         altered = _say("altered", records=records, checks=checks)
         lines = [*head, altered, release.recoding_in_words(), *shifted]
         return lines + _linked(measured) + _inferred(release, measured)
     counts = {"groups": groups["groups"], "smallest": groups["smallest"], "people": _who(numbers)}
-    lines = [*head, _say("groups", **counts, records=records, checks=checks)]
+    lines = [*head, *rows, _say("groups", **counts, records=records, checks=checks)]
     if disclosure is not None:
         columns = len(release.schema.sensitive)
         # one figure for several columns says that it is their mean
@@ -54,6 +57,8 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
                 worst=figure(disclosure["worst"]),
             )
         )
+    if found := found_in_words(measured.risk.get("found")) if measured else "":
+        shifted.append(found)
     return lines + shifted + _inferred(release, measured)
 
 
