@@ -17,6 +17,7 @@ from ..release.folder import check_target as check_target
 from ..release.records import evidence as evidence
 from ..report.figures import standard_verdict as standard_verdict
 from ..workflow.inspection import beforehand as beforehand
+from ..workflow.outcome import counts_off as counts_off
 from ..workflow.outcome import outcome as outcome
 from ..workflow.protect import stronger as stronger
 from ..workflow.session import Session as Session

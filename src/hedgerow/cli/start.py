@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
@@ -67,7 +68,7 @@ def demo(options: Options) -> None:
     if options.get("json"):
         as_json({"folder": str(folder), **session.release.summary()})
         return
-    for sentence in _sentences(session):
+    for sentence in _sentences(session, heavy.counts_off(session.result("measure"))):
         say(fill(sentence, 80))
     say()
     say(f"look       {target / 'report.html'}")
@@ -76,8 +77,8 @@ def demo(options: Options) -> None:
     say(f"made by    {session.command_line().splitlines()[-1]}")
 
 
-def _sentences(session: heavy.Session) -> list[str]:
-    """Return three sentences on what was promised, what was reached and what was not promised."""
+def _sentences(session: heavy.Session, counts: Sequence[str]) -> list[str]:
+    """Return sentences on what was promised, what was reached and kept, and what was not promised."""
     numbers = session.release.summary()
     groups, disclosure = numbers["groups"], numbers["disclosure"]
     quasi, sensitive = ", ".join(QUASI[:-1]), " or ".join(SENSITIVE)
@@ -88,6 +89,7 @@ def _sentences(session: heavy.Session) -> list[str]:
             "demo", "reached", rows=numbers["rows"], groups=groups["groups"], smallest=groups["smallest"],
             worst=worst, mean=mean,
         ),
+        *(text("demo", "useful", counts=line) for line in counts),
         text("demo", "not_promised", columns=len(QUASI)),
     ]
 

@@ -33,7 +33,8 @@ def recipient(
     ----------
     plan : Plan
     numbers : mapping
-        `Release.summary()`; with ``found``, the share of the rows that each column finds alone.
+        `Release.summary()`; with ``found``, the share of the rows that each column finds alone, and ``counts``,
+        the errors of counts if they were measured.
     file : str
         Name of the table's file.
     method : RecipientNotes
@@ -98,6 +99,9 @@ def recipient(
     if any(numbers.get("found", {}).values()):
         shares = (f"{markdown(name)} {percent(share)}" for name, share in numbers["found"].items())
         lines.append(_say("found", shares=", ".join(shares)))
+    if (counts := numbers.get("counts")) and counts["queries"]:
+        survey = counts["new_survey"]["median"]
+        lines.append(_say("counts", median=percent(counts["median"]), survey=percent(survey)))
     if grouped and disclosure is not None:
         lines.append(_say("disclosure"))
         lines += [

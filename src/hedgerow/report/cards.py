@@ -311,7 +311,10 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
     if counts["median"] is not None:
         yield (
             percent(counts["median"], 0),
-            f"median error of counts; nine in ten below {percent(counts['p90'], 0)}",
+            html(
+                "counts_beside", p90=percent(counts["p90"], 0), median=percent(counts["new_survey"]["median"], 0),
+                survey=percent(counts["new_survey"]["p90"], 0),
+            ),
         )
     dependence = use["distributions"]["dependence"]
     if dependence["largest_difference"] is not None:

@@ -59,7 +59,7 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
         )
     if found := found_in_words(measured.risk.get("found")) if measured else "":
         shifted.append(found)
-    return lines + shifted + _inferred(release, measured)
+    return lines + shifted + counts_off(measured) + _inferred(release, measured)
 
 
 def _who(numbers: dict[str, Any]) -> str:
@@ -80,6 +80,20 @@ def _inferred(release: Release, measured: Audit | None) -> list[str]:
         lines += [_say("inferred", name=name, found=in_words(column))]
         lines += corrected_in_words(name, column)
     return lines + inference["notes"]
+
+
+def counts_off(measured: Audit | None) -> list[str]:
+    """Return a sentence on the errors of counts beside those of a new survey, if they were measured."""
+    queries = measured.utility.get("queries") if measured else None
+    if not queries or not queries["range"]["queries"]:
+        return []
+    counts, survey = queries["range"], queries["range"]["new_survey"]
+    return [
+        _say(
+            "counts", median=percent(counts["median"]), p90=percent(counts["p90"], 0),
+            survey=percent(survey["median"]), survey_p90=percent(survey["p90"], 0),
+        )
+    ]  # fmt: skip
 
 
 def _linked(measured: Audit | None) -> list[str]:

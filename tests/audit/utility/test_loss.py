@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import hedgerow as hr
+
 from hedgerow.audit.pairing import align
 from hedgerow.audit.utility import distributions, loss, queries
 from hedgerow.schema import Schema
@@ -173,3 +175,17 @@ def test_a_range_query_by_hand(pair):
     extent = pair.released_quasi[0]
     chosen = np.array([False, True, True, False, False])  # ages 30 and 40
     assert queries._overlap(extent, chosen)[extent.codes].tolist() == [0.5, 0.5, 0.5, 0.5]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_new_survey_differs_as_two_samples_of_the_same_people_do() -> None:
+    schema = hr.Schema(quasi=["age", "job", "region"], sensitive=["income"])
+    chosen = ["age", "job", "region", "income"]
+    measured = []
+    for seed in range(6):
+        one, two = (hr.datasets.make_people(2_000, seed=s).select(chosen) for s in (2 * seed, 2 * seed + 1))
+        found = hr.audit(one, two, schema, attacks=False, learning=False).utility["queries"]["range"]
+        measured.append([found["median"], found["p90"], *found["new_survey"].values()])
+    median, p90, survey_median, survey_p90 = np.mean(measured, axis=0)
+    assert median == pytest.approx(survey_median, rel=0.15)
+    assert p90 == pytest.approx(survey_p90, rel=0.15)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import ndtri
 
 from ...columns.column import Column
 from ...measures import Counts, FloatArray, Groups
@@ -19,6 +21,8 @@ from .distributions import places_inside
 COLUMNS, WIDTH = 2, 0.3
 # share of the table: errors of smaller answers are divided by this instead
 FLOOR = 0.001
+# deviations of chance, from the middle outwards: the quantiles of the absolute values of a normal variable
+_CHANCE = ndtri(0.5 + (np.arange(50) + 0.5) / 100)
 # ranges that a number is grouped by, and fewest people in a group that is averaged
 BINS, SMALLEST = 10, 30
 
@@ -65,12 +69,15 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
     -------
     dict
         ``mean``, ``median``, ``p90`` of the relative errors
-        |estimate - truth| / max(truth, FLOOR * n), and ``queries``.
+        |estimate - truth| / max(truth, FLOOR * n), and ``queries``. ``new_survey`` has the ``median`` and
+        ``p90`` of what chance would make of a second survey of n people: if c of them fit a query in the
+        one, the two differ by a normal variable of variance 2 c (1 - c / n).
     """
     generator = np.random.default_rng(random_state)
     usable = [j for j, e in enumerate(pair.released_quasi) if e.original.n_values > 1]
     if not usable:
-        return {"mean": 0.0, "median": 0.0, "p90": 0.0, "queries": 0}
+        nothing = {"median": 0.0, "p90": 0.0}
+        return {"mean": 0.0, **nothing, "new_survey": nothing, "queries": 0}
 
     # counted once for each choice of columns: queries of the same columns differ by their conditions alone
     @cache
@@ -78,20 +85,21 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
         columns = [pair.released_quasi[j] for j in picked]
         return _joint_counts([c.codes if released else c.whole.codes for c in columns])
 
-    errors = []
+    errors, spreads, n = [], [], pair.original.n_rows
     for _ in range(n_queries):
         picked = sorted(generator.choice(usable, min(COLUMNS, len(usable)), replace=False).tolist())
         wanted = [_condition(pair.released_quasi[j], generator) for j in picked]
         shares = [_overlap(pair.released_quasi[j], w) for j, w in zip(picked, wanted, strict=True)]
         exact = _fitting(joint(False, tuple(picked)), wanted)
         guess = _fitting(joint(True, tuple(picked)), shares) * pair.people_per_row
-        errors.append(abs(guess - exact) / max(exact, FLOOR * pair.original.n_rows))
-    return {
-        "mean": float(np.mean(errors)),
-        "median": float(np.median(errors)),
-        "p90": float(np.quantile(errors, 0.9)),
-        "queries": n_queries,
-    }
+        errors.append(abs(guess - exact) / max(exact, FLOOR * n))
+        spreads.append(math.sqrt(2 * exact * (1 - exact / n)) / max(exact, FLOOR * n))
+    survey = _spread(np.outer(spreads, _CHANCE))
+    return {"mean": float(np.mean(errors)), **_spread(errors), "new_survey": survey, "queries": n_queries}
+
+
+def _spread(errors: npt.ArrayLike) -> dict[str, float]:
+    return {"median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9))}
 
 
 def _joint_counts(codes: Sequence[npt.NDArray[Any]]) -> Counts:
