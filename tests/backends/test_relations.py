@@ -82,7 +82,7 @@ def test_the_command_says_which_engine_and_why(
     (tmp_path / "parts").mkdir()
     pq.write_table(people(), tmp_path / "parts" / "one.parquet")
     pq.write_table(people(), tmp_path / "one.parquet")
-    roles = ["--quasi", "age,job", "--sensitive", "pay", "-k", "8", "--no-report"]
+    roles = ["--quasi", "age,job", "--sensitive", "pay", "--method", "mart", "-k", "8", "--no-report"]
     assert run(["protect", str(tmp_path / "parts"), *roles, "--out", str(tmp_path / "a")]) == 0
     assert "engine duckdb: the table is in several files" in capsys.readouterr().err
     plan = str(tmp_path / "a" / "plan.json")

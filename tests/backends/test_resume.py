@@ -228,7 +228,7 @@ def test_the_command_goes_on_after_kills_at_any_moment(
 ) -> None:
     wanted = released(file, tmp_path / "wanted")
     roles = ["--quasi", "age,job", "--sensitive", "pay", "--other", "note", "-k", "5"]
-    words = ["protect", str(file), *roles, "--engine", "duckdb", "--no-report"]
+    words = ["protect", str(file), *roles, "--method", "mart", "--engine", "duckdb", "--no-report"]
     words += ["--out", str(tmp_path / "found")]
     dice = random.Random(7)
     for _ in range(2):

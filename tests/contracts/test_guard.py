@@ -30,5 +30,7 @@ def test_a_verified_release_or_a_refusal(case: Case, kind: str, guard: str, tmp_
             with pytest.raises(PromiseError):
                 hr.protect(table, schema, case.method(schema), guard=None)
         return
-    assert release.plan.guard is not None
+    assert (release.plan.guard is None) == (not schema.sensitive and not getattr(case.method(schema), "in_rows", False))
+    if release.plan.guard is None:
+        return  # nothing to hide
     release.write(tmp_path / "out")

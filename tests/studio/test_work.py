@@ -223,5 +223,5 @@ def test_a_guard_takes_the_key_and_is_repeated_by_the_command(people: Path, tmp_
     guard = hr.Plan.load(tmp_path / "out" / "plan.json").guard
     assert (guard.form, guard.people) == ("redraw", 12)
     assert "guard" not in worker.do({**ask(people, key=key, guard_people=12), "do": "say"})["script"]["command"]
-    rows = ask(people, method="hedge", options={"k": 10, "max_disclosure": 0.5, "cells": "rows"}, key=key)
-    assert f"--cells rows --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]
+    rows = ask(people, method="hedge", options={"k": 10, "max_disclosure": 0.5, "cells": "means"}, key=key)
+    assert f"--cells means --key-file {key}" in worker.do({**rows, "do": "say"})["script"]["command"]

@@ -173,7 +173,7 @@ class _ByShares:
 
     def __init__(self, column: GuardedColumn) -> None:
         people = np.asarray(column.people, np.float64)
-        self._public, self._smoothed = people / people.sum(), float(column.smoothed)
+        self._public, self._smoothed = people / max(people.sum(), 1.0), float(column.smoothed)
         self._starts, self._codes, self._counts = (
             np.asarray(part, np.int64) for part in (column.starts, column.codes, column.counts)
         )

@@ -50,10 +50,10 @@ def scores_of(values: FloatArray, people: IntArray) -> RunScores:
     clipped = np.ldexp(np.clip(values, low, high), -power)
     centre = float(np.average(clipped, weights=people))
     spread = float(np.sqrt(np.average((clipped - centre) ** 2, weights=people)))
-    if spread <= 0:
-        return RunScores(np.zeros(len(values), np.int64), float(np.ldexp(centre, power)), 0.0, 0.0)
-    scores = np.rint((clipped - centre) / spread * SCALE).astype(np.int64)
+    scores = np.rint((clipped - centre) / (spread or 1.0) * SCALE).astype(np.int64)
     centre, spread = float(np.ldexp(centre, power)), float(np.ldexp(spread, power))
+    if spread / STEPS == 0:  # equal values, and the numbers next to 0
+        return RunScores(np.zeros(len(values), np.int64), centre, 0.0, 0.0)
     return RunScores(scores, centre, spread, one_two_five(spread / STEPS))
 
 

@@ -59,7 +59,8 @@ def make_release(
     # before any long work
     _check_capable(table.engine, schema, secret)
     if guard is not None and not schema.sensitive and not guard.rows:
-        guard = None  # nothing to hide
+        caution(text("caution", "nothing_to_hide"))
+        guard = None
     if guard is not None:
         _check_guard(guard, table.engine, method, keep_order)
     if schema.rest == "release":

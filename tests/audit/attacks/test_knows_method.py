@@ -188,7 +188,7 @@ METHODS = {
 def protected(table, schema, method):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return hr.protect(table, schema, method)
+        return hr.protect(table, schema, method, guard=None)
 
 
 def node_and_split(table, schema, method, rows):
