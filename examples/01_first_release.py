@@ -17,11 +17,12 @@ people = people[["person_id", "age", "sex", "job", "income"]]
 schema = hr.Schema(quasi=["age", "sex", "job"], sensitive=["income"], identifiers=["person_id"])
 
 # %%
-# ``k=10``: at least ten people share every combination of age, sex and job that is released.
-# ``max_disclosure=0.5``: knowing somebody's group takes at most half of the uncertainty about
-# that person's income away. Both are checked on the released table before you get it.
+# People are put into groups, and every released cell is drawn so that groups keep their means, spreads and
+# shares: no row was copied from a person. ``k=10``: groups have at least ten people.
+# ``max_disclosure=0.5``: a group takes at most half of the uncertainty about its members' income away. Both are
+# checked on the released table before you get it, and both are what you get if you name no method.
 
-release = hr.protect(people, schema, hr.MART(k=10, max_disclosure=0.5))
+release = hr.protect(people, schema, hr.Hedge(k=10, max_disclosure=0.5))
 for check in release.verify():
     print("holds" if check.holds else "BROKEN", check.name)
 
@@ -31,7 +32,7 @@ for check in release.verify():
 release.plot()
 
 # %%
-# The same column before and after. A range is counted with its middle.
+# The same column before and after.
 
 release.plot("age")
 

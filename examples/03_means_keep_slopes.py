@@ -3,7 +3,7 @@ Why group means keep slopes
 ===========================
 
 A researcher fits a straight line to a released table. Ranges, read at their middles, bend the line;
-means of groups hardly do. This is what ``Hedge`` was made for.
+means of groups hardly do. This is what the groups of ``Hedge`` were made for.
 """
 
 import matplotlib.pyplot as plt
@@ -29,10 +29,11 @@ def slope(x, y):
 
 
 # %%
-# The same people three times: as they are, as ranges, and as means of groups.
+# The same people three times: as they are, as ranges, and as means of groups. ``guard=None`` keeps the
+# exact incomes, so that only the quasi-identifiers differ.
 
-ranges = hr.protect(people, schema, hr.Hedge(k=10, max_disclosure=0.5, numeric="range")).table
-means = hr.protect(people, schema, hr.Hedge(k=10, max_disclosure=0.5)).table
+ranges = hr.protect(people, schema, hr.Hedge(numeric="range"), guard=None).table
+means = hr.protect(people, schema, hr.Hedge(cells="means"), guard=None).table
 lines = {
     "original": slope(people["years_schooling"], people["log_income"]),
     "middles of ranges": slope(ranges["years_schooling"].map(middle), ranges["log_income"]),

@@ -101,24 +101,27 @@ def test_the_page_for_a_board_tells_what_its_code_gives() -> None:
     (code,) = [text for kind, text in FENCE.findall(page) if kind == "python"]
     names: dict[str, Any] = {}
     exec(compile(code, "for-a-board.md", "exec"), names)
-    groups, told, found = (names[name] for name in ("groups", "told", "found"))
+    groups, told, linked = (names[name] for name in ("groups", "told", "linked"))
     learners, words = names["learners"], " ".join(page.split())
 
     def figure(share: float) -> str:
         return f"{share:.3f}".removeprefix("0")
 
-    incomes = Counter(names["release"].released.arrow.column("income").to_pylist())
+    incomes = Counter(names["people"]["income"].to_pylist())
+    unique = {value for value, people in incomes.items() if people == 1}
+    released = set(names["release"].table["income"].to_pylist())
     inferred = {who: figure(learners[who]["explained"]) for who in ("members", "strangers")}
     low, high = map(figure, learners["advantage"]["interval"])
     for said in (
         f"groups of {groups['smallest']} or more",
         f"({groups['groups']} groups)",
-        f"at best one time in {1 / found['highest']:.0f}, and {100 * found['average']:.0f} times in 100",
+        f"{100 * linked['highest']:.1f} times in 100",
         f"{figure(told['worst'])} in the worst group, {figure(told['mean_over_groups'])} on average",
         f"explains {inferred['members']} of the incomes",
         f"({figure(learners['worst_tenth']['explained'])} of the tenth",
         f"and {inferred['strangers']} of people who are not",
-        f"and {(sum(n == 1 for n in incomes.values())):,} of the {len(names['people']):,} are unique",
+        f"{len(unique):,} of the {len(names['people']):,} incomes are unique",
+        f"the table has {len(released)} different ones",
         f"{figure(learners['advantage']['explained'])} (95% interval {low} to {high})",
     ):
         assert said in words

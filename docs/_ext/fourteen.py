@@ -149,7 +149,7 @@ class Fourteen(Directive):
         table = load_mart_example()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fourteen records are few, and columns are left out
-            release = hr.protect(table, schema, method)
+            release = hr.protect(table, schema, method, guard=None)
         shown = list(release.table.column_names)
         old = table.select([n for n in shown if n in table.column_names]).to_pylist()
         before = [old[i] for i in release.rows]
