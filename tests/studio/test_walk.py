@@ -87,7 +87,7 @@ def test_the_whole_walk(studio: Served) -> None:
     page.locator(f'#picture svg[aria-label*="Chosen: {words}"]').wait_for(timeout=LONG)
     assert page.locator("#stop").count() == 0
     page.get_by_role("button", name="Undo").click()
-    page.locator('#picture svg[aria-label*="Chosen: MART 10, .5"]').wait_for()
+    page.locator('#picture svg[aria-label*="Chosen: Hedge 10, .5"]').wait_for()
     page.get_by_role("link", name="Compare").last.click()
     page.locator("#columns").wait_for()
     page.get_by_label("age", exact=True).fill("39")
@@ -164,7 +164,7 @@ def test_by_keyboard_alone(studio: Served) -> None:
         if seen[-1] == "option-k":
             break
     page.keyboard.press("ArrowRight")
-    page.locator('#picture svg[aria-label*="Chosen: MART 11, .5"]').wait_for()
+    page.locator('#picture svg[aria-label*="Chosen: Hedge 11, .5"]').wait_for()
     assert page.evaluate(focused) == "option-k"  # the page came anew, and the reader stayed
     for _ in range(60):
         page.keyboard.press("Tab")

@@ -200,7 +200,8 @@ def _check_guard(guard: GuardOptions, engine: str, method: Method, keep_order: b
         raise UnsupportedError(
             f"guard={guard.form!r} cannot be had on the engine {engine!r}",
             hint='use engine="memory" (--engine memory)'
-            + "".join(f', or guard="{each}" (--guard {each})' for each in able),
+            + "".join(f', or guard="{each}" (--guard {each})' for each in able)
+            + ', or release exact values: guard=None (--guard none)',
         )
 
 
