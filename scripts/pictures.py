@@ -148,7 +148,8 @@ def methods(names: Sequence[str], chromium: str) -> None:
         schema = hr.Schema(quasi=quasi, sensitive=[sensitive], identifiers=["person_id"])
         with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
             warnings.simplefilter("ignore")
-            release = hr.protect(people, schema, make())
+            seed = 1 if name == "hedge" else None  # its rows are drawn
+            release = hr.protect(people, schema, make(), random_state=seed)
             found = hr.audit(people, release, people=200)
             page = release.write(Path(folder) / "release", measured=found) / "report.html"
             for how, size in WIDTHS.items():
