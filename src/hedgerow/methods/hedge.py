@@ -198,7 +198,7 @@ class Hedge(PartitionMethod):
 
     @property
     def in_rows(self) -> bool:
-        """Whether a redrawing guard draws quasi-identifiers as well."""
+        """Return whether a redrawing guard draws quasi-identifiers as well."""
         return self.cells == "rows" and (self.numeric, self.categorical) == ("mean", "weighted")
 
     @property

@@ -57,8 +57,8 @@ def outcome(release: Release, measured: Audit | None = None) -> list[str]:
                 worst=figure(disclosure["worst"]),
             )
         )
-    if found := found_in_words(measured.risk.get("found")) if measured else "":
-        shifted.append(found)
+    if by_value := found_in_words(measured.risk.get("found")) if measured else "":
+        shifted.append(by_value)
     return lines + shifted + counts_off(measured) + _inferred(release, measured)
 
 
