@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,13 +89,8 @@ def test_the_whole_walk(studio: Served) -> None:
     page.locator('#picture svg[aria-label*="Chosen: Hedge 10, .5"]').wait_for()
     page.get_by_role("link", name="Compare").last.click()
     page.locator("#columns").wait_for()
-    page.get_by_label("age", exact=True).fill("39")
-    page.get_by_role("button", name="Look up").click()
-    page.locator("#found").wait_for()
-    before, after = re.findall(r"([\d,]+) fit", page.inner_text("#found"))
-    expected = pc.sum(pc.equal(adult()["age"], 39)).as_py()
-    assert int(before.replace(",", "")) == expected
-    assert int(after.replace(",", "")) >= max(10, expected)
+    assert "nobody can be looked up" in page.inner_text("main")
+    assert "Records before and after" not in page.content()
     assert axe(page) == []
     page.get_by_role("link", name="Release").last.click()
     page.locator("#command").wait_for()
@@ -110,10 +104,9 @@ def test_the_whole_walk(studio: Served) -> None:
     with page.expect_download() as given:
         page.get_by_role("link", name="release.parquet").click()
     assert pq.read_table(given.value.path()).equals(pq.read_table(target / "release.parquet"))
-    (smallest,) = hr.audit(
-        adult(), target, hr.Schema(quasi=KNOWN, sensitive=["income"]), attacks=False, learning=False
-    ).to_dict()["risk"]["release"]["classes"]["k"],
-    assert smallest >= 10
+    guard = hr.Plan.load(target / "plan.json").guard
+    assert guard.rows
+    assert min(guard.sizes) >= 10
     assert page.evaluate("localStorage.length + sessionStorage.length") == 0
     assert not any("39" in urlsplit(url).path for url in studio.asked)
 

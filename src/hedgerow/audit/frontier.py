@@ -189,8 +189,8 @@ class Trial:
         table, schema = self.table, self.schema
         fitted = method.fit_table(table, schema)
         progress("recoding", None)
-        form, key = method.usual_guard, Key.of(random_state=self.random_state)
-        guard = GuardOptions.of(method, form, None, key) if form else None  # as `protect` releases it
+        form, drawing = method.usual_guard, Key.of(random_state=self.random_state)
+        guard = GuardOptions.of(method, form, None, drawing) if form else None  # as `protect` releases it
         # groups are counted by the cells that they share, which drawn rows do not show
         groups = None if guard is None else replace(guard, rows=False)
         release = of_fitted(fitted, table, schema, groups)

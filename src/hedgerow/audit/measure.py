@@ -353,7 +353,8 @@ _WORK: Mapping[str, Callable[[Any], Any]] = {
     "learning": lambda t: learning(t.sides, **t.drawing),
     "extremes": _extremes,
     "histograms": lambda t: histograms(t.sides.plain),
-    "example_records": lambda t: example_records(t.sides),
+    # no drawn row is a person's
+    "example_records": lambda t: None if t.what.guard and t.what.guard.rows else example_records(t.sides),
     "missing": lambda t: [f"{COMPARED}: {t.why}"],
 }
 

@@ -92,9 +92,10 @@ def write_records(
     notes = recipient(
         plan,
         {
-            **release.summary(), "found": shares_alone(plan, release.released),
+            **release.summary(),
+            "found": shares_alone(plan, release.released),
             "counts": (figures["utility"].get("queries") or {}).get("range") if figures else None,
-        },  # fmt: skip
+        },
         file.name,
         release.method.recipient_notes(file.name),
         release.pseudonyms,

@@ -180,7 +180,7 @@ def _protect(state: StudioState) -> dict[str, Any]:
         "profiles": _profiles(),
         "standard": _standard(chosen.profile),
         "key_file": chosen.key or str(Path.cwd() / "hedgerow.key"),
-        "draws": method["draws"] or "redraw" == (method["usual_guard"] if chosen.guard == "auto" else chosen.guard),
+        "draws": method["draws"] or (method["usual_guard"] if chosen.guard == "auto" else chosen.guard) == "redraw",
         "guardable": method["guardable"],
         "above": [
             (i, name, Path(chosen.hierarchies.get(name, "")).name)

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import hedgerow as hr
-
 from hedgerow.audit.pairing import align
 from hedgerow.audit.utility import distributions, loss, queries
 from hedgerow.schema import Schema

@@ -95,10 +95,10 @@ def range_queries(pair: TablePair, *, n_queries: int = 100, random_state: int = 
         errors.append(abs(guess - exact) / max(exact, FLOOR * n))
         spreads.append(math.sqrt(2 * exact * (1 - exact / n)) / max(exact, FLOOR * n))
     survey = _spread(np.outer(spreads, _CHANCE))
-    return {"mean": float(np.mean(errors)), **_spread(errors), "new_survey": survey, "queries": n_queries}
+    return {"mean": float(np.mean(errors)), **_spread(np.asarray(errors)), "new_survey": survey, "queries": n_queries}
 
 
-def _spread(errors: npt.ArrayLike) -> dict[str, float]:
+def _spread(errors: FloatArray) -> dict[str, float]:
     return {"median": float(np.median(errors)), "p90": float(np.quantile(errors, 0.9))}
 
 
