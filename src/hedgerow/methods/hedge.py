@@ -142,8 +142,9 @@ class Hedge(PartitionMethod):
     cells : {"rows", "means", "ranges"}, default "rows"
         "rows": ordinary values that `hedgerow.protect` draws inside each group so that its means, spreads
         and shares are kept. Where nothing is drawn (``guard=None`` or ``"runs"``, and `transform`), groups
-        are released as means; and as `numeric` and `categorical` say, if one of them is given. "means": what `numeric` and `categorical` say, for fitting models. "ranges":
-        ranges and sets of categories, true of every record.
+        are released as means; and as `numeric` and `categorical` say, if one of them is given. "means":
+        what `numeric` and `categorical` say, for fitting models. "ranges": ranges and sets of categories,
+        true of every record.
     criteria : sequence of guarantees.LDiversity or guarantees.TCloseness, optional
         Further promises of every group.
     screen : bool, default False
