@@ -217,6 +217,7 @@ def test_long_work_off_a_terminal_says_where_it_is(
     monkeypatch.setattr(showing, "FIRST", 0.0)
     monkeypatch.setattr(showing, "_TICK", 0.01)
     monkeypatch.setattr(showing, "_PATIENCE", 0.0)
+    monkeypatch.setattr(showing._Lines, "announced", False)
     set_loudness()
 
     def told(until: str) -> str:

@@ -164,6 +164,8 @@ class _Pace:
 class _Lines:
     """Progress reports as single lines, for a file, a pipe or a log."""
 
+    announced = False  # that something is compiled: once for all steps
+
     def __init__(self, text: str) -> None:
         self.text, self.step = text, ""
         self.remaining = ""
@@ -202,11 +204,11 @@ class _Lines:
             self.compiled = time.monotonic()
 
     def _print_lines(self) -> None:
-        due, announced = FIRST, False
+        due = FIRST
         while not self.stopped.wait(_TICK):
             # said once, and only where it lasts
-            if self.compiled and not announced and time.monotonic() - self.compiled > _PATIENCE:
-                announced = True
+            if self.compiled and not _Lines.announced and time.monotonic() - self.compiled > _PATIENCE:
+                _Lines.announced = True
                 to_stderr(f"{self.text}: {COMPILING}")
             if self._seconds() >= due:
                 due = self._seconds() + EVERY
