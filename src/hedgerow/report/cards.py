@@ -172,7 +172,7 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the card for altered records: the share linked or, if higher, the best guess in the worst group."""
     risk = audit["risk"]
-    card = _linked(risk["linkage"], audit["table"])
+    card = _linked(risk["linkage"], audit["table"], "linked_drawn" if _is_drawn(plan) else "linked")
     guess = risk["linkage"].get("reconstructed")
     if guess is not None:
         name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
@@ -213,13 +213,18 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
     return Card(answer, drawing, [average, linked])
 
 
-def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any]) -> Card:
+def _is_drawn(plan: Plan | None) -> bool:
+    """Return whether rows are drawn inside groups, so that none is a person's."""
+    return plan is not None and plan.guard is not None and plan.guard.rows
+
+
+def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> Card:
     """Return the card with the share of people who are linked with their own record."""
     by_chance = max((a["public_best"] for a in linkage["attacks"]), default=0.0)
     n = len(table["quasi"])
     columns = f"{n} quasi-identifiers" if n > 1 else "quasi-identifier"
     highest = percent(linkage["highest"], 0)
-    answer = html("linked", columns=columns, highest=highest, blind=percent(by_chance, 0))
+    answer = html(says, columns=columns, highest=highest, blind=percent(by_chance, 0))
     rows = [
         (f"linked by {LINKED.get(a['learner'], a['learner'])}", a["original"], a["success"], a["public_best"])
         for a in linkage["attacks"]
@@ -270,7 +275,8 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         answer = html("models", share=percent(share, 0))
     elif not rows:
         answer = html("counts", median=percent(use["queries"]["range"]["median"], 0))
-    return Card(answer, _drawing(use, rows), (), [*_utility_facts(use, plan)], title, tone)
+    drawing = "" if _is_drawn(plan) and not rows else _drawing(use, rows)
+    return Card(answer, drawing, (), [*_utility_facts(use, plan)], title, tone)
 
 
 def _row(learner: Mapping[str, Any]) -> tuple[str, float, float, float]:
@@ -321,7 +327,7 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
         pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))
         names = " and ".join(pair["columns"])
         yield figure(dependence["largest_difference"], 2), f"the pair whose relationship changed most: {names}"
-    columns = use["loss"]["columns"] if use["loss"] else {}
+    columns = use["loss"]["columns"] if use["loss"] and not _is_drawn(plan) else {}
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
