@@ -388,3 +388,15 @@ def test_a_group_with_a_cell_of_few_people_is_one_cell() -> None:
         assert {*np.cumsum(guard.cells)} >= {*np.cumsum(guard.sizes)}
         n_cells.append(len(guard.cells))
     assert len(guard.sizes) < n_cells[1] < n_cells[0]
+
+
+def test_dates_of_a_known_style_are_written_in_it_and_nothing_else_is_said(
+    tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    lines = [f"{i % 28 + 1:02d}.{i % 12 + 1:02d}.19{50 + i % 50};{1000 + 37 * i}" for i in range(240)]
+    (tmp_path / "p.csv").write_text("\n".join(["born;pay", *lines]) + "\n")
+    schema = hr.Schema(quasi=["born"], sensitive=["pay"])
+    out = hr.protect(tmp_path / "p.csv", schema, hr.Hedge(5), random_state=1).write(tmp_path / "out")
+    cells = [line.split(";")[0] for line in (out / "release.csv").read_text().splitlines()[1:]]
+    assert all(re.fullmatch(r"\d\d\.\d\d\.19\d\d", cell) for cell in cells)
+    assert not [w for w in recwarn if "does not write its dates" in str(w.message)]

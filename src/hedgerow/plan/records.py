@@ -542,7 +542,12 @@ class Plan:
     @property
     def risk_model(self) -> str:
         """Return how risk is measured: in "classes" of equal cells, or by "linkage" of altered records."""
-        return "linkage" if self.guard is not None and self.guard.rows else self.recoding.risk_model
+        return "linkage" if self.in_rows else self.recoding.risk_model
+
+    @property
+    def in_rows(self) -> bool:
+        """Return whether all cells are drawn, those of quasi-identifiers included."""
+        return self.guard is not None and self.guard.rows
 
     def relations(self) -> Mapping[str, str]:
         """Return, for each changed column, how its released cells relate to the original ones."""

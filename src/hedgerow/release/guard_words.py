@@ -177,7 +177,7 @@ def reading(plan: Plan) -> list[str]:
 
 def promise_in_words(plan: Plan, promise: Guarantee) -> str:
     """Return one promise of a plan as a sentence; in rows form k is that of groups which nobody sees."""
-    if plan.guard is None or not plan.guard.rows or not isinstance(promise, KAnonymity):
+    if not plan.in_rows or not isinstance(promise, KAnonymity):
         return promise.words()
     return _say("promise_rows", k=promise.k, who="people" if plan.unit or plan.household else "records")
 

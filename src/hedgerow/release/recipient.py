@@ -55,7 +55,6 @@ def recipient(
         c.name: _say("recoded", style=_style(c)) for c in recoding.recoded() if isinstance(c, Recoded)
     }
     contents = {**styles, **method.cells, **guard_words.contents(plan)}
-    in_rows = plan.guard is not None and plan.guard.rows
     lines = [
         _say("about", file=file, rows=numbers["rows"], about=method.about),
         _say("original_order" if parameters.get("keep_order") else "sorted"),
@@ -76,7 +75,7 @@ def recipient(
     if plan.weight:
         lines.append(_say("weight", weight=markdown(plan.weight)))
     lines += _labelled(layout, [c.name for c in plan.columns if c.name not in removed])
-    lines += [] if in_rows else _reading(recoding, file, empty)
+    lines += [] if plan.in_rows else _reading(recoding, file, empty)
     lines += guard_words.reading(plan)
     if plan.zones:
         lines.append(_say("zones", names=_listed(plan.zones)))

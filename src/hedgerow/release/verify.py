@@ -121,7 +121,7 @@ def verify(
         checks.append(Check.none("pseudonyms", len(unreplaced), words))
     give_back()
     persons = Persons.from_table(original, plan.unit, plan.household)
-    if guarded is not None and plan.guard is not None and plan.guard.rows:
+    if guarded is not None and plan.in_rows:
         # equal cells show no group: k and caps are those of the plan's groups
         labels = guarded.labels if rows is None else guarded.labels[rows]
         sensitive = [sensitive_column(column, released) for column in plan.columns if column.role == "sensitive"]

@@ -233,7 +233,8 @@ def _reading(column: Column, pattern: str) -> tuple[int, int]:
 
 def _written_otherwise(plan: Plan, original: Table) -> Iterator[str]:
     """Warn that the release writes the dates of groups in ISO if the input file writes them differently."""
-    style = original.layout.dialect.dates
+    # drawn values are written as the file writes its own
+    style = original.layout.dialect.dates if not plan.in_rows else None
     names = [
         column.name
         for column in plan.recoding.recoded()

@@ -172,7 +172,7 @@ def _learned(risk: Mapping[str, Any], name: str) -> Iterator[tuple[str, str]]:
 def _altered(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     """Return the card for altered records: the share linked or, if higher, the best guess in the worst group."""
     risk = audit["risk"]
-    card = _linked(risk["linkage"], audit["table"], "linked_drawn" if _is_drawn(plan) else "linked")
+    card = _linked(risk["linkage"], audit["table"], "linked_drawn" if plan and plan.in_rows else "linked")
     guess = risk["linkage"].get("reconstructed")
     if guess is not None:
         name = max(guess["columns"], key=lambda n: guess["columns"][n]["worst"])
@@ -211,11 +211,6 @@ def _guessed(guess: Mapping[str, Any], name: str, plan: Plan | None, linked: str
     s = "s" if groups > 1 else ""
     average = text("cards", "guessed_on_average", groups=groups, s=s, least=least, right=right)
     return Card(answer, drawing, [average, linked])
-
-
-def _is_drawn(plan: Plan | None) -> bool:
-    """Return whether rows are drawn inside groups, so that none is a person's."""
-    return plan is not None and plan.guard is not None and plan.guard.rows
 
 
 def _linked(linkage: Mapping[str, Any], table: Mapping[str, Any], says: str) -> Card:
@@ -275,7 +270,7 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
         answer = html("models", share=percent(share, 0))
     elif not rows:
         answer = html("counts", median=percent(use["queries"]["range"]["median"], 0))
-    drawing = "" if _is_drawn(plan) and not rows else _drawing(use, rows)
+    drawing = "" if plan and plan.in_rows and not rows else _drawing(use, rows)
     return Card(answer, drawing, (), [*_utility_facts(use, plan)], title, tone)
 
 
@@ -327,7 +322,7 @@ def _utility_facts(use: Mapping[str, Any], plan: Plan | None) -> Iterator[tuple[
         pair = max(dependence["pairs"], key=lambda each: abs(each["before"] - each["after"]))
         names = " and ".join(pair["columns"])
         yield figure(dependence["largest_difference"], 2), f"the pair whose relationship changed most: {names}"
-    columns = use["loss"]["columns"] if use["loss"] and not _is_drawn(plan) else {}
+    columns = use["loss"]["columns"] if use["loss"] and not (plan and plan.in_rows) else {}
     columns = {name: column for name, column in columns.items() if column["ncp"] is not None}
     if columns:
         name = max(columns, key=lambda n: columns[n]["ncp"])
