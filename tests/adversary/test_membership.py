@@ -15,7 +15,7 @@ import pytest
 import hedgerow as hr
 
 METHODS: dict[str, Any] = {
-    "Hedge": lambda: hr.Hedge(),
+    "Hedge": lambda: hr.Hedge(screen=True),
     "MART": lambda: hr.MART(k=10),
     "Mondrian": lambda: hr.Mondrian(k=10),
     "Anatomy": lambda: hr.Anatomy(l=3, random_state=1),
