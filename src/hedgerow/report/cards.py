@@ -263,13 +263,15 @@ def _use(audit: Mapping[str, Any], plan: Plan | None) -> Card:
     could = sum(max(before - floor, 0.0) for _, before, _, floor in rows)
     answer, tone = "Models learn next to nothing from the original, and from the release.", "good"
     if rows and could > FEW * len(rows):
-        share = sum(max(after - floor, 0.0) for _, before, after, floor in rows if before > floor)
-        # by chance a model may learn more from the release than from the original
-        share = min(share / could, 1.0)
+        # what a model learns beyond the original is chance, and makes up for nothing that others lose
+        retained = sum(max(min(after, before) - floor, 0.0) for _, before, after, floor in rows if before > floor)
+        share = retained / could
         tone = "good" if share >= HALF else "open"
         answer = html("models", share=percent(share, 0))
     elif not rows:
-        answer = html("counts", median=percent(use["queries"]["range"]["median"], 0))
+        counts = use["queries"]["range"]
+        survey = percent(counts["new_survey"]["median"], 0)
+        answer = html("counts", median=percent(counts["median"], 0), survey=survey)
     drawing = "" if plan and plan.in_rows and not rows else _drawing(use, rows)
     return Card(answer, drawing, (), [*_utility_facts(use, plan)], title, tone)
 

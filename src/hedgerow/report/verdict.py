@@ -188,7 +188,7 @@ def lines(audit: Mapping[str, Any], plan: Plan | None, checks: Sequence[Any]) ->
     """
     data = _as_data(checks)
     unpromised = [(sentence, "open") for sentence in _open(audit, plan, data)]
-    return [*_of_groups(plan, data), *_of_file(data), *unpromised]
+    return [*_of_groups(plan, data), *_of_file(plan, data), *unpromised]
 
 
 def _of_groups(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
@@ -222,10 +222,11 @@ def _method_line(check: Mapping[str, Any]) -> str:
     return sentence if check["holds"] else f"Does not hold: {sentence} ({detail or reached})"
 
 
-def _of_file(checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
+def _of_file(plan: Plan | None, checks: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     """Yield a line for every check of the file that fails, then one line for those that hold."""
     replaced = any(check["name"] == "pseudonyms" for check in checks)
     sentences, holding = texts("file") | (texts("replaced") if replaced else {}), []
+    sentences |= texts("drawn") if plan and plan.in_rows else {}
     for check in checks:
         sentence = sentences.get(check["name"])
         if sentence is None:
