@@ -90,7 +90,9 @@ dist: .venv/installed-dev
 	$(PYTHON) -m venv $(WHEEL)
 	$(WHEEL)/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
 	away=$$(mktemp -d) && cd $$away && $(abspath $(WHEEL))/bin/hedgerow demo --out made \
-	  && $(abspath $(WHEEL))/bin/python -m hedgerow apply made/release/plan.json made/people.csv \
+	  && $(abspath $(WHEEL))/bin/hedgerow protect made/people.csv --quasi age,job --sensitive income \
+	    --method mart --no-report --out ranges \
+	  && $(abspath $(WHEEL))/bin/python -m hedgerow apply ranges/plan.json made/people.csv \
 	    --out again.csv && rm -r $$away
 
 lint: .venv/installed-dev
