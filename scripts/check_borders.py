@@ -58,6 +58,7 @@ ALLOWED = {
     "uvicorn": {"studio"},
     "pyreadstat": {"columns"},
     "openpyxl": {"columns"},
+    "opendp": {"methods"},
 }
 
 # Folders and files that need nothing but the standard library.

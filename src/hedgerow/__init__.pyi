@@ -24,6 +24,7 @@ from .methods.microaggregation import Microaggregation as Microaggregation
 from .methods.mondrian import Mondrian as Mondrian
 from .methods.porop import LiROP as LiROP
 from .methods.porop import PoROP as PoROP
+from .methods.private.private_tree import PrivateTree as PrivateTree
 from .methods.randomized_response import RandomizedResponse as RandomizedResponse
 from .methods.suppression import LocalSuppression as LocalSuppression
 from .methods.tpp import TreePatternPreserving as TreePatternPreserving

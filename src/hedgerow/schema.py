@@ -136,6 +136,16 @@ def points_of(name: str, declared: Any) -> Points:
     return Points(points)
 
 
+def _bounds(name: str, declared: Any) -> Points:
+    """Return the least and the greatest value of a column as two points."""
+    if isinstance(declared, str) or not isinstance(declared, Iterable) or len(ends := list(declared)) != 2:
+        raise SchemaError(
+            f"the bounds of column {name!r} are not two values",
+            hint='write for example bounds={"income": (0, 1_000_000)}, --bounds income=0:1000000',
+        )
+    return points_of(name, ends)
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -166,7 +176,7 @@ SURVEY = ("household", "weight")
 # Fields that say how a text file is read.
 READING = ("missing", "decimal", "encoding")
 # What a schema says column by column, in TOML as tables.
-TABLES = ("kinds", "categories", "grid", "events")
+TABLES = ("kinds", "categories", "grid", "bounds", "events")
 
 # The role that each of these fields gives to the columns it names.
 ROLE_FIELDS = {
@@ -232,6 +242,9 @@ class Schema:
         Public cut points of numbers and dates: ``(first, last, step)`` as a tuple, or a list of
         increasing points. Groups are split only at these points, ranges lie between them, and the
         ends are open. Times without an offset are in the column's time zone.
+    bounds : mapping of str to pair
+        Public least and greatest values of numbers and dates, such as ``{"income": (0, 1_000_000)}``;
+        two whole numbers say that the column has whole numbers alone. `PrivateTree` needs them.
     events : mapping of str to sequence of str
         Events of a sensitive number that must not be disclosed either, such as ``{"income": [">
         200000"]}``: each is measured like a separate yes/no column.
@@ -275,6 +288,7 @@ class Schema:
     together: bool = False
     weight: str | None = None
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    bounds: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     events: Mapping[str, Sequence[str]] = field(default_factory=dict)
     rest: str = "drop"
     missing: Sequence[str] = ()
@@ -308,6 +322,7 @@ class Schema:
         clean |= {
             "categories": {n: tuple(map(str, order)) for n, order in self.categories.items()},
             "grid": {n: points_of(n, points) for n, points in self.grid.items()},
+            "bounds": {n: _bounds(n, ends) for n, ends in self.bounds.items()},
             "events": {
                 n: tuple(Event.parse(n, e).text for e in _names(v)) for n, v in self.events.items()
             },
@@ -392,6 +407,7 @@ class Schema:
                 declared += ["declared order"] if name in self.categories else []
                 declared += ["hierarchy"] if name in self.hierarchies else []
                 declared += ["public cut points"] if name in self.grid else []
+                declared += ["public bounds"] if name in self.bounds else []
                 declared += [f"event {event}" for event in self.events.get(name, ())]
                 why = self.reasons.get(name, "")
                 rows.append((name, role, ", ".join(filter(None, declared)), why))
@@ -465,7 +481,7 @@ class Schema:
         ]
         # what is said of a quasi-identifier or sensitive column may be said of an absent one
         optional = {*self.quasi, *self.sensitive}
-        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.events)
+        parts = (self.kinds, self.categories, self.hierarchies, self.grid, self.bounds, self.events)
         wanted += [n for part in parts for n in part if n not in optional and n not in wanted]
         faults = [
             f"no column {name!r}{did_you_mean(name, columns)}"

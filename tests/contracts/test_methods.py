@@ -107,7 +107,8 @@ def tried(request: pytest.FixtureRequest) -> Tried:
 
 
 def test_every_method_of_the_command_line_is_under_contract() -> None:
-    assert {case.words.split()[0] for case in CASES} == set(METHODS)
+    # private-tree's rows are nobody's and come from no plan of cells: tests/methods/test_private_tree.py
+    assert {case.words.split()[0] for case in CASES} == set(METHODS) - {"private-tree"}
 
 
 def test_a_correct_release_or_a_clear_error(tried: Tried, tmp_path: Path) -> None:

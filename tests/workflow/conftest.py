@@ -19,6 +19,14 @@ ROLES = hr.Schema(
 NUMBERS = ROLES.replace(quasi=["age", "assets"], sensitive=["income"])
 WORDS = ROLES.replace(quasi=["education", "job"], sensitive=["region"])
 
+PUBLIC = hr.Schema(
+    quasi=["age", "job"],
+    sensitive=["income"],
+    identifiers=["person_id", "postcode"],
+    bounds={"age": (0, 110), "income": (0, 1_000_000)},
+    categories={"job": ["nurse", "cook", "teacher"]},
+)
+
 # name on the command line: (options beyond the defaults, roles)
 CHOSEN: dict[str, tuple[dict[str, Any], hr.Schema]] = {
     "mart": ({"k": 10, "max_disclosure": 0.5, "numeric": "mean"}, ROLES),
@@ -36,6 +44,7 @@ CHOSEN: dict[str, tuple[dict[str, Any], hr.Schema]] = {
     "pram": ({"stay": 0.7, "invariant": False, "random_state": 3}, WORDS),
     "top-bottom": ({"top_share": 0.1, "bottom": -5.0, "replace": "mean"}, NUMBERS),
     "local-suppression": ({"k": 4}, WORDS),
+    "private-tree": ({"epsilon": 2.0}, PUBLIC),
     "tpp": ({"k": 5, "response": "region", "trees": "tree criterion=gini n_splits=2"}, WORDS),
 }
 

@@ -376,7 +376,9 @@ def _tables(
         strangers=None if others is None else people(theirs),
         notes=notes,
         # plain cells, as of synthetic data, form no groups by design: attacks alone judge them
-        risk_model="classes" if groups or any(cells[n].general for n in schema.quasi) else "attacks",
+        risk_model="classes"
+        if groups or (not subject.is_private and any(cells[n].general for n in schema.quasi))
+        else "attacks",
         groups=groups,
         by_group=None if groups is None else subject.numbered,
     )

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..backends import Change, transform
 from ..backends import engine as computing
@@ -20,11 +22,14 @@ from ..guard.runs import run_codes
 from ..key import Key
 from ..measures import IntArray
 from ..measures.guarantees import KAnonymity
+from ..methods.private.domain import OTHER
+from ..methods.private.private_plan import PrivatePlan, is_private
 from ..notation import Cell
 from ..plan import Guard, Plan
 from ..plan.records import RANDOM, RUNS
 from ..release import Release
 from ..release.folder import AUDIT, MAPPING, PLAN, altered, is_table, released_file
+from ..release.private_release import PrivateRelease
 from ..release.records import RowMap
 from ..schema import READING, UNSAID, Schema
 from ..texts import refusal
@@ -95,6 +100,8 @@ class Subject:
         Notes from its folder.
     is_aligned : bool
         Whether row i of it belongs to row i of the original.
+    is_private : bool
+        Whether its rows are nobody's, so that equal rows are no group.
     """
 
     table: Table
@@ -106,6 +113,7 @@ class Subject:
     method: Any = None
     notes: tuple[str, ...] = ()
     is_aligned: bool = False
+    is_private: bool = False
 
     def rows_of(self, original: Table) -> IntArray | None:
         """Return the original row of each released row, from the row map or the plan.
@@ -186,8 +194,14 @@ def subject(
     """
     if isinstance(released, Release):
         return of_release(released, schema)
+    if isinstance(released, PrivateRelease):
+        return of_private(released.plan, released.released, schema or released.schema)
     file = rows = note = None
     folder, holds = folder_of(released), holds or Holder()
+    if folder is not None and plan is None and is_private(folder / PLAN):
+        public = PrivatePlan.load(folder / PLAN)
+        table = holds.released(released_file(folder), schema or Schema())
+        return of_private(public, table, schema)
     if folder is not None:
         released, note = released_file(folder), altered(folder, AUDIT)
         plan = plan or plan_of(folder)
@@ -307,6 +321,23 @@ def of_release(release: Release, schema: Schema | None = None) -> Subject:
         verified=True,
         method=release.method,
     )
+
+
+def of_private(plan: PrivatePlan, table: Table, schema: Schema | None = None) -> Subject:
+    """Build the subject for a release under differential privacy, whose rows are nobody's.
+
+    Categories that were not declared say nothing that an original could be compared with, so they are missing.
+    """
+    if schema is None:
+        numbers = {c.name: c.kind for c in plan.columns}
+        order = {c.name: c.labels[:-1] for c in plan.columns if c.labels and c.kind != "boolean"}
+        schema = Schema(quasi=plan.names("quasi"), sensitive=plan.names("sensitive"), kinds=numbers, categories=order)
+    replaced = {}
+    for column in plan.columns:
+        if column.labels and column.kind != "boolean":
+            cells = table.arrow.column(column.name).cast(pa.string())
+            replaced[column.name] = pc.if_else(pc.equal(cells, OTHER), pa.scalar(None, pa.string()), cells)
+    return Subject(table.replaced(replaced), schema, is_private=True)
 
 
 def of_fitted(method: Any, table: Table, schema: Schema, guard: GuardOptions | None = None) -> Subject:

@@ -126,7 +126,9 @@ def _print(session: heavy.Session, folder: Path, options: Options, outcome: Sequ
     say()
     say(f"release    {files['release']}")
     say(f"to read    {files['recipient']}  (give it with the release)")
-    say(f"plan       {files['plan']}  (private: it holds thresholds from the data)")
+    private = getattr(release.method, "is_private", False)
+    of_plan = "public: noisy counts and what each cost" if private else "private: it holds thresholds from the data"
+    say(f"plan       {files['plan']}  ({of_plan})")
     say(f"numbers    {files['numbers']}  (private: for the auditor)")
     if (folder / "report.html").exists():
         files["report"] = folder / "report.html"

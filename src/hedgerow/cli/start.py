@@ -107,10 +107,12 @@ def inspect(source: str, options: Options) -> None:
     path = named(Path(file))
     with working("reading"):
         inspection = look_at(file, **options.pick(READING))
-    schema = inspection.schema
+    is_declared = bool(options.get("declare"))
+    schema = inspection.public() if is_declared else inspection.schema
+    toml = (text("inspection", "to_confirm") if is_declared else "") + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
     if saved is not None:
-        write_private(saved, schema.to_toml())
+        write_private(saved, toml)
     if options.get("json"):
         as_json(inspection.to_dict())
         return
@@ -119,7 +121,7 @@ def inspect(source: str, options: Options) -> None:
         return
     measured = {"attacks": False, "learning": False}  # a report, as protect writes it
     if saved is None and not is_sayable(schema):
-        saved = _saved_proposal(path, schema.to_toml())
+        saved = _saved_proposal(path, toml)
     say()
     if saved is not None:
         say(f"written    {saved}  (the proposal: correct it there)")

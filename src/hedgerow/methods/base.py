@@ -172,6 +172,8 @@ class Method(Estimator):
     usual_guard: ClassVar[str | None] = None
     # Whether `release_checks` compare each released row with the original one at the same place.
     pairs: ClassVar[bool] = False
+    # Whether the released rows are nobody's, made from a public plan (differential privacy).
+    is_private: ClassVar[bool] = False
     # Engines that the method runs on.
     engines: ClassVar[tuple[str, ...]] = ("memory",)
     # Which of `unit`, `household`, `together` and `grid` of a schema it supports; others are

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from ..backends import ENGINES
 from ..backends.select import opened
+from ..columns.column import Column
 from ..columns.roles import LONG, ColumnProfile, describe_strata, longest_text, profile, proposal
 from ..columns.table import Table
 from ..display import fitted, notebook_html, wrapped
-from ..notation import words
-from ..schema import Schema
+from ..errors import ParameterError
+from ..notation import moment, words
+from ..schema import Points, Schema
 from ..texts import text
 from ..validation import NAMES, TEXT, takes
 from .options import quoted
@@ -39,12 +44,38 @@ class Inspection:
         The proposal, for a person to correct: only they know what an intruder may know.
     warnings : tuple of str
         Points to check before the table is protected.
+    table : Table, optional
+        The table, for `public`.
     """
 
     rows: int
     columns: tuple[ColumnProfile, ...]
     schema: Schema
     warnings: tuple[str, ...]
+    table: Table | None = field(default=None, compare=False)
+
+    def public(self, schema: Schema | None = None) -> Schema:
+        """Propose public bounds and categories, which `PrivateTree` needs: round bounds, and the categories there are.
+
+        They come from the data, so they are no declaration before somebody confirmed that each is public
+        knowledge, and removed categories and bounds that are not.
+
+        Parameters
+        ----------
+        schema : Schema, optional
+            The roles; by default those of the proposal. What it declares already stays.
+        """
+        roles = self.schema if schema is None else schema
+        if self.table is None:
+            raise ParameterError("this inspection has no table", hint="make a new one: hedgerow.inspect(table)")
+        bounds, categories = dict(roles.bounds), dict(roles.categories)
+        for name in (*roles.quasi, *roles.sensitive):
+            column = self.table.declared_column(roles, name)
+            if column.is_number and name not in {*roles.grid, *roles.bounds} and column.n_values:
+                bounds[name] = Points(_round_bounds(column))
+            elif not column.is_number and column.kind != "boolean" and name not in roles.categories:
+                categories[name] = tuple(column.values)
+        return roles.replace(bounds=bounds, categories=categories)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the inspection as plain data."""
@@ -134,7 +165,24 @@ def inspect(
     columns = tuple(profile(table))
     schema = proposal(table, columns)
     warnings = (*_warnings(table, columns, schema), *_of_text(table, columns))
-    return Inspection(table.n_rows, columns, schema, warnings)
+    return Inspection(table.n_rows, columns, schema, warnings, table)
+
+
+def _round_bounds(column: Column) -> tuple[Any, Any]:
+    """Return bounds of 1, 2 or 5 times a power of ten around a number; of dates the years around them."""
+    low, high = float(column.values[0]), float(column.values[-1])
+    if column.kind == "date":
+        first, last = (str(moment(end, column.unit))[:4] for end in (column.values[0], column.values[-1]))
+        return f"{first}-01-01", f"{last}-12-31"
+
+    def beyond(size: float) -> float:
+        power = 10.0 ** math.floor(math.log10(size))
+        return next(step * power for step in (1, 2, 5, 10) if step * power >= size * (1 - 1e-12))
+
+    ends = (-beyond(-low) if low < 0 else 0.0, beyond(high) if high > 0 else 0.0)
+    ends = (ends[0], max(ends[1], ends[0] + 1))
+    is_whole = bool(np.all(np.asarray(column.values) % 1 == 0)) and max(map(abs, ends)) < 2**53
+    return (int(ends[0]), int(ends[1])) if is_whole else ends
 
 
 def _of_text(table: Table, columns: Sequence[ColumnProfile]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -152,6 +153,8 @@ def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:
         fields["unit"] = None if options["unit"] in ("none", EVERY_ROW) else options["unit"]
     if not isinstance(options.get("grid", {}), Mapping):
         options = {**options, "grid": _grid(options["grid"])}
+    if not isinstance(options.get("bounds", {}), Mapping):
+        options = {**options, "bounds": dict(map(_ends, options["bounds"]))}
     tables = {name: options[name] for name in TABLES if name in options}
     if tables:
         more = Schema.from_mapping(tables, folder)
@@ -193,6 +196,15 @@ def _grid(entries: Iterable[str]) -> dict[str, Any]:
         column: texts[0] if ":" in texts[0] and len(texts) == 1 else list(map(_point, texts))
         for column, texts in points.items()
     }
+
+
+def _ends(entry: str) -> tuple[str, list[int | float | str]]:
+    """Return a column and its two bounds; whole numbers stay whole, for they say that all of its numbers are."""
+    column, _, texts = entry.rpartition("=")
+    least, _, greatest = texts.partition(":")
+    if not column or not greatest:
+        raise SchemaError("--bounds reads COLUMN=LEAST:GREATEST", hint="for example --bounds income=0:1000000")
+    return column, [int(text) if re.fullmatch(r"-?\d+", text) else _point(text) for text in (least, greatest)]
 
 
 def _point(text: str) -> float | str:

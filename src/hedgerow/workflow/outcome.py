@@ -10,6 +10,7 @@ from ..audit.result import Audit
 from ..notation import figure, percent
 from ..release import Release
 from ..release.guard_words import form_in_words, shifts_in_words
+from ..release.private_release import PrivateRelease
 from ..report.text import found_in_words
 from ..report.verdict import not_bounded, verdict
 from ..texts import text
@@ -17,15 +18,17 @@ from ..texts import text
 _say = partial(text, "outcome")
 
 
-def outcome(release: Release, measured: Audit | None = None) -> list[str]:
+def outcome(release: Release | PrivateRelease, measured: Audit | None = None) -> list[str]:
     """Return sentences on the promised and the reached figures, by the risk model that applies to the release.
 
     Parameters
     ----------
-    release : Release
+    release : Release or PrivateRelease
     measured : Audit, optional
         The audit of the release, which adds the results of linkage and learners.
     """
+    if isinstance(release, PrivateRelease):
+        return [*release.in_words(), *counts_off(measured), *_inferred(release, measured)]
     recoding, numbers = release.plan.recoding, release.summary()
     audit = measured.to_dict() if measured else {"table": {"yardstick": ""}}
     # an audit saw the whole table; without one the release's own figures have to do
@@ -68,7 +71,7 @@ def _who(numbers: dict[str, Any]) -> str:
     return f" ({', '.join(counts)})" if counts else ""
 
 
-def _inferred(release: Release, measured: Audit | None) -> list[str]:
+def _inferred(release: Release | PrivateRelease, measured: Audit | None) -> list[str]:
     """Return sentences on what learners infer and on the member advantage, or that these were not measured."""
     if not release.schema.sensitive:
         return []

@@ -20,7 +20,9 @@ from ..plan.records import REDRAW, RUNS
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
+from ..release.private_release import make_private
 from ..schema import SCHEMA, Schema
+from ..texts import text
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
 from .methods import form_of
 
@@ -44,7 +46,7 @@ def protect(
     memory: str | int | None = None,
     resume: bool | None = None,
     progress: Progress | None = None,
-) -> Release:
+) -> Any:
     """Protect a table of people by a method, and check every promise on the released table.
 
     Parameters
@@ -114,6 +116,7 @@ def protect(
     Returns
     -------
     Release
+        A `PrivateRelease`, whose rows are nobody's, with `PrivateTree`.
 
     Raises
     ------
@@ -143,6 +146,16 @@ def protect(
     True
     """
     method = Hedge() if method is None else method
+    if method.is_private:
+        refused = {
+            "guard": guard not in ("auto", None, "none"), "guard_people": guard_people is not None,
+            "key": key is not None, "random_state": random_state is not None, "keep_order": keep_order,
+            "pseudonym_key": pseudonym_key is not None, "max_inference": max_inference is not None,
+            "profile": profile is not None, "parts": parts,
+        }  # fmt: skip
+        if names := ", ".join(name for name, is_given in refused.items() if is_given):
+            raise UnsupportedError(text("private", "refused", names=names), hint="leave it out")
+        return make_private(people, schema, method, progress, name=engine, memory=memory, resume=resume)
     secret = Secret.of(pseudonym_key)
     if profile is not None:
         method = stronger(profile, method)

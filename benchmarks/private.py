@@ -1,0 +1,192 @@
+"""What a private tree keeps, what it costs in time, and whether its noise is what was paid for.
+
+    HEDGEROW_DATA=... python benchmarks/private.py          use at several epsilons, beside Hedge and exact counts
+    python benchmarks/private.py --time                     1,000,000 people x 10 columns, beside MART
+    python benchmarks/private.py --audit [--runs 20000]     lower bounds of epsilon from repeated releases
+
+Use: R2 of boosting, ridge and a tree on people who were left out, trained on the release; means of five releases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from scipy.stats import beta
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeRegressor
+
+import hedgerow as hr
+from hedgerow.io.read import read
+from hedgerow.methods.private.noise import OpenDP
+
+RELEASES = 5
+
+
+class Exact(OpenDP):
+    """No noise: what the tree and its leaves lose by themselves."""
+
+    def laplace(self, counts: Any, sensitivity: int, epsilon: float) -> Any:
+        """Return the counts."""
+        return np.array(counts)
+
+    def pick(self, scores: Any, sensitivity: int, epsilon: float) -> int:
+        """Return the place of the largest score."""
+        return int(np.argmax(scores))
+
+
+def tables() -> list[tuple[str, pd.DataFrame, pd.DataFrame, hr.Schema]]:
+    """Return name, people, strangers and schema of each case."""
+    made = hr.datasets.make_people(70_000, seed=5).to_pandas()
+    quasi = ["age", "sex", "education", "job", "marital", "hours_per_week"]
+    found = [("made people, income", made[:50_000], made[50_000:], quasi, "income", (0, 10_000_000))]
+    if folder := os.environ.get("HEDGEROW_DATA"):
+        adult = pq.read_table(Path(folder) / "adult_train.parquet").to_pandas()
+        others = pq.read_table(Path(folder) / "adult_test.parquet").to_pandas()
+        quasi = ["age", "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex"]
+        for n in (20_000, 8_000):
+            people = adult.sample(n, random_state=1)
+            found.append((f"Adult {n:,}, hours", people, others, quasi, "hours-per-week", (0, 100)))
+    cases = []
+    for name, people, strangers, quasi, target, bounds in found:
+        words = [c for c in quasi if not pd.api.types.is_numeric_dtype(people[c])]
+        schema = hr.Schema(
+            quasi=quasi, sensitive=[target], unit=None,
+            bounds={target: bounds, **{c: (0, 110) for c in quasi if c not in words}},
+            categories={c: sorted(people[c].dropna().astype(str).unique()) for c in words},
+        )  # fmt: skip
+        as_text = dict.fromkeys(words, object)
+        both = [each[[*quasi, target]].reset_index(drop=True).astype(as_text) for each in (people, strangers)]
+        cases.append((name, both[0], both[1].dropna(subset=[target]), schema))
+    return cases
+
+
+def r2(released: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) -> list[float]:
+    """Return R2 on strangers of boosting, ridge and a tree that were trained on a release."""
+    target, quasi = schema.sensitive[0], list(schema.quasi)
+    numbers = [c for c in quasi if c in schema.bounds]
+    words = [c for c in quasi if c not in numbers]
+    frames = []
+    for frame in (released.dropna(subset=[target]).copy(), strangers.copy()):
+        frame[words] = frame[words].astype(str)
+        frame[numbers] = frame[numbers].apply(pd.to_numeric, errors="coerce").fillna(strangers[numbers].median())
+        frames.append(frame)
+    scores = []
+    for model in (
+        HistGradientBoostingRegressor(max_depth=4, max_iter=60, random_state=0),
+        RidgeCV(np.logspace(-2, 4, 7)),
+        DecisionTreeRegressor(min_samples_leaf=50, random_state=0),
+    ):
+        columns = make_column_transformer(
+            (OneHotEncoder(handle_unknown="ignore", sparse_output=False), words), (StandardScaler(), numbers)
+        )
+        fitted = make_pipeline(columns, model).fit(frames[0][quasi], frames[0][target].astype(float))
+        scores.append(fitted.score(frames[1][quasi], frames[1][target].astype(float)))
+    return scores
+
+
+def use() -> None:
+    """Print what learners still learn."""
+    for name, people, strangers, schema in tables():
+        print(f"\n{name} ({len(people):,} people)      R2 of boosting, ridge, tree on strangers")
+        line(f"{'original':<24}", [r2(people, strangers, schema)])
+        exact = hr.PrivateTree(epsilon=4).measured(read(people), schema, Exact())
+        line(f"{'the tree without noise':<24}", [r2(exact.rows().to_pandas(), strangers, schema)])
+        for epsilon in (0.5, 1, 2, 4):
+            method = hr.PrivateTree(epsilon=epsilon)
+            made = [hr.protect(people, schema, method).table for _ in range(RELEASES)]
+            line(f"{f'epsilon {epsilon:g}':<24}", [r2(each, strangers, schema) for each in made])
+        roles = schema.replace(bounds={})
+        line(f"{'Hedge, rows':<24}", [r2(hr.protect(people, roles, hr.Hedge()).table, strangers, schema)])
+
+
+def line(label: str, scores: list[list[float]]) -> None:
+    """Print means."""
+    print(label, "  ".join(f"{each:.3f}" for each in np.mean(scores, axis=0)), flush=True)
+
+
+def timing() -> None:
+    """Print processor time and wall time, each second run."""
+    people = hr.datasets.make_people(1_000_000, seed=1)
+    words = ["sex", "education", "job", "region", "marital", "diagnosis"]
+    schema = hr.Schema(
+        quasi=["age", "sex", "education", "job", "region", "marital", "hours_per_week", "children"],
+        sensitive=["income", "diagnosis"], unit=None,
+        bounds={"age": (0, 110), "income": (0, 10_000_000), "hours_per_week": (0, 100), "children": (0, 20)},
+        categories={c: [str(v) for v in people.column(c).unique().to_pylist() if v is not None] for c in words},
+    )  # fmt: skip
+    for method in (hr.MART(), hr.PrivateTree()) * 2:
+        processor, clock = time.process_time(), time.perf_counter()
+        hr.protect(people, schema, method)
+        print(
+            f"{type(method).__name__:<12} {time.process_time() - processor:5.2f} s of processor time, "
+            f"{time.perf_counter() - clock:5.2f} s",
+            flush=True,
+        )
+
+
+def audit(runs: int) -> None:
+    """Print lower bounds of epsilon at 95%, of counts and choices of two neighbouring tables."""
+    source = OpenDP()
+    print("part           promised   shown at least")
+    for epsilon in (0.5, 1.0, 4.0):
+        for part, draw in (
+            ("count", lambda n, e=epsilon: source.laplace(np.array([n]), 1, e)[0]),
+            ("choice", lambda n, e=epsilon: source.pick(np.array([n, 10 - n]), 1, e)),
+        ):
+            samples = [np.array([draw(n) for _ in range(runs)]) for n in (5, 6)]
+            print(f"{part:<14} {epsilon:8.2f}   {bound(*samples):8.2f}", flush=True)
+
+
+def bound(one: Any, other: Any, alpha: float = 0.001) -> float:
+    """Return a lower bound of epsilon: the threshold is chosen on one half of the runs and judged on the other."""
+    half = len(one) // 2
+    best, chosen = -1.0, None
+    for a, b in ((one, other), (other, one)):
+        for sign in (1, -1):
+            for threshold in np.unique(a[:half]):
+                p, q = (np.mean(sign * each[:half] >= sign * threshold) for each in (a, b))
+                # as far as chance allows on the other half
+                low, high = p - 3 * math.sqrt(p / half), q + 3 * math.sqrt((q + 1 / half) / half)
+                if low > 0 and math.log(low / high) > best:
+                    best, chosen = math.log(low / high), (a, b, sign, threshold)
+    if chosen is None:
+        return 0.0
+    a, b, sign, threshold = chosen
+    n = len(one) - half
+    hits, misses = (int(np.sum(sign * each[half:] >= sign * threshold)) for each in (a, b))
+    low = beta.ppf(alpha / 2, hits, n - hits + 1) if hits else 0.0
+    high = beta.ppf(1 - alpha / 2, misses + 1, n - misses) if misses < n else 1.0
+    return max(0.0, math.log(low / high)) if low else 0.0
+
+
+def main() -> None:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--time", action="store_true")
+    parser.add_argument("--audit", action="store_true")
+    parser.add_argument("--runs", type=int, default=20_000)
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    if given.time:
+        timing()
+    elif given.audit:
+        audit(given.runs)
+    else:
+        use()
+
+
+if __name__ == "__main__":
+    main()

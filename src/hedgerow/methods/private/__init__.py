@@ -1,0 +1,1 @@
+"""PrivateTree: a tree grown and released under differential privacy."""

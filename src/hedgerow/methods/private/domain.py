@@ -1,0 +1,232 @@
+"""Describe columns by what is public: declared bounds, grids and categories, and the bins made of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...columns.column import Column
+from ...columns.table import Table
+from ...errors import SchemaError
+from ...schema import Schema
+from .noise import IntArray, Purchase
+
+# bins of a number without a declared grid, and cells of the public grid that they are chosen on
+_BINS, _FINE = 16, 1024
+_SENSITIVE_BINS = 32
+# of a sensitive number: the noisy share of people beyond the top code, and how much finer its bins are near 0
+_TAIL, _FINER = 0.02, 50.0
+_DOUBLINGS = 24
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class PublicColumn:
+    """A column as its recipient may know it.
+
+    Bin i of a number holds the values from ``edges[i]`` to below ``edges[i + 1]``; a category's bins
+    are its labels. Values beyond the edges belong to the outer bins, unlisted categories to "other".
+    The bin after the last one is for missing values.
+
+    Parameters
+    ----------
+    name, role, kind, unit : str
+    edges : tuple of float
+    labels : tuple of str
+    whole : bool
+        Whether it has whole numbers alone, as its declared bounds have.
+    origin, scale : float
+        Values are drawn evenly on the scale asinh((value - origin) / scale); evenly on their own if 0.
+    """
+
+    name: str
+    role: str
+    kind: str
+    unit: str = ""
+    edges: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    whole: bool = False
+    origin: float = 0.0
+    scale: float = 0.0
+
+    @property
+    def n_bins(self) -> int:
+        """Return the number of bins, with the one for missing values."""
+        return max(len(self.edges) - 1, len(self.labels)) + 1
+
+    @property
+    def is_number(self) -> bool:
+        """Return whether its bins are ranges."""
+        return self.kind in ("numeric", "date")
+
+    @property
+    def is_ordered(self) -> bool:
+        """Return whether neighbouring bins belong together."""
+        return self.is_number or self.kind == "ordinal"
+
+    def bins(self, column: Column) -> NDArray[np.uint16]:
+        """Return the bin of every row of a column of the table."""
+        return self._by_code(column).astype(np.uint16)[column.codes]
+
+    def _by_code(self, column: Column) -> IntArray:
+        if not self.is_number:
+            place = {label: i for i, label in enumerate(self.labels)}
+            other = place[OTHER]
+            return np.array([*(place.get(v, other) for v in column.values), len(self.labels)], np.int64)
+        inner = np.asarray(self.edges[1:-1])
+        bins = np.searchsorted(inner, np.asarray(column.values, np.float64), side="right")
+        return np.append(bins, len(self.edges) - 1).astype(np.int64)
+
+    def column_of(self, table: Table) -> Column:
+        """Return the column of a table, in this kind and unit."""
+        return table.column(self.name, kind=self.kind, categories=self.labels or None, unit=self.unit or None)
+
+    def stretched(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values on the scale on which they are drawn evenly."""
+        return np.arcsinh((values - self.origin) / self.scale) if self.scale else values
+
+    def unstretched(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of places on that scale."""
+        return np.sinh(places) * self.scale + self.origin if self.scale else places
+
+
+def declared(table: Table, schema: Schema) -> list[PublicColumn]:
+    """Return the quasi-identifiers and sensitive columns with the edges and labels that the schema declares.
+
+    A number has its grid, or its two bounds.
+
+    Raises
+    ------
+    SchemaError
+        The schema says too little about some columns; all of them are named.
+    """
+    columns: list[PublicColumn] = []
+    silent: dict[str, list[str]] = {"bounds": [], "categories": []}
+    for name in (*schema.quasi, *schema.sensitive):
+        kind = table.declared_kind(schema, name)
+        column = PublicColumn(name, schema.role(name), kind)
+        if column.is_number:
+            points = schema.grid.get(name) or schema.bounds.get(name)
+            if points is None:
+                silent["bounds"].append(name)
+                continue
+            columns.append(_number(column, points))
+        elif kind == "boolean" and name not in schema.categories:
+            columns.append(replace(column, labels=("false", "true", OTHER)))
+        elif name in schema.categories:
+            labels = tuple(label for label in schema.categories[name] if label != OTHER)
+            columns.append(replace(column, labels=(*labels, OTHER)))
+        else:
+            silent["categories"].append(name)
+    if any(silent.values()):
+        lacks = "; ".join(f"{what} of {', '.join(names)}" for what, names in silent.items() if names)
+        raise SchemaError(
+            f"PrivateTree takes nothing about columns from the data, and these are not declared: {lacks}",
+            hint='declare what is public knowledge: Schema(bounds={"income": (0, 1_000_000)}, '
+            'categories={"job": [...]}); `hedgerow inspect` proposes it for you to confirm',
+        )
+    return columns
+
+
+def _number(column: PublicColumn, points: Sequence[object]) -> PublicColumn:
+    """Return a column with declared points as its edges."""
+    unit = ""
+    if isinstance(points[0], str):
+        moments = [dt.datetime.fromisoformat(str(point)) for point in points]
+        unit = "day" if all(len(str(point)) <= 10 for point in points) else "us"
+        step = dt.timedelta(days=1) if unit == "day" else dt.timedelta(microseconds=1)
+        start = dt.datetime(1970, 1, 1, tzinfo=moments[0].tzinfo)
+        points = [(moment - start) // step for moment in moments]
+    whole = all(isinstance(point, int) for point in points)
+    edges = [float(point) for point in points]  # type: ignore[arg-type]
+    if whole:
+        edges[-1] += 1  # the last whole number belongs to the last bin
+    return replace(column, unit=unit, edges=tuple(edges), whole=whole)
+
+
+def fine(column: PublicColumn) -> PublicColumn:
+    """Return a column of two bounds with many cells between them, as its bins are chosen on."""
+    first, last = column.edges[0], column.edges[-1]
+    if column.whole and last - first <= 4 * _FINE:
+        return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
+    return _even(column, max(-first, last) if first < 0 < last else last - first, _FINE, first, last)
+
+
+def _even(column: PublicColumn, top: float, n: int, first: float, last: float) -> PublicColumn:
+    """Return a column with n bins of one width on a scale that is finer near 0, or near its first value."""
+    origin = 0.0 if first < 0 < last else first
+    wide = replace(column, origin=origin, scale=top / _FINER)
+    ends = wide.stretched(np.array([first, last]))
+    edges = wide.unstretched(np.linspace(ends[0], ends[1], n + 1))
+    edges[0], edges[-1] = first, last
+    if column.whole:
+        edges = np.unique(np.round(edges))
+    return replace(wide, edges=tuple(edges.tolist()))
+
+
+def by_medians(column: PublicColumn, counts: IntArray, buy: Sequence[Purchase]) -> PublicColumn:
+    """Return a column with bins that hold about as many people each, found by halving again and again.
+
+    Parameters
+    ----------
+    column : PublicColumn
+        With the fine cells of `fine`.
+    counts : int64 array of shape (n_cells,)
+        People in each cell.
+    buy : sequence of Purchase
+        One for each halving, whose parts have no row in common.
+    """
+    below = np.concatenate([[0], np.cumsum(counts)])
+    cuts = [0, len(counts)]
+    for purchase in buy:
+        chosen = []
+        for first, last in pairwise(cuts):
+            if last - first < 2:
+                continue
+            inside = below[first + 1 : last] - below[first]
+            scores = -np.abs(2 * inside - (below[last] - below[first]))
+            chosen.append(first + 1 + purchase.pick(scores))
+        cuts = sorted({*cuts, *chosen})
+    return replace(column, edges=tuple(column.edges[i] for i in cuts))
+
+
+def doublings(column: PublicColumn) -> PublicColumn:
+    """Return a column whose bins double from one to the next, on which a top code is chosen; of absolute values."""
+    first, last = column.edges[0], column.edges[-1]
+    reach = max(abs(first), abs(last)) if first < 0 else last - first
+    ends = [reach * 2.0**-i for i in range(_DOUBLINGS, -1, -1)]
+    return replace(column, edges=(0.0, *ends))
+
+
+def reached(column: PublicColumn, of: Column) -> IntArray:
+    """Return the doubling of each row: of absolute values if some may be negative, else of those above the first."""
+    first = column.edges[0]
+    values = np.asarray(of.values, np.float64)
+    size = np.abs(values) if first < 0 else values - first
+    inner = np.asarray(doublings(column).edges[1:-1])
+    n = len(inner) + 1
+    return np.append(np.searchsorted(inner, size, side="left"), n).astype(np.int64)[of.codes]
+
+
+def topped(column: PublicColumn, noisy: IntArray, deviation: float) -> PublicColumn:
+    """Return a sensitive number in bins up to a top code: the lowest doubling with few people beyond."""
+    ends = doublings(column).edges[1:]
+    total, top = max(int(noisy.sum()), 1), ends[-1]
+    for i, end in enumerate(ends):
+        beyond = noisy[i + 1 :]
+        if beyond.sum() <= max(_TAIL * total, 2.0 * deviation * math.sqrt(max(len(beyond), 1))):
+            top = end
+            break
+    first, last = column.edges[0], column.edges[-1]
+    if column.whole:
+        top = math.ceil(top)
+    first, last = (max(first, -top), min(last, top)) if first < 0 else (first, min(last, first + top))
+    if column.whole and last - first <= _SENSITIVE_BINS + 8:
+        return replace(column, edges=tuple(np.arange(first, last + 1).tolist()))
+    return _even(column, top, _SENSITIVE_BINS, first, last)

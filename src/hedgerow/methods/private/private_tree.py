@@ -1,0 +1,214 @@
+"""Release a tree's rows under differential privacy: what taking part costs a person is promised."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...columns.table import Table
+from ...errors import ParameterError, UnsupportedError
+from ...schema import Schema
+from ...validation import Kind, check_whole
+from ..base import Method, NoTransform, RecipientNotes, render
+from .domain import PublicColumn, by_medians, declared, doublings, fine, reached, topped
+from .noise import IntArray, Ledger, Noise, OpenDP
+from .noisy_tree import measure
+from .private_plan import PrivatePlan
+
+# parts of epsilon, before what needs nothing is shared out among the others
+_PARTS = {
+    "count": 2, "top": 3, "bins": 5, "shapes": 3, "centres": 7, "splits": 35, "leaves": 35, "marginals": 10,
+}  # fmt: skip
+# a number is halved so often for its bins
+_HALVINGS = 4
+_EPSILON = Kind("a number above 0", lambda value: isinstance(value, (int, float)) and not isinstance(value, bool))
+
+
+class PrivateTree(Method):
+    """Release rows of a tree that is grown and counted under pure epsilon-differential privacy.
+
+    The odds that somebody took part multiply by at most e^epsilon, whoever asks and whatever else they
+    know; an attacker's advantage is at most tanh(epsilon / 2). Every release and every fit of the same
+    people adds its epsilon. Nothing about the columns is taken from the data: bounds or grids of numbers
+    and dates and the categories must be declared in the schema as public knowledge. The rows are
+    ordinary rows that belong to nobody; their number is noisy as well. Noise is drawn by OpenDP
+    (``pip install "hedgerow[private]"``), and cannot be seeded.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        What taking part may cost a person in this release.
+    records : int, default 1
+        Rows that are used of a person who has several (``Schema(unit=...)``); more of them need more noise.
+    schema : Schema, optional
+        What is public, for `fit`.
+
+    Attributes
+    ----------
+    plan_ : PrivatePlan
+        Public: noisy measurements, what each of them cost, and the key of the rows.
+
+    Examples
+    --------
+    >>> PrivateTree(epsilon=0.5)
+    PrivateTree(epsilon=0.5)
+    """
+
+    is_private: ClassVar[bool] = True
+    engines: ClassVar[tuple[str, ...]] = ("memory", "duckdb")
+    guardable: ClassVar[bool] = False
+    supported_fields: ClassVar[tuple[str, ...]] = ("unit", "grid")
+    kinds: ClassVar[Mapping[str, Kind]] = {"epsilon": _EPSILON}
+    risk_model = "linkage"
+
+    def __init__(self, epsilon: float = 1.0, records: int = 1, schema: Schema | None = None) -> None:
+        self.epsilon = epsilon
+        self.records = records
+        self.schema = schema
+
+    def fit_table(self, table: Table, schema: Schema) -> PrivateTree:
+        """Measure a table with noise, and store the public plan as `plan_`; every fit spends epsilon anew."""
+        if schema.weight is not None:
+            raise UnsupportedError("PrivateTree does not support weights", hint="leave the weight out")
+        super().fit_table(table, schema)
+        return self
+
+    def _fit(self, table: Table, schema: Schema) -> Any:
+        return self.measured(table, schema, OpenDP())
+
+    def measured(self, table: Table, schema: Schema, noise: Noise) -> PrivatePlan:
+        """Return the public plan of a table, its noise drawn by the given mechanisms.
+
+        Tests and audits give mechanisms of their own; a release has OpenDP's.
+        """
+        if not 0 < self.epsilon < float("inf"):
+            raise ParameterError(f"epsilon is {self.epsilon:g}; it must be above 0")
+        records = check_whole("records", self.records, 1)
+        if records > 1 and schema.person is None:
+            raise ParameterError(
+                "records says how many rows of a person are used, and every row is a person",
+                hint="name who a person is: Schema(unit=...)",
+            )
+        # the decimal that was written, not the double next to it
+        epsilon = Fraction(repr(self.epsilon))
+        columns = declared(table, schema)
+        ledger = Ledger(epsilon, records, noise)
+        parts = _parts(columns, epsilon)
+        rows = limited(table, schema, columns, records)
+        n = table.n_rows if rows is None else len(rows)
+        counting = ledger.buy("number of rows", parts["count"])
+        people = max(0, int(counting.counts(np.array([n], np.int64))[0]))
+        codes = {}
+        for i, column in enumerate(columns):
+            columns[i] = _binned(column, table, rows, ledger, parts)
+            codes[column.name] = _of_rows(columns[i].bins(columns[i].column_of(table)), rows)
+        quasi, sensitive = ([c for c in columns if c.role == role] for role in ("quasi", "sensitive"))
+        measured = measure(quasi, sensitive, codes, ledger, parts, people, counting.deviation())
+        order = {name: i for i, name in enumerate(table.names)}
+        return PrivatePlan(
+            epsilon=str(epsilon),
+            records=records,
+            columns=tuple(quasi + sensitive),
+            order=tuple(sorted((c.name for c in columns), key=order.__getitem__)),
+            left_out=tuple(name for name in table.names if name not in codes),
+            measured=measured,
+            ledger=tuple((part, str(cost)) for part, cost in ledger.entries),
+            row_key=secrets.token_hex(16),
+        )
+
+    def transform(self, X: Any) -> NoReturn:
+        """Refuse: the released rows are nobody's, so no table is changed row by row."""
+        raise NoTransform(
+            "PrivateTree releases rows that belong to nobody, so there is none for each row of X",
+            hint="release a whole table: hr.protect(people, schema, hr.PrivateTree(epsilon=1))",
+        )
+
+    def recipient_notes(self, file: str) -> RecipientNotes:
+        """Return the text of RECIPIENT.md."""
+        plan: PrivatePlan = self.plan_  # type: ignore[assignment]
+        factor = math.exp(min(self.epsilon, 700))
+        return RecipientNotes(about=render("private_tree.md", file=file, plan=plan, e_epsilon=factor))
+
+
+def _parts(columns: list[PublicColumn], epsilon: Fraction) -> dict[str, Fraction]:
+    """Return the epsilon of each part, and for bins and tops that of each column and halving."""
+    for_bins = sum(c.role == "quasi" and _is_open(c) for c in columns)
+    for_top = sum(c.role == "sensitive" and _is_open(c) for c in columns)
+    numbers = sum(c.role == "sensitive" and c.is_number for c in columns)
+    needed = {"bins": for_bins, "top": for_top, "shapes": numbers}
+    used = {part: weight for part, weight in _PARTS.items() if needed.get(part, 1)}
+    parts = dict.fromkeys(_PARTS, Fraction(0))
+    parts |= {part: epsilon * weight / sum(used.values()) for part, weight in used.items()}
+    parts["bins"] /= max(for_bins, 1) * _HALVINGS
+    parts["top"] /= max(for_top, 1)
+    parts["shapes"] /= max(numbers, 1)
+    return parts
+
+
+def _is_open(column: PublicColumn) -> bool:
+    """Return whether only the two bounds of a number are declared, so that its bins must be found."""
+    return len(column.edges) == 2
+
+
+def _binned(
+    column: PublicColumn, table: Table, rows: IntArray | None, ledger: Ledger, parts: Mapping[str, Fraction]
+) -> PublicColumn:
+    """Return the column with its bins, which are bought if only bounds are declared."""
+    if not _is_open(column):
+        return column
+    values = column.column_of(table)
+    if column.role == "quasi":
+        cells = fine(column)
+        counts = np.bincount(_of_rows(cells.bins(values), rows), minlength=cells.n_bins)[:-1]
+        buy = [ledger.buy(f"bins, {column.name}, halving {i + 1}", parts["bins"]) for i in range(_HALVINGS)]
+        return by_medians(cells, counts, buy)
+    buying = ledger.buy(f"top code, {column.name}", parts["top"])
+    n = doublings(column).n_bins
+    counts = np.bincount(_of_rows(reached(column, values), rows), minlength=n)[:-1]
+    return topped(column, buying.counts(counts), buying.deviation())
+
+
+def _of_rows(codes: NDArray[Any], rows: IntArray | None) -> NDArray[Any]:
+    return codes if rows is None else codes[rows]
+
+
+def limited(table: Table, schema: Schema, columns: list[PublicColumn], records: int) -> IntArray | None:
+    """Return the rows that are used: of each person those whose contents have the lowest hashes.
+
+    Which of a person's rows these are depends on that person's rows alone, so one person more or less
+    changes nobody else's. Rows without a person are left out. None if every row is a person.
+    """
+    if schema.person is None:
+        return None
+    person = table.column(schema.person, kind="categorical")
+    content = np.zeros(table.n_rows, np.uint64)
+    for i, column in enumerate(columns):
+        values = column.column_of(table)
+        texts = [*(repr(v) for v in values.values), ""]
+        content = _mixed(content ^ np.array([_hashed(f"{i} {t}") for t in texts], np.uint64)[values.codes])
+    order = np.lexsort((content, person.codes))
+    codes = person.codes[order].astype(np.int64)
+    new = np.concatenate([[True], codes[1:] != codes[:-1]])
+    first = np.maximum.accumulate(np.where(new, np.arange(len(codes)), 0))
+    used = (np.arange(len(codes)) - first < records) & (codes < person.n_values)
+    rows: IntArray = np.sort(order[used])
+    return rows
+
+
+def _hashed(text: str) -> int:
+    from hashlib import blake2b
+
+    return int.from_bytes(blake2b(text.encode(), digest_size=8, key=b"hedgerow records").digest(), "little")
+
+
+def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64-bit words whose bits all depend on each other (the finisher of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

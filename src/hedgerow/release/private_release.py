@@ -1,0 +1,261 @@
+"""A release under differential privacy: its rows are made from a public plan, and checked against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import narwhals
+import pyarrow as pa
+
+from ..backends.select import opened
+from ..columns.arrays import value_type
+from ..columns.roles import refuse_repeated
+from ..columns.table import Table
+from ..errors import OutputError
+from ..files import write_private
+from ..io.read import read
+from ..io.write import write_table
+from ..measures.guarantees import Check
+from ..methods.base import Method
+from ..methods.private.private_plan import PrivatePlan
+from ..notation import figure
+from ..progress import Progress, caution, cautions, telling
+from ..schema import Schema
+from ..texts import text
+from .folder import (
+    AUDIT,
+    PLAN,
+    PUBLIC_MARKS,
+    RECIPIENT,
+    REPORT,
+    Measured,
+    check_target,
+    file_facts,
+    hand_out,
+    write_folder,
+)
+from .verify import require
+
+
+def make_private(
+    people: Any, schema: Schema, method: Method, progress: Progress | None = None, **opening: Any
+) -> PrivateRelease:
+    """Measure a table with noise, make the rows of the release from its public plan, and verify them.
+
+    Parameters
+    ----------
+    people, schema, method, progress
+        As `hedgerow.protect` takes them.
+    **opening
+        ``name``, ``memory`` and ``resume``, as `backends.select.opened` takes them.
+    """
+    step = telling(progress)
+    step("reading")
+    table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)
+    schema.check(table.names)
+    schema.check_quasi()
+    try:
+        refuse_repeated(table, schema, ())
+        if not table.is_loaded:
+            table.encode([*schema.quasi, *schema.sensitive])
+        step("fitting")
+        with cautions() as warnings:
+            fitted = method.copy().fit_table(table, schema)
+    finally:
+        table.discard_work()
+    plan: PrivatePlan = fitted.plan_  # type: ignore[assignment]
+    if len(plan.measured.leaves) == 1:
+        epsilon = figure(plan.parameters["epsilon"])
+        warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=epsilon))
+    release = PrivateRelease(plan, schema, fitted, table, people, tuple(warnings))
+    step("verifying")
+    release.verify()
+    for words in release.cautions:
+        caution(words)
+    return release
+
+
+class PrivateRelease:
+    """A released table whose rows belong to nobody, with its public plan, as `protect` returns it.
+
+    Attributes
+    ----------
+    table : the kind of frame that came in
+        A pyarrow table for a path.
+    plan : PrivatePlan
+        Public: noisy counts, what each of them cost, and the key that makes the rows.
+    checks : list of Check
+        The checks that the released table passed.
+    """
+
+    def __init__(
+        self,
+        plan: PrivatePlan,
+        schema: Schema,
+        method: Method,
+        original: Table,
+        people: Any,
+        warned: tuple[str, ...] = (),
+    ) -> None:
+        self.plan, self.schema, self.method, self.original = plan, schema, method, original
+        self._types = {name: value_type(original.types.field(name).type) for name in plan.order}
+        self.table = _like(self._wanted(), people)
+        self.cautions = list(warned)
+        self.checks: list[Check] = []
+
+    def __repr__(self) -> str:
+        return f"PrivateRelease(epsilon={self.plan.epsilon}, {self.released.n_rows:,} rows)"
+
+    @property
+    def released(self) -> Table:
+        """Return the released table as read."""
+        return read(self.table)
+
+    def _wanted(self) -> pa.Table:
+        """Return the rows as the plan makes them, in the types of the original."""
+        return _typed(self.plan.rows(), self._types)
+
+    def verify(self, progress: Progress | None = None) -> list[Check]:
+        """Check that no more epsilon was spent than promised, and that the plan makes exactly these rows.
+
+        That noise was honestly drawn cannot be seen from a plan and a table.
+
+        Raises
+        ------
+        PromiseError
+            A check does not hold.
+        """
+        self.checks = require([*self.plan.checks(), *self._same(self.released.arrow, "rows")])
+        return self.checks
+
+    def _same(self, table: pa.Table, name: str) -> list[Check]:
+        wanted = self._wanted()
+        columns = Check("columns", wanted.column_names, table.column_names, wanted.column_names == table.column_names)
+        if not columns.holds:
+            return [columns]
+        try:
+            same = _typed(table, self._types).equals(wanted)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            same = False
+        return [columns, Check(name, wanted.num_rows, table.num_rows, same, "made again from the plan and its row key")]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the release in numbers, all of them public: rows, epsilon and its parts, checks."""
+        return {
+            "method": self.plan.method,
+            "rows": self.released.n_rows,
+            "epsilon": self.plan.parameters["epsilon"],
+            "records": self.plan.records,
+            "advantage": self.plan.advantage,
+            "leaves": len(self.plan.measured.leaves),
+            "spent": [[part, cost] for part, cost in self.plan.ledger],
+            "cautions": self.cautions,
+            "checks": [check.to_json() for check in self.checks],
+        }
+
+    def in_words(self) -> list[str]:
+        """Return what was promised and made, as sentences."""
+        return [
+            self.plan.explain(),
+            f"{self.released.n_rows:,} rows, {len(self.checks)} checks hold.",
+            text("private", "cost", epsilon=figure(self.plan.parameters["epsilon"])),
+        ]
+
+    def recoding_in_words(self) -> str:
+        """Return a description of how the rows were made."""
+        return self.plan.explain()
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the table in its folder."""
+        return f"release{self.original.suffix}"
+
+    def write(
+        self,
+        folder: str | Path,
+        force: bool = False,
+        escape: bool = True,
+        measured: Measured | None = None,
+        mapping: bool = False,
+        public: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> Path:
+        """Write the release as a folder; after an error no part of it remains.
+
+        The table, ``plan.json`` and ``RECIPIENT.md`` are public. ``audit.json`` and ``report.html``, which
+        are written from `measured`, compare with the original, are *not* private, and stay with the steward.
+
+        Parameters
+        ----------
+        folder, force, escape, measured, public, progress
+            As `Release.write` takes them.
+        mapping : bool
+            Refused: no row comes from a person.
+        """
+        step = telling(progress)
+        if mapping:
+            raise OutputError("no released row comes from a person, so there is no mapping to write")
+        self.verify()
+        outer = None if public is None else Path(public)
+        check_target(Path(folder), force, inputs=(self.original.path,))
+        if outer is not None:
+            check_target(outer, force, PUBLIC_MARKS, (self.original.path,))
+
+        def fill(inside: Path) -> None:
+            step("writing")
+            file = inside / self.file_name
+            write_table(self.released.arrow, file, like=self.original, escape=escape)
+            step("reading back")
+            again = read(file, unescape_formulas=escape, schema=self.schema)
+            require(self._same(again.arrow, "written rows"), f"the written file {file.name}")
+            self.plan.save(inside / PLAN)
+            write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
+            figures = {} if measured is None else measured.to_dict()
+            record = {"hedgerow_audit": 1, "release": {"file": file_facts(file), **self.summary()}, **figures}
+            write_private(inside / AUDIT, json.dumps(record, indent=2, allow_nan=False) + "\n")
+            if measured is not None:
+                stays = [text("private", "stays"), *self.cautions]
+                rest = {"drawings": {}, "cautions": stays, "name": file.name}
+                measured.report(inside / REPORT, plan=None, checks=self.checks, **rest)
+            if outer is not None:
+                names = [file.name, PLAN, RECIPIENT]
+                write_folder(outer, lambda out: hand_out(inside, out, names, None), force=force, marks=PUBLIC_MARKS)
+
+        return write_folder(Path(folder), fill, force=force)
+
+
+def _typed(table: pa.Table, types: dict[str, pa.DataType]) -> pa.Table:
+    """Return the columns in the given types, which only hold what the plan's columns hold."""
+    columns = {}
+    for name, kind in types.items():
+        column = table.column(name)
+        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        if isinstance(column, pa.DictionaryArray):
+            column = column.dictionary_decode()
+        if pa.types.is_temporal(kind) and pa.types.is_integer(column.type):
+            column = _moments(column, kind)
+        elif pa.types.is_boolean(kind) and pa.types.is_string(column.type):
+            column = pa.compute.if_else(pa.compute.equal(column, "other"), pa.scalar(None, pa.string()), column)
+        columns[name] = column.cast(kind)
+    return pa.table(columns)
+
+
+def _moments(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Return whole days, or microseconds for time stamps whose bounds have a time of day, as dates."""
+    if pa.types.is_date(kind):
+        return column.cast(pa.int32()).cast(pa.date32()).cast(kind)
+    values = column.cast(pa.int64())
+    days = pa.compute.max(pa.compute.abs(values)).as_py() or 0
+    micro = values if days > 100_000_000 else pa.compute.multiply(values, 86_400_000_000)
+    return micro.cast(pa.timestamp("us")).cast(kind)
+
+
+def _like(table: pa.Table, people: Any) -> Any:
+    """Return a table in the library of the frame that came in; an Arrow table for anything else."""
+    frame = narwhals.from_native(people, pass_through=True)
+    backend = getattr(frame, "implementation", None)
+    if backend is None or backend.is_pyarrow() or not (backend.is_pandas() or backend.is_polars()):
+        return table
+    return narwhals.from_arrow(table, backend=backend).to_native()

@@ -1,0 +1,392 @@
+"""PrivateTree: its loss is computed exactly on neighbouring tables, and what must not enter does not."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from numpy.polynomial.legendre import leggauss
+
+import hedgerow as hr
+from hedgerow.io.read import read
+from hedgerow.methods.private import noise as noises
+from hedgerow.methods.private import noisy_tree as tree
+from hedgerow.methods.private import private_tree
+from hedgerow.methods.private.domain import PublicColumn
+from hedgerow.methods.private.made_rows import apportioned
+from hedgerow.methods.private.noise import Ledger, Purchase, below
+from hedgerow.methods.private.noisy_tree import projected
+from hedgerow.methods.private.private_plan import PrivatePlan
+from hedgerow.methods.private.private_tree import PrivateTree, limited
+
+SCHEMA = hr.Schema(
+    quasi=["age", "job"],
+    sensitive=["income", "ill"],
+    unit=None,
+    bounds={"age": (0, 100), "income": (0, 1_000_000)},
+    categories={"job": ["cook", "nurse", "clerk"], "ill": ["no", "yes"]},
+)
+
+
+def people(n: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = rng.integers(18, 90, n)
+    job = rng.choice(["cook", "nurse", "clerk", "pilot"], n)
+    income = np.round(20_000 + 600 * age + rng.gamma(2, 9_000, n)).astype(int)
+    return pd.DataFrame({"age": age, "job": job, "income": income, "ill": rng.choice(["no", "yes"], n)})
+
+
+class Seeded:
+    """The mechanisms' distributions with a seed, which record what they were given and gave."""
+
+    def __init__(self, seed: int, answers: list[Any] | None = None) -> None:
+        self.rng, self.answers, self.asked = np.random.default_rng(seed), answers, []
+
+    def laplace(self, counts: Any, sensitivity: int, epsilon: float) -> Any:
+        if self.answers is None:
+            stay = 1 - math.exp(-epsilon / sensitivity)
+            noisy = counts + self.rng.geometric(stay, len(counts)) - self.rng.geometric(stay, len(counts))
+        else:
+            noisy = self.answers[len(self.asked)]
+        self.asked.append(("laplace", np.array(counts), sensitivity, epsilon, noisy))
+        return np.array(noisy)
+
+    def pick(self, scores: Any, sensitivity: int, epsilon: float) -> int:
+        if self.answers is None:
+            scale = 2 * sensitivity / epsilon
+            j = int(np.argmax(scores + self.rng.exponential(scale, len(scores))))
+        else:
+            j = self.answers[len(self.asked)]
+        self.asked.append(("pick", np.array(scores), sensitivity, epsilon, j))
+        return j
+
+
+NODES, WEIGHTS = leggauss(96)
+
+
+def log_chances(scores: Any, sensitivity: int, epsilon: float) -> Any:
+    """Return the log chance of each choice by permute-and-flip: the largest score with exponential noise wins."""
+    rate = epsilon / (2 * sensitivity)
+    result = []
+    for score in scores:
+        top = math.exp(-rate * (scores.max() - score))
+        u = (NODES + 1) / 2 * top
+        others = 1 - u[:, None] * np.exp(-rate * (score - scores))[None, :]
+        result.append(math.log(float((WEIGHTS * top / 2) @ (others.prod(1) / (1 - u)))))
+    return np.array(result)
+
+
+def losses(one: Seeded, other: Seeded, scale: float = 1.0) -> list[tuple[float, float, float]]:
+    """Return, for each purchase, its loss on what was drawn, the worst over all answers, and its epsilon.
+
+    `scale` is of the noise that is really drawn, where a test wants less than was paid for.
+    """
+    assert len(one.asked) == len(other.asked)
+    found = []
+    for (kind, before, sensitivity, epsilon, drawn), (same, after, *_) in zip(one.asked, other.asked, strict=True):
+        assert (kind, len(before)) == (same, len(after))
+        if kind == "laplace":
+            rate = epsilon / sensitivity / scale
+            loss = rate * float(np.abs(drawn - after).sum() - np.abs(drawn - before).sum())
+            worst = rate * float(np.abs(before - after).sum())
+        else:
+            ratios = log_chances(before, sensitivity * scale, epsilon)
+            ratios = ratios - log_chances(after, sensitivity * scale, epsilon)
+            loss, worst = float(ratios[drawn]), float(np.abs(ratios).max())
+        found.append((loss, worst, epsilon))
+    return found
+
+
+def transcripts(seed: int, records: int = 1, schema: hr.Schema = SCHEMA) -> tuple[Seeded, Seeded, Any]:
+    """Return the same transcript on a table and on one with a person less."""
+    rng = np.random.default_rng(seed)
+    frame = people(int(rng.integers(6, 60)), seed)
+    if seed % 3 == 0:  # corners: everybody alike but for one
+        frame.iloc[1:] = frame.iloc[1].to_numpy()
+        frame.loc[0, ["age", "income"]] = (100, 1_000_000) if seed % 2 else (0, 0)
+    if records > 1:
+        frame["who"] = rng.integers(0, len(frame) // 2, len(frame))
+    who = frame["who"] if records > 1 else pd.Series(frame.index)
+    less = frame[who != who.iloc[0]].reset_index(drop=True)
+    method = PrivateTree(epsilon=1.0, records=records)
+    first = Seeded(seed)
+    plan = method.measured(read(frame), schema, first)
+    second = Seeded(seed, [entry[-1] for entry in first.asked])
+    method.measured(read(less), schema, second)
+    return first, second, plan
+
+
+@pytest.fixture
+def deep(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small tables have trees."""
+    monkeypatch.setattr(tree, "_PER_LEAF", 5)
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_the_loss_of_every_transcript_is_at_most_epsilon(deep: None, records: int) -> None:
+    schema = SCHEMA if records == 1 else SCHEMA.replace(unit="who")
+    whole, splits = [], 0
+    for seed in range(200 if records == 1 else 60):
+        first, second, plan = transcripts(seed, records, schema)
+        found = losses(first, second)
+        whole.append(abs(sum(loss for loss, _, _ in found)))
+        splits += len(plan.measured.nodes) - 1
+        assert plan.spent <= Fraction(1)
+        # nodes of a level have no row in common, so the parts of one person's rows add to at most one of them
+        for _, worst, epsilon in found if records == 1 else ():
+            assert worst <= epsilon * (1 + 1e-6)
+    assert splits > 200 or records > 1
+    assert 0.2 < max(whole) <= 1 + 1e-6
+
+
+def test_half_the_noise_is_caught(deep: None) -> None:
+    worst = [max(w / e for _, w, e in losses(*transcripts(seed)[:2], scale=0.5)) for seed in range(12)]
+    assert max(worst) == pytest.approx(2.0, abs=0.01)
+
+
+def test_records_that_are_forgotten_are_caught(deep: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def forgetful(self: Purchase, counts: Any, sensitivity: int = 1) -> Any:
+        flat = np.ascontiguousarray(counts, np.int64).ravel()
+        return self._ledger.noise.laplace(flat, sensitivity, self._epsilon).reshape(counts.shape)
+
+    monkeypatch.setattr(Purchase, "counts", forgetful)
+    schema = SCHEMA.replace(unit="who")
+    worst = [max(w / e for _, w, e in losses(*transcripts(seed, 3, schema)[:2])) for seed in range(20)]
+    assert max(worst) > 1.5
+
+
+def test_a_row_moves_a_gain_by_up_to_its_own_values_and_the_centre() -> None:
+    rng = np.random.default_rng(1)
+    column = PublicColumn("age", "quasi", "numeric", edges=(0.0, 1.0, 2.0, 3.0))
+    node = tree.NoisyNode((np.ones(column.n_bins, bool),))
+    most = 0.0
+    for _ in range(300):
+        counts = rng.integers(0, 4, (1, column.n_bins))
+        centre = rng.integers(-tree.ONE // 2, tree.ONE // 2, 2)
+        sums = -np.sign(centre) * counts[0][:, None] * (tree.ONE // 2)
+        bin_, values = rng.integers(column.n_bins), -np.sign(centre) * (tree.ONE // 2)
+        more, added = counts.copy(), sums.copy()
+        more[0, bin_] += 1
+        added[bin_] += values
+        _, before = tree._gains([column], node, [sums], list(counts), centre)
+        _, after = tree._gains([column], node, [added], list(more), centre)
+        change = np.abs(after - before).max()
+        assert change <= tree.ONE + np.abs(centre).sum()
+        most = max(most, change / tree.ONE)
+    # so a price for ONE alone would be too low
+    assert most > 1.5
+
+
+def test_scores_change_by_at_most_their_sensitivity(deep: None) -> None:
+    for seed in range(100):
+        first, second, _ = transcripts(seed)
+        for (kind, before, sensitivity, *_), (_, after, *_) in zip(first.asked, second.asked, strict=True):
+            change = np.abs(before - after)
+            assert (change.max() if kind == "pick" else change.sum()) <= sensitivity
+
+
+def test_opendp_draws_the_noise_that_was_paid_for() -> None:
+    dp = pytest.importorskip("opendp.prelude")
+    source = noises.OpenDP()
+    for epsilon in (0.1, 1.0):
+        drawn = np.concatenate([source.laplace(np.zeros(500, np.int64), 1, epsilon) for _ in range(40)])
+        a = math.exp(-epsilon)
+        assert np.mean(drawn**2) == pytest.approx(2 * a / (1 - a) ** 2, rel=0.1)
+        scores = np.array([0, 3, 4], np.int64)
+        picked = np.bincount([source.pick(scores, 1, epsilon) for _ in range(20_000)], minlength=3) / 20_000
+        assert np.abs(picked - np.exp(log_chances(scores, 1, epsilon))).max() < 0.015
+    assert dp is not None
+
+
+def test_noise_is_never_the_same_and_rows_follow_from_the_plan() -> None:
+    pytest.importorskip("opendp")
+    frame = people(800)
+    one, two = (hr.protect(frame, SCHEMA, hr.PrivateTree(epsilon=1)) for _ in range(2))
+    assert one.plan.row_key != two.plan.row_key
+    assert not np.array_equal(one.plan.measured.histograms[0], two.plan.measured.histograms[0])
+    again = PrivatePlan.from_json(json.loads(json.dumps(one.plan.to_json())))
+    assert again.rows().equals(one.plan.rows())
+    assert [check.holds for check in one.verify()] == [True] * 3
+    one.table.loc[0, "age"] += 1
+    with pytest.raises(hr.errors.PromiseError):
+        one.verify()
+
+
+def test_everything_public_is_dense_and_of_the_declared_domain(deep: None) -> None:
+    frame = people(300)
+    frame.loc[:, "ill"] = "no"
+    plan = PrivateTree().measured(read(frame), SCHEMA, Seeded(1))
+    sensitive = [column for column in plan.columns if column.role == "sensitive"]
+    for column, histogram in zip(sensitive, plan.measured.histograms, strict=True):
+        assert histogram.shape == (len(plan.measured.leaves), column.n_bins)
+    job, ill = (next(c for c in plan.columns if c.name == n) for n in ("job", "ill"))
+    assert job.labels == ("cook", "nurse", "clerk", "other")
+    assert ill.labels == ("no", "yes", "other")
+    # noise falls on cells that nobody has as well
+    assert np.count_nonzero(plan.measured.histograms[1][:, 2:]) > 0
+    assert "pilot" not in json.dumps(plan.to_json())
+
+
+def test_nothing_public_holds_an_exact_count(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(48_317)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    telling = {str(len(frame)), f"{len(frame):,}", str(frame.income.max()), str(frame.income.sum())}
+    telling |= {str(n) for column in ("job", "ill") for n in frame[column].value_counts()}
+    met = []
+    for seed in (5, 6):  # a noisy number may be an exact one by chance, but not twice
+        monkeypatch.setattr(private_tree, "OpenDP", lambda seed=seed: Seeded(seed))
+        release = hr.protect(tmp_path / "people.csv", SCHEMA, hr.PrivateTree(epsilon=0.5))
+        measured = hr.audit(frame, release) if seed == 5 else None
+        release.write(tmp_path / f"private{seed}", measured=measured, public=tmp_path / f"public{seed}")
+        public = tmp_path / f"public{seed}"
+        assert sorted(p.name for p in public.iterdir()) == ["RECIPIENT.md", "plan.json", "release.csv"]
+        assert release.table.num_rows != len(frame)
+        numbers = re.findall(r"[0-9]+", (public / "plan.json").read_text() + (public / "RECIPIENT.md").read_text())
+        assert len(numbers) > 1000
+        met.append(telling & set(numbers))
+    assert met[0] & met[1] == set()
+    assert "not private" in (tmp_path / "private5" / "report.html").read_text()
+
+
+def test_which_rows_of_a_person_stay_depends_on_that_person_alone() -> None:
+    frame = people(400)
+    frame["who"] = np.random.default_rng(3).integers(0, 90, 400)
+    schema = SCHEMA.replace(unit="who")
+
+    def used(each: pd.DataFrame) -> dict[Any, Any]:
+        table = read(each.reset_index(drop=True))
+        rows = limited(table, schema, list(columns), 2)
+        picked = each.reset_index(drop=True).iloc[rows]
+        return {who: sorted(map(tuple, g.to_numpy().tolist())) for who, g in picked.groupby("who")}
+
+    columns = tree_columns(frame, schema)
+    whole = used(frame)
+    assert max(map(len, whole.values())) == 2
+    assert used(frame.sample(frac=1, random_state=1)) == whole
+    less = used(frame[frame.who >= 30])
+    assert less == {who: rows for who, rows in whole.items() if who >= 30}
+
+
+def tree_columns(frame: pd.DataFrame, schema: hr.Schema) -> Any:
+    from hedgerow.methods.private.domain import declared
+
+    return declared(read(frame), schema)
+
+
+def test_what_is_not_declared_is_refused_by_name() -> None:
+    silent = hr.Schema(quasi=["age", "job"], sensitive=["income", "ill"])
+    with pytest.raises(hr.errors.SchemaError, match="bounds of age, income; categories of job, ill"):
+        PrivateTree().measured(read(people(50)), silent, Seeded(1))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"guard": "redraw"}, {"key": "k"}, {"random_state": 1}, {"profile": "ihsn-k3"}, {"keep_order": True},
+     {"max_inference": 0.5}, {"pseudonym_key": b"0123456789abcdef"}],
+)  # fmt: skip
+def test_what_would_not_hold_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(hr.HedgerowError, match=next(iter(wrong))):
+        hr.protect(people(60), SCHEMA, hr.PrivateTree(), **wrong)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, "much", True])
+def test_epsilon_is_a_number_above_0(epsilon: Any) -> None:
+    with pytest.raises(hr.HedgerowError):
+        PrivateTree(epsilon=epsilon).fit_table(read(people(60)), SCHEMA)
+
+
+def test_ten_tenths_are_not_spent_beyond_one() -> None:
+    ledger = Ledger(Fraction("1"), 1, Seeded(1))
+    for i in range(10):
+        ledger.buy(f"part {i}", Fraction("0.1"))
+    assert sum(cost for _, cost in ledger.entries) == 1
+    with pytest.raises(AssertionError):
+        ledger.buy("more", Fraction(1, 10**9))
+    for exact in (Fraction(1, 3), Fraction("0.1"), Fraction(1, 7) / 10):
+        assert Fraction(below(exact)) <= exact
+
+
+def test_an_empty_result_is_an_empty_table() -> None:
+    plan = PrivateTree(epsilon=1.0).measured(read(people(2)), SCHEMA, Nothing())
+    table = plan.rows()
+    assert table.num_rows == 0
+    assert table.column_names == ["age", "job", "income", "ill"]
+
+
+class Nothing:
+    """Noise that takes everything away."""
+
+    def laplace(self, counts: Any, sensitivity: int, epsilon: float) -> Any:
+        return np.zeros(len(counts), np.int64) - 3
+
+    def pick(self, scores: Any, sensitivity: int, epsilon: float) -> int:
+        return 0
+
+
+class Exact(Nothing):
+    """No noise."""
+
+    def laplace(self, counts: Any, sensitivity: int, epsilon: float) -> Any:
+        return np.array(counts)
+
+    def pick(self, scores: Any, sensitivity: int, epsilon: float) -> int:
+        return int(np.argmax(scores))
+
+
+def test_without_noise_the_rows_have_the_counts_of_the_table(deep: None) -> None:
+    frame = people(4_000)
+    plan = PrivateTree(epsilon=50).measured(read(frame), SCHEMA, Exact())
+    table = plan.rows().to_pandas()
+    assert len(table) == len(frame)
+    assert table.ill.value_counts().to_dict() == pytest.approx(frame.ill.value_counts().to_dict(), abs=40)
+    assert table.income.mean() == pytest.approx(frame.income.mean(), rel=0.03)
+    # the tree keeps what age says of income
+    assert np.corrcoef(table.age, table.income)[0, 1] > 0.8 * np.corrcoef(frame.age, frame.income)[0, 1]
+
+
+def test_duckdb_hands_over_the_same_counts(tmp_path: Any) -> None:
+    pytest.importorskip("opendp")
+    frame = people(3_000)
+    pa.parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "people.parquet")
+    asked = []
+    from hedgerow.backends.select import opened
+
+    for engine in ("memory", "duckdb"):
+        table = opened(tmp_path / "people.parquet", ("memory", "duckdb"), "a test", name=engine, schema=SCHEMA)
+        source = Seeded(1)
+        PrivateTree().measured(table, SCHEMA, source)
+        asked.append(source.asked)
+    for (kind, before, *_), (same, after, *_) in zip(*asked, strict=True):
+        assert kind == same
+        assert np.array_equal(before, after)
+
+
+def test_shares_are_projected_and_apportioned() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        values = rng.normal(0.1, 0.3, rng.integers(1, 9))
+        shares = projected(values)
+        assert shares.sum() == pytest.approx(1)
+        assert shares.min() >= 0
+        # no other shares are nearer
+        for _ in range(20):
+            other = rng.dirichlet(np.ones(len(values)))
+            assert np.sum((shares - values) ** 2) <= np.sum((other - values) ** 2) + 1e-12
+        n = int(rng.integers(0, 50))
+        counts = apportioned(shares, n)
+        assert counts.sum() == n
+        assert np.abs(counts - n * shares).max() < 1
+
+
+def test_a_damaged_plan_is_refused() -> None:
+    data = PrivateTree().measured(read(people(100)), SCHEMA, Exact()).to_json()
+    for broken in ({}, [], {**data, "nodes": None}, {**data, "columns": [{}]}, {**data, "hedgerow_private_plan": 9}):
+        with pytest.raises(hr.errors.PlanError):
+            PrivatePlan.from_json(broken)
