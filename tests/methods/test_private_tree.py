@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import re
@@ -15,6 +16,7 @@ import pytest
 from numpy.polynomial.legendre import leggauss
 
 import hedgerow as hr
+from hedgerow.cli.app import run
 from hedgerow.io.read import read
 from hedgerow.methods.private import noise as noises
 from hedgerow.methods.private import noisy_tree as tree
@@ -390,3 +392,44 @@ def test_a_damaged_plan_is_refused() -> None:
     for broken in ({}, [], {**data, "nodes": None}, {**data, "columns": [{}]}, {**data, "hedgerow_private_plan": 9}):
         with pytest.raises(hr.errors.PlanError):
             PrivatePlan.from_json(broken)
+
+
+def test_proposed_bounds_and_categories_are_round_and_hold_everything() -> None:
+    frame = people(300)
+    frame["day"] = pd.Timestamp("2020-03-05")
+    frame["debt"] = -frame.income / 7
+    proposed = hr.inspect(frame).public(hr.Schema(quasi=["age", "job", "day"], sensitive=["income", "debt", "ill"]))
+    assert tuple(proposed.bounds["age"]) == (0, 100)
+    assert proposed.bounds["income"][1] >= frame.income.max()
+    assert tuple(proposed.bounds["day"]) == ("2020-01-01", "2020-12-31")
+    assert proposed.bounds["debt"][0] <= frame.debt.min() < 0
+    assert set(proposed.categories["job"]) == set(frame.job)
+    assert hr.Schema.from_toml(proposed.to_toml()) == proposed
+    # they are enough
+    table = PrivateTree().measured(read(frame), proposed, Seeded(1)).rows()
+    assert table.num_columns == 6
+    pytest.importorskip("opendp")
+    released = hr.protect(frame, proposed, hr.PrivateTree(epsilon=5)).table
+    assert released.day.dropna().dt.year.eq(2020).all()
+    assert released.debt.dropna().between(*proposed.bounds["debt"]).all()
+    days = pa.array([datetime.date(2020, 3, 5)] * 300)
+    arrow = pa.Table.from_pandas(frame.drop(columns="day")).append_column("day", days)
+    assert pa.types.is_date(hr.protect(arrow, proposed, hr.PrivateTree(epsilon=5)).table.schema.field("day").type)
+
+
+def test_the_command_line_releases_and_hands_out(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("opendp")
+    people(2_000).to_csv(tmp_path / "people.csv", index=False)
+    file, out = str(tmp_path / "people.csv"), tmp_path / "out"
+    assert run(["inspect", file, "--declare", "--schema-out", str(tmp_path / "s.toml")]) == 0
+    assert "--method private-tree" in capsys.readouterr().out
+    assert (tmp_path / "s.toml").read_text().startswith("# The bounds and categories below were taken from the table.")
+    words = ["protect", file, "--schema", str(tmp_path / "s.toml"), "--method", "private-tree", "--epsilon", "0.5"]
+    assert run([*words, "--out", str(out)]) == 0
+    assert "Differential privacy with epsilon 0.5" in capsys.readouterr().out
+    assert json.loads((out / "audit.json").read_text())["release"]["epsilon"] == 0.5
+    assert PrivatePlan.load(out / "plan.json").spent <= Fraction(1, 2)
+    assert hr.audit(people(2_000), out).utility["queries"]["range"]["queries"] > 0
+    assert run([*words, "--guard", "redraw", "--out", str(tmp_path / "other")]) == 2
+    assert "takes no guard" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()

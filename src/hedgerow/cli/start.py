@@ -14,6 +14,7 @@ from ..notation import figure
 from ..profiles import Profile
 from ..schema import Schema
 from ..texts import text
+from ..workflow.methods import make
 from ..workflow.options import READING, rows
 from ..workflow.request import Request
 from ..workflow.script import command_line, is_sayable
@@ -108,6 +109,7 @@ def inspect(source: str, options: Options) -> None:
     with working("reading"):
         inspection = look_at(file, **options.pick(READING))
     is_declared = bool(options.get("declare"))
+    method = make("private-tree", {}) if is_declared else None
     schema = inspection.public() if is_declared else inspection.schema
     toml = (text("inspection", "to_confirm") if is_declared else "") + schema.to_toml()
     saved = new_file(options["save"]) if options.get("save") else None
@@ -126,7 +128,7 @@ def inspect(source: str, options: Options) -> None:
     if saved is not None:
         say(f"written    {saved}  (the proposal: correct it there)")
     say("If you agree:")
-    for line in command_line(Request(schema, None, path=path, measured=measured), saved).splitlines():
+    for line in command_line(Request(schema, method, path=path, measured=measured), saved).splitlines():
         say(f"  {line}")
 
 

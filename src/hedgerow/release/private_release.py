@@ -20,7 +20,6 @@ from ..io.write import write_table
 from ..measures.guarantees import Check
 from ..methods.base import Method
 from ..methods.private.private_plan import PrivatePlan
-from ..notation import figure
 from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..texts import text
@@ -67,7 +66,7 @@ def make_private(
         table.discard_work()
     plan: PrivatePlan = fitted.plan_  # type: ignore[assignment]
     if len(plan.measured.leaves) == 1:
-        epsilon = figure(plan.parameters["epsilon"])
+        epsilon = f"{plan.parameters['epsilon']:g}"
         warnings.append(text("private", "one_leaf", people=plan.measured.people, epsilon=epsilon))
     release = PrivateRelease(plan, schema, fitted, table, people, tuple(warnings))
     step("verifying")
@@ -100,7 +99,8 @@ class PrivateRelease:
         warned: tuple[str, ...] = (),
     ) -> None:
         self.plan, self.schema, self.method, self.original = plan, schema, method, original
-        self._types = {name: value_type(original.types.field(name).type) for name in plan.order}
+        units = {column.name: column.unit for column in plan.columns}
+        self._types = {n: (value_type(original.types.field(n).type), units[n]) for n in plan.order}
         self.table = _like(self._wanted(), people)
         self.cautions = list(warned)
         self.checks: list[Check] = []
@@ -127,7 +127,7 @@ class PrivateRelease:
         PromiseError
             A check does not hold.
         """
-        self.checks = require([*self.plan.checks(), *self._same(self.released.arrow, "rows")])
+        self.checks = require([*self.plan.checks(), *self._same(self.released.arrow, "rows made again")])
         return self.checks
 
     def _same(self, table: pa.Table, name: str) -> list[Check]:
@@ -139,7 +139,7 @@ class PrivateRelease:
             same = _typed(table, self._types).equals(wanted)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             same = False
-        return [columns, Check(name, wanted.num_rows, table.num_rows, same, "made again from the plan and its row key")]
+        return [columns, Check(name, wanted.num_rows, table.num_rows, same, "from the plan and its row key")]
 
     def summary(self) -> dict[str, Any]:
         """Return the release in numbers, all of them public: rows, epsilon and its parts, checks."""
@@ -160,7 +160,7 @@ class PrivateRelease:
         return [
             self.plan.explain(),
             f"{self.released.n_rows:,} rows, {len(self.checks)} checks hold.",
-            text("private", "cost", epsilon=figure(self.plan.parameters["epsilon"])),
+            text("private", "cost", epsilon=f"{self.plan.parameters['epsilon']:g}"),
         ]
 
     def recoding_in_words(self) -> str:
@@ -209,7 +209,7 @@ class PrivateRelease:
             write_table(self.released.arrow, file, like=self.original, escape=escape)
             step("reading back")
             again = read(file, unescape_formulas=escape, schema=self.schema)
-            require(self._same(again.arrow, "written rows"), f"the written file {file.name}")
+            require(self._same(again.arrow, "written rows made again"), f"the written file {file.name}")
             self.plan.save(inside / PLAN)
             write_private(inside / RECIPIENT, str(self.method.recipient_notes(file.name).about))
             figures = {} if measured is None else measured.to_dict()
@@ -226,30 +226,27 @@ class PrivateRelease:
         return write_folder(Path(folder), fill, force=force)
 
 
-def _typed(table: pa.Table, types: dict[str, pa.DataType]) -> pa.Table:
-    """Return the columns in the given types, which only hold what the plan's columns hold."""
+def _typed(table: pa.Table, types: dict[str, tuple[pa.DataType, str]]) -> pa.Table:
+    """Return the columns in the given types; dates come as numbers of their units since 1970."""
     columns = {}
-    for name, kind in types.items():
+    for name, (kind, unit) in types.items():
         column = table.column(name)
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         if isinstance(column, pa.DictionaryArray):
             column = column.dictionary_decode()
         if pa.types.is_temporal(kind) and pa.types.is_integer(column.type):
-            column = _moments(column, kind)
+            column = _moments(column, unit)
         elif pa.types.is_boolean(kind) and pa.types.is_string(column.type):
             column = pa.compute.if_else(pa.compute.equal(column, "other"), pa.scalar(None, pa.string()), column)
         columns[name] = column.cast(kind)
     return pa.table(columns)
 
 
-def _moments(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Return whole days, or microseconds for time stamps whose bounds have a time of day, as dates."""
-    if pa.types.is_date(kind):
-        return column.cast(pa.int32()).cast(pa.date32()).cast(kind)
-    values = column.cast(pa.int64())
-    days = pa.compute.max(pa.compute.abs(values)).as_py() or 0
-    micro = values if days > 100_000_000 else pa.compute.multiply(values, 86_400_000_000)
-    return micro.cast(pa.timestamp("us")).cast(kind)
+def _moments(numbers: pa.Array, unit: str) -> pa.Array:
+    """Return whole days or microseconds since 1970 as dates or time stamps."""
+    if unit == "day":
+        return numbers.cast(pa.int32()).cast(pa.date32())
+    return numbers.cast(pa.int64()).cast(pa.timestamp("us"))
 
 
 def _like(table: pa.Table, people: Any) -> Any:

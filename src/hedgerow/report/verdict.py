@@ -13,7 +13,7 @@ from ..release.guard_words import promise_in_words
 from ..texts import text, texts
 
 # the checks of a method itself that bound a figure
-BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)")
+BOUNDED = ("suppressed rows", "largest share of a value in a group", "inference (measured)", "epsilon")
 
 
 class Verdict(NamedTuple):

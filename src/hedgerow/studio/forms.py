@@ -16,7 +16,7 @@ from ..hierarchy import Hierarchy
 from ..key import Key
 from ..profiles import Profile
 from ..schema import KINDS
-from ..workflow.methods import METHODS, OPTIONS
+from ..workflow.methods import IN_STUDIO, OPTIONS
 from ..workflow.options import Option, split
 from . import WORDS
 from .state import Choices
@@ -85,7 +85,7 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
     `defaults` holds the default values of the method's options.
     """
     method = form.get("method", before.method)
-    if method not in METHODS:
+    if method not in IN_STUDIO:
         raise ParameterError("there is no such method")
     values = {row.name: _option(row, form) for row in OPTIONS}
     options = {name: value for name, value in values.items() if value is not None}

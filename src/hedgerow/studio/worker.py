@@ -76,7 +76,7 @@ class Worker:
 
     def _hello(self, ask: Ask) -> dict[str, Any]:
         """Return a description of each method, for the page that offers them."""
-        return {"methods": {name: _described(name) for name in methods.METHODS}}
+        return {"methods": {name: _described(name) for name in methods.IN_STUDIO}}
 
     def _demo(self, ask: Ask) -> dict[str, Any]:
         """Write a table of synthetic people to a file."""

@@ -86,13 +86,13 @@ class PrivatePlan:
     def checks(self) -> list[Check]:
         """Return the check that nothing was spent beyond what was promised."""
         promised = Fraction(self.epsilon)
-        words = f"{len(self.ledger)} purchases, added as fractions"
+        words = f"{len(self.ledger)} purchases; no guess who took part beats a coin by more than {self.advantage:.3g}"
         return [Check("epsilon", float(promised), float(self.spent), self.spent <= promised, words)]
 
     def explain(self) -> str:
         """Return what was done and promised, in words."""
         return (
-            f"Differential privacy with epsilon {figure(float(Fraction(self.epsilon)))}: whether a person took part "
+            f"Differential privacy with epsilon {float(Fraction(self.epsilon)):g}: whether a person took part "
             f"changes the odds of anything that is seen by at most a factor of e^epsilon; nobody's guess who took part "
             f"is better than a coin by more than {figure(self.advantage)}. The rows were made from "
             f"{len(self.measured.leaves)} leaves of a tree with noisy counts, and belong to nobody."
