@@ -433,3 +433,26 @@ def test_the_command_line_releases_and_hands_out(tmp_path: Any, capsys: pytest.C
     assert run([*words, "--guard", "redraw", "--out", str(tmp_path / "other")]) == 2
     assert "takes no guard" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def test_a_cell_of_one_person_does_not_change_the_types_of_a_text_file(tmp_path: Any) -> None:
+    pytest.importorskip("opendp")
+    frame = people(400)
+    frame["day"] = "2020-03-05"
+    schema = SCHEMA.replace(quasi=["age", "job", "day"], bounds={**SCHEMA.bounds, "day": ("2020-01-01", "2020-12-31")})
+    types = []
+    for odd in (False, True):
+        if odd:
+            frame = frame.astype({"income": float, "age": float})
+            frame.loc[0, "income"] = 1234.5
+            frame.loc[1, "age"] = None
+        frame.to_csv(tmp_path / "people.csv", index=False)
+        types.append(hr.protect(tmp_path / "people.csv", schema, hr.PrivateTree(epsilon=2)).table.schema)
+    assert types[0].equals(types[1])
+    assert types[0].field("income").type == pa.int64()
+    assert types[0].field("day").type == pa.date32()
+
+
+def test_a_frontier_would_spend_epsilon_for_every_point() -> None:
+    with pytest.raises(hr.errors.UnsupportedError, match="spends epsilon"):
+        hr.frontier(people(60), SCHEMA, hr.PrivateTree())

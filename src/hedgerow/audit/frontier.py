@@ -20,7 +20,7 @@ from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..display import aligned, notebook_html
-from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, did_you_mean
+from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, UnsupportedError, did_you_mean
 from ..files import write_private
 from ..guard.redraw import GuardOptions
 from ..io.read import read
@@ -831,6 +831,8 @@ def frontier(
     0.3
     """
     chosen = methods_by_name(methods)
+    if any(each.is_private for each in chosen.values()):
+        raise UnsupportedError(**refusal("spends"))
     altered = [name for name, each in chosen.items() if each.risk_model == "linkage"]
     disclosure = _ONCE.get(disclosure or "", disclosure) or ("linkage" if altered else "worst")
     utilities, disclosures = texts("utility_axis"), texts("disclosure_axis")

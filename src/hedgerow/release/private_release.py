@@ -19,6 +19,7 @@ from ..io.read import read
 from ..io.write import write_table
 from ..measures.guarantees import Check
 from ..methods.base import Method
+from ..methods.private.domain import PublicColumn
 from ..methods.private.private_plan import PrivatePlan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
@@ -36,6 +37,9 @@ from .folder import (
     write_folder,
 )
 from .verify import require
+
+# endings of files whose types are guessed from their cells
+_TEXT = (".csv", ".jsonl", ".xlsx")
 
 
 def make_private(
@@ -99,8 +103,8 @@ class PrivateRelease:
         warned: tuple[str, ...] = (),
     ) -> None:
         self.plan, self.schema, self.method, self.original = plan, schema, method, original
-        units = {column.name: column.unit for column in plan.columns}
-        self._types = {n: (value_type(original.types.field(n).type), units[n]) for n in plan.order}
+        declared = {column.name: column for column in plan.columns}
+        self._types = {name: _type_of(declared[name], original) for name in plan.order}
         self.table = _like(self._wanted(), people)
         self.cautions = list(warned)
         self.checks: list[Check] = []
@@ -224,6 +228,20 @@ class PrivateRelease:
                 write_folder(outer, lambda out: hand_out(inside, out, names, None), force=force, marks=PUBLIC_MARKS)
 
         return write_folder(Path(folder), fill, force=force)
+
+
+def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:
+    """Return the type of a released column, and the unit of a date.
+
+    The types of files of text are guessed from all of their cells, so what is declared decides there: one
+    person's cell must not.
+    """
+    kind = value_type(original.types.field(column.name).type)
+    if original.suffix in _TEXT and column.kind == "date":
+        kind = pa.date32() if column.unit == "day" else pa.timestamp("us")
+    elif original.suffix in _TEXT and column.is_number:
+        kind = pa.int64() if column.whole else pa.float64()
+    return kind, column.unit
 
 
 def _typed(table: pa.Table, types: dict[str, tuple[pa.DataType, str]]) -> pa.Table:

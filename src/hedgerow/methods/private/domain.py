@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...columns.column import Column
 from ...columns.table import Table
 from ...errors import SchemaError
-from ...schema import Schema
+from ...schema import MOST_POINTS, Schema
 from .noise import IntArray, Purchase
 
 # bins of a number without a declared grid, and cells of the public grid that they are chosen on
@@ -121,6 +121,8 @@ def declared(table: Table, schema: Schema) -> list[PublicColumn]:
             columns.append(replace(column, labels=("false", "true", OTHER)))
         elif name in schema.categories:
             labels = tuple(label for label in schema.categories[name] if label != OTHER)
+            if len(labels) > MOST_POINTS:
+                raise SchemaError(f"column {name!r} declares more than {MOST_POINTS:,} categories")
             columns.append(replace(column, labels=(*labels, OTHER)))
         else:
             silent["categories"].append(name)

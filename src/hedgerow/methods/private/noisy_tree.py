@@ -121,7 +121,7 @@ def is_left(column: PublicColumn, box: NDArray[np.bool_], at: int) -> NDArray[np
 
 
 def depth_of(people: int, epsilon: Fraction) -> int:
-    """Return how many levels can be grown for a noisy number of people."""
+    """Return how many levels can be grown for a noisy number of rows, at an epsilon for each row."""
     leaves = people * float(epsilon) / _PER_LEAF
     return max(0, min(_DEEPEST, math.floor(math.log2(leaves)))) if leaves >= 1 else 0
 
@@ -153,7 +153,7 @@ def measure(
         The noisy number of records, and the standard deviation of its noise.
     """
     n_rows = len(codes[quasi[0].name])
-    depth = depth_of(people, ledger.epsilon)
+    depth = depth_of(people, ledger.epsilon / ledger.records)
     nodes = [NoisyNode(tuple(np.ones(column.n_bins, bool) for column in quasi))]
     level, place = [0], np.zeros(n_rows, np.uint16)
     scores = []
