@@ -108,8 +108,24 @@ def use() -> None:
             method = hr.PrivateTree(epsilon=epsilon)
             made = [hr.protect(people, schema, method).table for _ in range(RELEASES)]
             line(f"{f'epsilon {epsilon:g}':<24}", [r2(each, strangers, schema) for each in made])
+        advantage(people, strangers, schema)
         roles = schema.replace(bounds={})
         line(f"{'Hedge, rows':<24}", [r2(hr.protect(people, roles, hr.Hedge()).table, strangers, schema)])
+
+
+def advantage(people: pd.DataFrame, strangers: pd.DataFrame, schema: hr.Schema) -> None:
+    """Print how much better models do on the table's people than on others, beside models that saw neither."""
+    half = len(strangers) // 2
+    third, others = strangers[:half], strangers[half:]
+    target = schema.sensitive[0]
+    people = people.dropna(subset=[target])
+
+    def beyond(table: pd.DataFrame) -> Any:
+        return np.subtract(r2(table, people, schema), r2(table, others, schema))
+
+    method = hr.PrivateTree(epsilon=1)
+    made = [beyond(hr.protect(people, schema, method).table) for _ in range(RELEASES)]
+    line(f"{'advantage, epsilon 1':<24}", [each - beyond(third) for each in made])
 
 
 def line(label: str, scores: list[list[float]]) -> None:

@@ -177,7 +177,7 @@ def test_columns_that_chance_leaves_as_they_are_are_named() -> None:
     assert told(still, roles.replace(quasi=["sex"]), people) == [release.cautions[-1]]
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize("name", [name for name in CHOSEN if name != "private-tree"])  # its rows are nobody's
 def test_the_certainty_lost_is_that_of_the_audit(name: str, here: Path) -> None:
     roles, method = chosen(name)
     release = hr.protect("people.csv", roles, method)

@@ -20,7 +20,14 @@ from ..columns.order import content_order
 from ..columns.roles import refuse_repeated
 from ..columns.table import Table
 from ..display import aligned, notebook_html
-from ..errors import Cancelled, HedgerowError, InfeasibleError, ParameterError, UnsupportedError, did_you_mean
+from ..errors import (
+    Cancelled,
+    HedgerowError,
+    InfeasibleError,
+    ParameterError,
+    UnsupportedError,
+    did_you_mean,
+)
 from ..files import write_private
 from ..guard.redraw import GuardOptions
 from ..io.read import read
