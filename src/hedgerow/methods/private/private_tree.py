@@ -72,14 +72,13 @@ class PrivateTree(Method):
         self.records = records
         self.schema = schema
 
-    def fit_table(self, table: Table, schema: Schema) -> PrivateTree:
-        """Measure a table with noise, and store the public plan as `plan_`; every fit spends epsilon anew."""
-        if schema.weight is not None:
-            raise UnsupportedError("PrivateTree does not support weights", hint="leave the weight out")
-        super().fit_table(table, schema)
-        return self
-
     def _fit(self, table: Table, schema: Schema) -> Any:
+        unprotected = {"other": schema.other, "weight": schema.weight, "rest": schema.rest == "release"}
+        if names := ", ".join(name for name, is_said in unprotected.items() if is_said):
+            raise UnsupportedError(
+                f"PrivateTree releases no column as it is, so it does not support {names} of the schema",
+                hint="leave these columns out, or name them quasi-identifiers",
+            )
         return self.measured(table, schema, OpenDP())
 
     def measured(self, table: Table, schema: Schema, noise: Noise) -> PrivatePlan:
@@ -96,7 +95,7 @@ class PrivateTree(Method):
                 hint="name who a person is: Schema(unit=...)",
             )
         # the decimal that was written, not the double next to it
-        epsilon = Fraction(repr(self.epsilon))
+        epsilon = Fraction(repr(float(self.epsilon)))
         columns = declared(table, schema)
         ledger = Ledger(epsilon, records, noise)
         parts = _parts(columns, epsilon)
@@ -110,12 +109,11 @@ class PrivateTree(Method):
             codes[column.name] = _of_rows(columns[i].bins(columns[i].column_of(table)), rows)
         quasi, sensitive = ([c for c in columns if c.role == role] for role in ("quasi", "sensitive"))
         measured = measure(quasi, sensitive, codes, ledger, parts, people, counting.deviation())
-        order = {name: i for i, name in enumerate(table.names)}
         return PrivatePlan(
             epsilon=str(epsilon),
             records=records,
             columns=tuple(quasi + sensitive),
-            order=tuple(sorted((c.name for c in columns), key=order.__getitem__)),
+            order=tuple(name for name in table.names if name in codes),
             left_out=tuple(name for name in table.names if name not in codes),
             measured=measured,
             ledger=tuple((part, str(cost)) for part, cost in ledger.entries),
