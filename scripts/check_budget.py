@@ -73,7 +73,9 @@ def measure(package: Path) -> tuple[Counter[str], Counter[str]]:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 a = node.args
                 many = len(a.posonlyargs + a.args + a.kwonlyargs) > MANY_PARAMETERS
-                habits["functions with more than 8 parameters"] += many
+                # an overload says the parameters of its function once more, for type checkers
+                is_overload = any(isinstance(d, ast.Name) and d.id == "overload" for d in node.decorator_list)
+                habits["functions with more than 8 parameters"] += many and not is_overload
             if isinstance(node, ast.ClassDef):
                 classes[node.name] += 1
             if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):

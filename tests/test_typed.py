@@ -24,6 +24,7 @@ axes = found.plot("attacks", ax=axes)
 axes = release.compare("age").plot()
 plan: hr.Plan = release.plan
 k: int | None = best.best(target_k=5).k
+epsilon: str = hr.protect("people.csv", schema, hr.PrivateTree()).plan.epsilon
 reveal_type(release)
 reveal_type(found)
 reveal_type(best)

@@ -456,3 +456,22 @@ def test_a_cell_of_one_person_does_not_change_the_types_of_a_text_file(tmp_path:
 def test_a_frontier_would_spend_epsilon_for_every_point() -> None:
     with pytest.raises(hr.errors.UnsupportedError, match="spends epsilon"):
         hr.frontier(people(60), SCHEMA, hr.PrivateTree())
+
+
+def test_the_folder_is_audited_by_its_own_roles_and_recodes_nobody(
+    tmp_path: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people(300).to_csv(tmp_path / "people.csv", index=False)
+    release = hr.protect(tmp_path / "people.csv", SCHEMA, PrivateTree())
+    release.write(tmp_path / "out")
+    table, plan = str(tmp_path / "people.csv"), str(tmp_path / "out" / "plan.json")
+    assert run(["audit", table, str(tmp_path / "out"), "--no-attacks", "--no-learning", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["table"]["rows"] == release.released.n_rows
+    assert run(["apply", plan, table, "--out", str(tmp_path / "more.csv")]) == 2
+    assert "the public plan of a private release" in capsys.readouterr().err
+
+
+def test_a_profile_is_refused_before_anything_is_measured() -> None:
+    session = hr.Session(people(300))
+    with pytest.raises(hr.errors.UnsupportedError, match="takes no profile"):
+        session.choose(SCHEMA, PrivateTree(), profile="ihsn-k3")

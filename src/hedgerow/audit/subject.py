@@ -285,7 +285,7 @@ def check_extent(table: Table, schema: Schema) -> None:
 
 
 def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
-    """Load the plan from a path, or from a release folder.
+    """Load the plan from a path, or from a release folder; None where there is none that recodes people.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def plan_of(released: Any, path: str | Path | None = None) -> Plan | None:
     if isinstance(released, (str, Path)) and not Path(released).exists():
         raise InputError(f"there is no file or folder {released}")
     folder = folder_of(released)
-    if path is None and folder is not None and (folder / PLAN).exists():
+    if path is None and folder is not None and (folder / PLAN).exists() and not is_private(folder / PLAN):
         path = folder / PLAN
     return Plan.load(path) if path is not None else None
 

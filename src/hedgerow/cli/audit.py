@@ -63,7 +63,7 @@ def audit(options: Options, source: str | None = None, release: str | None = Non
     plan = heavy.plan_of(released, options.get("plan"))
     plan = None if plan is None else plan_read_as(plan, options)
     # a plan knows the roles where nobody says them
-    schema = options.schema(is_needed=plan is None)
+    schema = options.schema(is_needed=plan is None and heavy.folder_of(released) is None)
     passed = options.pick(PASSED)
     if schema.weight is not None:  # whoever else knows the roles
         passed.setdefault("weights", schema.weight)

@@ -604,9 +604,7 @@ class Plan:
                 raise Contradiction("a promise does not say what it promises")
         recoded = {column.name for column in self.recoding.recoded()}
         if any(roles.get(column.name) != column.role for column in self.recoding.recoded()):
-            raise Contradiction(
-                "the recoding names a column that the plan does not know by that role"
-            )
+            raise Contradiction("the recoding names a column that the plan does not know by that role")
         if self.guard and any(roles.get(c.name) != c.role for c in self.guard.columns):
             raise Contradiction("the guard names a column that the plan does not know by that role")
         # A quasi-identifier without a recoding would be released as it is.
@@ -742,15 +740,16 @@ def check_version(data: Any, what: str, version: int, where: str, hint: str) -> 
         raise PlanError(f"{where} is not a Hedgerow {what}", hint=hint)
     # Refused and not guessed, because another version may mean something else by the same fields.
     if data[mark] != version:
-        raise PlanError(
-            f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}"
-        )
+        raise PlanError(f"{where} has version {data[mark]!r}; this Hedgerow reads version {version}")
 
 
 def loads(text: str, where: str = "the plan") -> Plan:
     """Return the plan in a JSON text; raise PlanError if this version cannot read it."""
     data = parsed(text, where)
     hint = "a plan is the plan.json that `hedgerow protect` writes"
+    if isinstance(data, dict) and "hedgerow_private_plan" in data:
+        hint = "it makes the rows of its release, which come from no person, and recodes no table"
+        raise PlanError(f"{where} is the public plan of a private release", hint=hint)
     check_version(data, "plan", VERSION, where, hint)
     try:
         recoding = dict(data["recoding"])

@@ -124,9 +124,7 @@ class Inspection:
 
     def _codes(self) -> Iterator[str]:
         """Yield a note on the numeric columns that attacks treat as codes."""
-        codes = [
-            c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"
-        ]
+        codes = [c.name for c in self.columns if c.kind == "numeric" and c.attacked_as == "category"]
         if codes:
             key = json.dumps(codes[0], ensure_ascii=False)
             yield _say("codes", names=", ".join(codes), key=key)

@@ -85,9 +85,7 @@ def rows(group: str, **words: str) -> tuple[Option, ...]:
 def fits(value: Any, kind: type) -> bool:
     """Return whether a value has the type of an option; a list may also be given as one text."""
     if kind is list:
-        return isinstance(value, str) or (
-            isinstance(value, list) and all(isinstance(v, str) for v in value)
-        )
+        return isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
     # True is an int in Python, and no number here
     if kind is float:
         return isinstance(value, (int, float)) and not isinstance(value, bool)

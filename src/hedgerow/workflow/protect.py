@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from ..audit.inference import InferenceBound
 from ..audit.measure import bind_profile
@@ -15,16 +15,34 @@ from ..io.read import read
 from ..key import Key, Secret
 from ..methods.estimator import moved
 from ..methods.hedge import Hedge
+from ..methods.private.private_tree import PrivateTree
 from ..notation import figure
 from ..plan.records import REDRAW, RUNS
 from ..profiles import Profile
 from ..progress import Progress, caution, cautions, telling
 from ..release import Release, make_release
-from ..release.private_release import make_private
+from ..release.private_release import PrivateRelease, make_private
 from ..schema import SCHEMA, Schema
 from ..texts import text
 from ..validation import FLAG, METHOD, PROGRESS, TEXT, check_one_of, check_whole, takes
 from .methods import form_of
+
+
+@overload
+def protect(
+    people: Any, schema: Schema, method: PrivateTree, *, engine: str = "auto", memory: str | int | None = None,
+    resume: bool | None = None, progress: Progress | None = None,
+) -> PrivateRelease: ...  # fmt: skip
+
+
+@overload
+def protect(
+    people: Any, schema: Schema, method: Any = None, *, pseudonym_key: bytes | str | Path | Secret | None = None,
+    guard: str | None = "auto", guard_people: int | None = None, key: Key | str | Path | None = None,
+    random_state: int | None = None, max_inference: float | None = None,
+    profile: str | Path | Profile | None = None, keep_order: bool = False, parts: bool = False, engine: str = "auto",
+    memory: str | int | None = None, resume: bool | None = None, progress: Progress | None = None,
+) -> Release: ...  # fmt: skip
 
 
 @takes(schema=SCHEMA, method=METHOD, keep_order=FLAG, parts=FLAG, engine=TEXT, progress=PROGRESS)
@@ -222,9 +240,7 @@ def _within(
     """
     bound = InferenceBound(max_inference)
     if not schema.sensitive:
-        raise ParameterError(
-            "max_inference needs a sensitive column", hint="name what an intruder wants to know"
-        )
+        raise ParameterError("max_inference needs a sensitive column", hint="name what an intruder wants to know")
     table, progress = read(people, schema=schema), making["progress"]
     # what stricter settings change, which tells one trial from another
     moving = moved(method.get_params(deep=False))
@@ -262,6 +278,8 @@ def stronger(profile: str | Path | Profile, method: Any, is_chosen: bool | None 
     `is_chosen` means that the user chose the method's k; by default that is assumed if k differs
     from the default of the class. A chosen k that is too small raises ParameterError.
     """
+    if method.is_private:
+        raise UnsupportedError(text("private", "refused", names="profile"), hint="leave it out")
     k, profile = method.get_params(deep=False).get("k"), Profile.load(profile)
     if is_chosen is None:
         is_chosen = k != type(method)().get_params(deep=False).get("k")

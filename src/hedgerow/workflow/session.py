@@ -98,14 +98,10 @@ class Session:
         self._cautions: list[str] = []
         self._pair: tuple[Release, Pair] | None = None
         self._prepared: Prepared | None = None
-        self.open(
-            source, engine=engine, memory=memory, schema=schema, method=method, resume=resume
-        )
+        self.open(source, engine=engine, memory=memory, schema=schema, method=method, resume=resume)
 
     def __repr__(self) -> str:
-        return (
-            f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})"
-        )
+        return (f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})")
 
     @property
     def done(self) -> tuple[str, ...]:
@@ -229,9 +225,7 @@ class Session:
         if schema is not None and not base.engine(name).capabilities.streams:
             # the rest of a schema may be chosen anew while the table stays open
             schema = schema.reading()
-        table = opened(
-            source, runs_on, what, name=engine, memory=memory, schema=schema, resume=resume
-        )
+        table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema, resume=resume)
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self._cancelled.clear()
         self._cautions, self._prepared = [], None
@@ -435,9 +429,7 @@ class Session:
         settings = {n: v for n, v in request.changed((*CHOICE, *DRAWING)).items() if n != "profile"}
         settings["pseudonym_key"] = request.secret()
         with self._running(progress) as report:
-            release = protect(
-                self.table, request.schema, request.method, progress=report, **settings
-            )
+            release = protect(self.table, request.schema, request.method, progress=report, **settings)
         return self._keep("protect", release)
 
     @takes(progress=PROGRESS)
@@ -495,9 +487,7 @@ class Session:
             if profile is not None and "profile" not in release.plan.parameters:
                 bind_profile(release, profile, progress=report)
             measured = self.result("measure")
-            out = release.write(
-                folder, force=force, measured=measured, progress=report, **settings
-            )
+            out = release.write(folder, force=force, measured=measured, progress=report, **settings)
         settings |= {"public": None if public is None else Path(public)}
         # what the report was made from, so that a script measures the same
         settings["measured"] = self._settings.get("measure")
