@@ -414,8 +414,10 @@ def key_of(key: Key, plan: Plan, guard: Guard) -> Key:
 
     A plan lists its columns in the order of the table, so another order of columns is another plan.
     """
-    # before anything was drawn
-    none = replace(guard, again=_whole(np.zeros(len(guard.again), np.int64)), impossible=0)
+    # before anything was drawn; tilts follow from moments, up to a last digit that processors differ in
+    columns = tuple(replace(c, weights=Vector("d", ()), tilts=Vector("d", ())) for c in guard.columns)
+    again = _whole(np.zeros(len(guard.again), np.int64))
+    none = replace(guard, columns=columns, again=again, impossible=0)
     return key.bound(dumps(replace(plan, guard=none, parameters={})))
 
 
