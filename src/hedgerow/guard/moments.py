@@ -156,12 +156,6 @@ class Tilts:
     moved: int
 
 
-def _rounded(values: FloatArray) -> FloatArray:
-    """Round to 24 binary digits: processors and libraries differ in the last of 53."""
-    digits, power = np.frexp(values)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(digits, 24)), power - 24), np.float64)
-
-
 def group_tilts(
     scores: RunScores, people: IntArray, run: IntArray, group: IntArray, sizes: IntArray, shrink: float
 ) -> Tilts:
@@ -210,8 +204,11 @@ def group_tilts(
         reached = people_of_pair @ tilted(levels, weights, tilts_of(levels, weights, *target))
         weights = weights * table / np.maximum(reached * table.sum() / people_of_pair.sum(), 1e-9)
         weights *= table.sum() / weights.sum()
-    weights = _rounded(weights)
-    theta = _rounded(tilts_of(levels, weights, *target))
+    # processors and libraries differ in the last digits
+    digits, power = np.frexp(weights)
+    weights = np.ldexp(np.rint(np.ldexp(digits, 32)), power - 32)
+    theta = np.rint(np.ldexp(tilts_of(levels, weights, *target), 28))
+    theta = np.asarray(np.ldexp(theta, -28), np.float64)
     if not shrink:
         least, most = np.full(n_groups, len(people)), np.full(n_groups, -1)
         np.minimum.at(least, group, run)
