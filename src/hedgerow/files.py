@@ -135,25 +135,6 @@ def private_handle(path: Path) -> IO[bytes]:
     return open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
 
-def locked(path: Path) -> int:
-    """Lock a folder for the lifetime of this process, and return its handle.
-
-    Raises
-    ------
-    OSError
-        Another process has locked it, or it does not exist.
-    """
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        if fcntl is None:
-            raise OSError("there are no locks here")
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise
-    return handle
-
-
 def _lock_new(handle: int, path: str | Path) -> bool:
     """Lock a new file or folder; return False if another process is removing it or has removed it."""
     if fcntl is None:

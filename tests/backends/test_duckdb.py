@@ -112,11 +112,9 @@ def test_many_files_of_rows_give_the_bytes_of_one(
     )
 
 
-def _always_mapped(
-    self: Workspace, shape: tuple[int, ...], kind: Any, name: str | None = None
-) -> Any:
+def _always_mapped(self: Workspace, shape: tuple[int, ...], kind: Any) -> Any:
     self._used = self.memory
-    return _ALLOCATE(self, shape, kind, name)
+    return _ALLOCATE(self, shape, kind)
 
 
 _ALLOCATE = Workspace.allocate

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -149,112 +146,6 @@ def test_nothing_replaces_what_is_read(home: Path, tmp_path: Path, small: None) 
         words = ["apply", str(tmp_path / "plan.json"), str(tmp_path / source), "--parts", "--force"]
         assert run([*words, "--unseen", "count", "--out", str(tmp_path / "others")]) == 2
         assert digests(tmp_path / "others") == before
-
-
-_KILLED = """
-import os, sys
-from hedgerow.cli.app import run
-from hedgerow.backends import duckdb as engine
-from hedgerow.io import write
-for module in (write, engine):
-    module.ROW_GROUP = 700
-left, before = int(sys.argv[1]), engine.parquet_writer
-def writer(schema, file):
-    global left
-    left -= 1
-    if left < 0:
-        os.kill(os.getpid(), 9)
-    return before(schema, file)
-engine.parquet_writer = writer
-sys.exit(run(sys.argv[2:]))
-"""
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills processes")
-@pytest.mark.parametrize("command", ["protect", "apply"])
-def test_a_killed_run_goes_on_after_the_last_finished_part(
-    command: str,
-    file: Path,
-    home: Path,
-    tmp_path: Path,
-    small: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    words = [command, str(file), *ROLES, "--engine", "duckdb", "--parts", "--no-report"]
-    words += ["--key-file", str(tmp_path / "steward.key")] if command == "protect" else []
-    if command == "apply":
-        hr.protect(file, SCHEMA, METHOD).plan.save(tmp_path / "plan.json")
-        words = ["apply", str(tmp_path / "plan.json"), str(file), "--engine", "duckdb", "--parts"]
-    out, wanted = tmp_path / "found", tmp_path / "wanted"
-    assert run([*words, "--out", str(wanted)]) == 0
-    killed = [sys.executable, "-c", _KILLED, "3", *words, "--out", str(out)]
-    assert subprocess.run(killed, check=False, capture_output=True).returncode == -9
-    assert not out.exists()
-    (kept,) = home.glob(".hedgerow-kept.*")
-    assert len(list(kept.glob("release.*.parquet"))) == 3
-    calls, before = [], engine.parquet_writer
-
-    def counted(*given: Any) -> Any:
-        calls.append(given)
-        return before(*given)
-
-    monkeypatch.setattr(engine, "parquet_writer", counted)
-    capsys.readouterr()
-    assert run([*words, "--out", str(out)]) == 0
-    assert len(calls) == 2
-    assert "3 parts of the ordered release" in capsys.readouterr().err
-    assert digests(out) == digests(wanted)
-    assert not list(home.iterdir())
-
-
-@pytest.mark.skipif(os.name != "posix", reason="kills processes")
-def test_what_was_left_and_changed_since_is_not_taken(
-    home: Path, tmp_path: Path, small: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A file that was cut short, altered, is a link, or lost its hash, is made anew."""
-    file = tmp_path / "people.parquet"
-    pq.write_table(people(), file)
-    words = ["protect", str(file), *ROLES, "--engine", "duckdb", "--parts", "--no-report"]
-    words += ["--key-file", str(tmp_path / "steward.key"), "--out"]
-    assert run([*words, str(tmp_path / "wanted")]) == 0
-    elsewhere = tmp_path / "elsewhere"
-
-    def short(path: Path) -> None:
-        os.truncate(path, path.stat().st_size // 2)
-
-    def altered(path: Path) -> None:
-        data = bytearray(path.read_bytes())
-        data[len(data) // 2] ^= 1
-        path.write_bytes(data)
-
-    def linked(path: Path) -> None:
-        elsewhere.write_bytes(path.read_bytes())
-        path.unlink()
-        path.symlink_to(elsewhere)
-
-    def twice(path: Path) -> None:
-        elsewhere.unlink()
-        os.link(path, elsewhere)
-
-    def alone(path: Path) -> None:
-        (path.parent / f"sum.{path.name}").unlink()
-
-    def open_to_all(path: Path) -> None:
-        path.chmod(0o666)
-
-    for i, spoil in enumerate((short, altered, linked, twice, alone, open_to_all)):
-        out = tmp_path / f"found-{i}"
-        killed = [sys.executable, "-c", _KILLED, "3", *words, str(out)]
-        assert subprocess.run(killed, check=False, capture_output=True).returncode == -9
-        (kept,) = home.glob(".hedgerow-kept.*")
-        for path in [p for p in kept.iterdir() if re.match(r"(codes|values|rows|release)\.", p.name)]:
-            spoil(path)
-        assert run([*words, str(out)]) == 0
-        assert digests(out) == digests(tmp_path / "wanted"), spoil.__name__
-        if elsewhere.exists():
-            assert elsewhere.stat().st_size
-        assert not list(home.iterdir())
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ read a few at a time.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,10 +17,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..columns.arrays import slices
 from ..columns.chunked_table import ChunkedTable
 from ..columns.table import Table
-from ..columns.to_parquet import DEFAULTS, OpenOptions, open_chunked, reading_digest
-from ..columns.workspace import Workspace, memory_of, remove_checkpoint
+from ..columns.to_parquet import DEFAULTS, OpenOptions, open_chunked
+from ..columns.workspace import Workspace, memory_of
 from ..errors import UnsupportedError
 from ..files import SUFFIXES, private_file, private_handle
 from ..io.file_format import FileFormat
@@ -48,11 +48,7 @@ def open(source: Any, options: OpenOptions = DEFAULTS) -> ChunkedTable:
     """
     if isinstance(source, ChunkedTable):
         return source
-    # named after the files themselves, so a changed table never resumes from the old one's codes
-    job = None if options.resume is None else reading_digest(source, options)
-    if job is not None and not options.resume:
-        remove_checkpoint(Path(tempfile.gettempdir()), job)
-    return open_chunked(source, Workspace(memory_of(options.memory), job), options)
+    return open_chunked(source, Workspace(memory_of(options.memory)), options)
 
 
 capabilities = Capabilities(
@@ -65,7 +61,7 @@ def release(table: Table, change: Change) -> ReleasedTable:
     """Write the release to Parquet files in the workspace, with its rows sorted by their content.
 
     There is one Parquet file or, for parts, one for each 1,048,576 rows. The bytes are those that
-    the in-memory engine writes. Files that a killed run finished are not written again.
+    the in-memory engine writes.
     """
     assert isinstance(table, ChunkedTable)
     columns, keep_order = change.columns, change.keep_order
@@ -86,41 +82,20 @@ def release(table: Table, change: Change) -> ReleasedTable:
 def _written(
     table: ChunkedTable, ordered: Ordered, rows: NDArray[Any] | None, size: int
 ) -> list[Path]:
-    """Write the release in files of `size` rows, except those that a killed run finished; return their paths.
-
-    The input row of each released row is written to `rows`.
-    """
-    workspace, suffix = table.workspace, f".{ordered.digest()}" if table.saves_codes else ""
-    starts = range(0, table.n_rows, size)
+    """Write the release in files of `size` rows, and the input row of each to `rows`; return their paths."""
     paths: list[Path] = []
-
-    def behind(i: int) -> str:
-        return f"rows{suffix}.{size}.{i}"
-
-    def finished(i: int) -> Path | None:
-        mine = None if rows is None else rows[starts[i] : starts[i] + size]
-        if mine is not None:
-            there = workspace.finished_array(behind(i), mine.shape, mine.dtype)
-            if there is None:
-                return None
-            mine[:] = there
-        return workspace.finished(f"release{suffix}.{size}.{i}.parquet")
-
-    # a file is finished only with its row numbers, because later steps need both
-    while table.saves_codes and len(paths) < len(starts) and (path := finished(len(paths))) is not None:
-        paths.append(path)
-    tables = ordered.tables(ROW_GROUP, rows, len(paths) * size)
-    for i in range(len(paths), len(starts)):
-        target = workspace.path_to_write(name := f"release{suffix}.{size}.{i}.parquet")
-        groups = islice(tables, -(-min(size, table.n_rows - starts[i]) // ROW_GROUP))
-        with workspace.disk_errors(), private_handle(target) as file, parquet_writer(ordered.schema, file) as append:
-            for part in groups:
-                append(part)
-        if table.saves_codes and rows is not None:
-            mine = rows[starts[i] : starts[i] + size]
-            workspace.allocate(mine.shape, mine.dtype, behind(i))[:] = mine
-            workspace.finish(behind(i), target)
-        paths.append(workspace.finish(name, target))
+    tables = ordered.tables(ROW_GROUP, rows)
+    for part in slices(table.n_rows, size):
+        target = table.workspace.new_path("release.parquet")
+        groups = islice(tables, -(-(part.stop - part.start) // ROW_GROUP))
+        with (
+            table.workspace.disk_errors(),
+            private_handle(target) as file,
+            parquet_writer(ordered.schema, file) as append,
+        ):
+            for each in groups:
+                append(each)
+        paths.append(target)
     return paths
 
 

@@ -7,7 +7,6 @@ of their first cells, and each file is sorted on its own, so that every row is r
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -115,39 +114,19 @@ class Ordered:
         self.n_rows = len(self._sources[0])
         self._values = [self._values_in_file(column) for column in columns]
 
-    def digest(self) -> str:
-        """Return a hash of everything that determines the released rows, so that a later run recognises them."""
-        hasher = hashlib.sha256(f"{self._keep} {self.n_rows}".encode())
-        for column in self._columns:
-            at = self._at[id(column.numbers)]
-            hasher.update(f"{column.name} {column.type} {at} {len(column.place)} ".encode())
-            hasher.update(column.place.astype(np.int64).tobytes())
-            batch = pa.record_batch({"x": column.entries})
-            hasher.update(batch.serialize())
-            hasher.update(str(batch.schema).encode())
-        for numbers in self._sources:
-            for rows in slices(self.n_rows, _WINDOW):
-                hasher.update(numbers[rows].tobytes())
-            self._workspace.release_memory()
-        return hasher.hexdigest()[:24]
-
     @property
     def schema(self) -> pa.Schema:
         """Return the names and types of the released columns."""
         return pa.schema([(c.name, c.type) for c in self._columns])
 
-    def tables(
-        self, size: int, rows: NDArray[Any] | None = None, done: int = 0
-    ) -> Iterator[pa.Table]:
-        """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`.
-
-        The first `done` rows are skipped.
-        """
+    def tables(self, size: int, rows: NDArray[Any] | None = None) -> Iterator[pa.Table]:
+        """Yield the release in tables of `size` rows, writing the input row of each released row to `rows`."""
         # pieces are as large as memory allows; row groups have the size that is best for a file
         pieces = (
             pa.table({str(i): numbers for i, numbers in enumerate(piece)})
-            for piece in self._pieces(done)
+            for piece in self._pieces()
         )
+        done = 0
         for piece in regrouped(pieces, size):
             numbers = [one_piece(column).to_numpy() for column in piece.columns]
             if rows is not None:
@@ -204,25 +183,20 @@ class Ordered:
                 deciding.append((at, tables[0], n))
         return deciding
 
-    def _pieces(self, done: int) -> Iterator[list[NDArray[Any]]]:
-        """Yield row numbers and the rows' codes in the order of the release, starting at row `done`."""
-        if done >= self.n_rows:
-            return
+    def _pieces(self) -> Iterator[list[NDArray[Any]]]:
+        """Yield row numbers and the rows' codes in the order of the release."""
         if self._keep:
-            for a in range(done, self.n_rows, _WINDOW):
-                b = min(a + _WINDOW, self.n_rows)
-                yield [np.arange(a, b), *(numbers[a:b] for numbers in self._sources)]
+            for part in slices(self.n_rows, _WINDOW):
+                yield [np.arange(part.start, part.stop), *(each[part] for each in self._sources)]
             return
         n_rows = max(self._workspace.memory // 8 // _ROW, _WINDOW)
         n_files = min(-(-self.n_rows // n_rows), _FILES)
         if n_files < 2:
-            yield [each[done:] for each in self._sorted(np.arange(self.n_rows), self._sources)]
+            yield self._sorted(np.arange(self.n_rows), self._sources)
             return
         for dealt in self._dealt(n_files):
-            if len(dealt) > done:
-                sources = [dealt[f"s{i}"] for i in range(len(self._sources))]
-                yield [each[done:] for each in self._sorted(dealt["row"], sources)]
-            done = max(done - len(dealt), 0)
+            sources = [dealt[f"s{i}"] for i in range(len(self._sources))]
+            yield self._sorted(dealt["row"], sources)
 
     def _sorted(self, rows: NDArray[Any], sources: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
         order = order_by_ranks(len(rows), ((sources[at], r, n) for at, r, n in self._ranks))

@@ -30,7 +30,6 @@ def opened(
     name: str = "auto",
     memory: Any = None,
     schema: Schema | None = None,
-    resume: bool | None = None,
 ) -> Table:
     """Open a source as a table, with the named engine or with one chosen by the source's type and size.
 
@@ -50,8 +49,6 @@ def opened(
     memory : str or int, optional
         Most memory to take, such as "4GB".
     schema : Schema, optional
-    resume : bool, optional
-        Whether to resume from the files of a killed run (False: begin anew), if the engine can.
 
     Raises
     ------
@@ -65,7 +62,7 @@ def opened(
         return source if engine(name).capabilities.streams else read(source, schema=schema)
     if not engine(name).capabilities.streams and asked_for == "auto":
         memory = None  # the limit chose the engine; this engine takes none
-    options = OpenOptions(schema=schema, memory=memory, resume=resume)
+    options = OpenOptions(schema=schema, memory=memory)
     table = engine(name).open(source, options)
     if asked_for == "auto" and name == "duckdb":
         table.engine_reason = too_large(source, memory)

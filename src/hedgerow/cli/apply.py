@@ -9,7 +9,7 @@ from ..files import SUFFIXES
 from ..key import Key
 from ..plan import Plan
 from ..progress import cautions
-from ..workflow.options import ENGINE, READING, RESTART, plan_read_as, rows
+from ..workflow.options import ENGINE, READING, plan_read_as, rows
 from .command import Options, command
 from .console import as_json, explain_engine, note, say, warn, working
 from .outputs import is_stream, new_file, sent
@@ -19,7 +19,6 @@ from .outputs import is_stream, new_file, sent
     *rows("apply"),
     *READING,
     *ENGINE,
-    *RESTART,
     plan=("PLAN", "The plan.json of a release."),
     source=("FILE", "The people to recode."),
 )
@@ -63,7 +62,6 @@ def apply(plan: Path, source: str, options: Options) -> None:
             recoding,
             source,
             key,
-            resume=not options.get("restart"),
             on_open=explain_engine,
             **options.pick(("keep_order", "unseen", "engine", "memory", "parts")),
         )

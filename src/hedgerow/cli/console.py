@@ -62,13 +62,9 @@ def warn(text: str) -> None:
 
 
 def explain_engine(table: Table) -> None:
-    """Print why a table is streamed, and whether a killed run continues or could be continued."""
+    """Print why a table is streamed."""
     if table.engine_reason is not None:
         note(f"engine {table.engine}: {table.engine_reason} (--engine)")
-    if table.resumed_from is not None:
-        note(f"continuing where a killed run stopped: {table.resumed_from} (--restart begins anew)")
-    if table.resume_obstacle is not None:
-        note(f"should this run be killed, there is nothing to go on from: {table.resume_obstacle}")
 
 
 def complain(message: str, hint: str | None = None) -> None:

@@ -61,11 +61,9 @@ def protect(options: Options, source: str | None = None) -> None:
                 "--profile is judged by what the report measures",
                 hint="leave out --no-report, and name a folder as --out",
             )
-    schema, is_resumed = options.schema(), not options.get("restart")
+    schema = options.schema()
     with working("reading"):
-        session = heavy.Session(
-            file, schema=schema, method=method, resume=is_resumed, **options.pick(ENGINE)
-        )
+        session = heavy.Session(file, schema=schema, method=method, **options.pick(ENGINE))
         session.choose(schema, method, **keys, **options.pick(CHOICE))
         warnings = heavy.beforehand(session.table, schema)
     measured: dict[str, bool] = {}

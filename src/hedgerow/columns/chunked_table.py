@@ -6,9 +6,7 @@ four bytes for each) is in the workspace, in files if there is much of it.
 
 from __future__ import annotations
 
-import hashlib
 import weakref
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +18,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import InputError, ParameterError, UnsupportedError
-from ..files import private_handle
 from ..io.file_format import FileFormat
 from ..io.parquet_reader import Scan
 from ..kernels.threads import streamed
@@ -29,7 +26,7 @@ from .arrays import as_entries, slices
 from .column import Column, smallest
 from .encode import encode, natural_order
 from .table import StoredTable, Table, Window
-from .workspace import LEAST, Checkpoint, Workspace
+from .workspace import LEAST, Workspace
 
 _BATCH = 1 << 17
 
@@ -67,10 +64,6 @@ class Coding:
     counts: NDArray[np.int64]
 
 
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode()).hexdigest()[:24]
-
-
 def _distinct_cells(cells: pa.Array) -> pa.Array:
     """Return the distinct cells of an array."""
     if not pa.types.is_dictionary(cells.type):
@@ -94,8 +87,6 @@ class ChunkedTable(StoredTable):
         The kind of file that came in.
     path : Path, optional
         The file, folder or pattern that came in.
-    keeps : bool
-        Whether to keep the table's codes, if the workspace keeps finished files.
 
     Attributes
     ----------
@@ -108,19 +99,10 @@ class ChunkedTable(StoredTable):
     is_relation = False
 
     def __init__(
-        self,
-        scan: Scan,
-        workspace: Workspace,
-        layout: FileFormat,
-        path: Path | None = None,
-        *,
-        keeps: bool = False,
+        self, scan: Scan, workspace: Workspace, layout: FileFormat, path: Path | None = None
     ) -> None:
-        self.saves_codes = keeps and workspace.checkpoint is not None
         self.scan, self.workspace = scan, workspace
         self._codings: dict[str, Coding] = {}
-        self.resume_obstacle = workspace.resume_obstacle
-        self.resumed_from = _files_again(workspace.checkpoint)
         self._describe(scan.types, scan.n_rows, layout, path)
 
     @property
@@ -197,18 +179,12 @@ class ChunkedTable(StoredTable):
                 f"columns hold nested values: {', '.join(map(repr, nested))}",
                 hint="leave them out, flatten them, or use the engine that works in memory",
             )
-        names = [n for n in names if not (self.saves_codes and self._go_on(n))]
         if not names:
             return
         try:
             # values first, because their number decides the width of a code
             entries = self.values_of(names)
-            codes = {
-                n: self.workspace.allocate(
-                    (self.n_rows,), smallest(len(entries[n])), self._code_file(n)
-                )
-                for n in names
-            }
+            codes = {n: self.allocate((self.n_rows,), smallest(len(entries[n]))) for n in names}
             counts = {n: np.zeros(len(entries[n]), np.int64) for n in names}
 
             def work(window: Window) -> dict[str, NDArray[np.int64]]:
@@ -242,41 +218,6 @@ class ChunkedTable(StoredTable):
             ) from None
         for name in names:
             self._codings[name] = Coding(entries[name], codes[name], counts[name])
-            if self.saves_codes:
-                self._keep(name)
-
-    def _code_file(self, name: str) -> str | None:
-        return f"codes.{_digest(name)}" if self.saves_codes else None
-
-    def _keep(self, name: str) -> None:
-        """Save a column's codes, so that the same work can resume from them if it is killed."""
-        coding, checkpoint, file = self._codings[name], self.workspace.checkpoint, self._code_file(name)
-        assert checkpoint is not None
-        assert file is not None
-        self.workspace.finish(file, checkpoint.folder)
-        values = f"values.{_digest(name)}"
-        table = pa.table({"value": coding.entries, "count": coding.counts})
-        with (
-            self.workspace.disk_errors(),
-            private_handle(checkpoint.unfinished(values)) as target,
-            pa.ipc.new_file(target, table.schema) as writer,
-        ):
-            writer.write_table(table)
-        self.workspace.finish(values, checkpoint.folder)
-
-    def _go_on(self, name: str) -> bool:
-        """Load a column's codes if a killed run saved them; return whether they were loaded."""
-        path, file = self.workspace.finished(f"values.{_digest(name)}"), self._code_file(name)
-        if path is None or file is None:
-            return False
-        with pa.OSFile(str(path)) as source:
-            table = pa.ipc.open_file(source).read_all().combine_chunks()
-        entries, counts = table.column("value").combine_chunks(), table.column("count").to_numpy()
-        codes = self.workspace.finished_array(file, (self.n_rows,), smallest(len(entries)))
-        if codes is None:
-            return False
-        self._codings[name] = Coding(entries, codes, counts)
-        return True
 
     def values_of(self, names: Sequence[str]) -> dict[str, pa.Array]:
         """Return the distinct values of each named column, in natural order."""
@@ -348,17 +289,6 @@ class ChunkedTable(StoredTable):
         # minus the memory that this process uses already; DuckDB needs some to work at all
         memory = max(self.workspace.memory - LEAST, LEAST // 2)
         return self.scan.distinct(name, self.workspace.folder, memory)
-
-
-def _files_again(checkpoint: Checkpoint | None) -> str | None:
-    """Return a description of the files reused from a killed run, or None if there are none."""
-    names = [] if checkpoint is None else checkpoint.file_names
-    kinds = Counter(name.partition(".")[0].partition("-")[0] for name in names)
-    parts = ["a copy of the table"] if kinds["text"] or kinds["people"] else []
-    parts += [f"the codes of {n} columns"] if (n := kinds["values"]) else []
-    if n := kinds["release"]:
-        parts += ["the ordered release" if n == 1 else f"{n} parts of the ordered release"]
-    return ", ".join(parts) or None
 
 
 class ReorderedTable(ChunkedTable):

@@ -81,10 +81,6 @@ class Table:
         Returns the records over which a tree is grown, if the rows are on other machines.
     drawn_counts : callable, optional
         Counts categories before and after the draws of a released table on other machines.
-    resume_obstacle : str, optional
-        The reason why no files are kept to resume from, although that was wanted.
-    resumed_from : str, optional
-        A description of the files of a killed run that are used again.
 
     Raises
     ------
@@ -97,8 +93,6 @@ class Table:
     engine_reason: str | None = None
     record_source: Any = None
     drawn_counts: Any = None
-    resume_obstacle: str | None = None
-    resumed_from: str | None = None
 
     def __init__(
         self,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +35,9 @@ from ..schema import Schema
 from .arrays import is_text, value_class
 from .chunked_table import ChunkedTable
 from .table import check_names
-from .workspace import Workspace, job_digest
+from .workspace import Workspace
 
 _BATCH = 1 << 18
-_COPY = "people.parquet"
 _DATABASES = (".duckdb", ".ddb", ".db")
 
 
@@ -57,15 +55,11 @@ class OpenOptions:
         half of the machine's.
     unescape_formulas : bool
         In CSV files, remove the apostrophe before cells that a spreadsheet would run.
-    resume : bool, optional
-        Keep finished files until the work is done, in case the run is killed (if the engine can): True
-        resumes from the files of a killed run, False begins anew. By default no files are kept.
     """
 
     schema: Schema | None = None
     memory: Any = None
     unescape_formulas: bool = False
-    resume: bool | None = None
 
 
 DEFAULTS = OpenOptions()
@@ -105,27 +99,13 @@ def open_chunked(source: Any, workspace: Workspace, options: OpenOptions = DEFAU
     parts = parts_of(path)
     layout = format_of(parts)
     if layout.suffix == ".parquet":
-        return ChunkedTable(Scan.from_files(parts), workspace, layout, path, keeps=True)
+        return ChunkedTable(Scan.from_files(parts), workspace, layout, path)
     if layout.suffix == ".csv":
         return _open_text(path, parts, workspace, options)
     raise UnsupportedError(
         f"{path.name} is a {layout.suffix} file, which is read whole",
         hint="convert it to Parquet, or use the engine that works in memory",
     )
-
-
-def reading_digest(source: Any, reading: OpenOptions) -> str | None:
-    """Return a hash of a source's files and of how they are read; None if it is not a file."""
-    if not isinstance(source, (str, Path)):
-        return None
-    file, _, name = str(source).partition("::")
-    parts = [Path(file)] if is_database(source) else parts_of(source)
-    declared = reading.schema or Schema()
-    by_name = (sorted(option.items()) for option in (declared.kinds, declared.categories))
-    options = declared.missing, declared.decimal, declared.encoding, reading.unescape_formulas
-    with suppress(OSError):  # opening it will raise the error
-        return job_digest(parts, name, *by_name, *options)
-    return None
 
 
 def is_relation(source: Any) -> bool:
@@ -196,20 +176,17 @@ def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTa
 
     try:
         check_names(list(relation.columns))
-        batches = in_batches(relation, _BATCH)
-        copy = workspace.finished(_COPY)
-        if copy is None:
-            tables = (pa.Table.from_batches([batch]) for batch in batches)
-            copy = _write(_COPY, tables, workspace, "the table has no rows")
+        tables = (pa.Table.from_batches([batch]) for batch in in_batches(relation, _BATCH))
+        copy = _write("people.parquet", tables, workspace, "the table has no rows")
     except duckdb.Error as error:
         if no_memory(error):
             raise MemoryError from None
         raise fault() from None
-    return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat(), keeps=True)
+    return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat())
 
 
 def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: str) -> Path:
-    """Write tables of one schema to a finished Parquet file in the workspace, and return its path.
+    """Write tables of one schema to a Parquet file in the workspace, and return its path.
 
     Raises
     ------
@@ -218,7 +195,7 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
     """
     import pyarrow.parquet as pq
 
-    path = workspace.path_to_write(name)
+    path = workspace.new_path(name)
     writer, n_rows = None, 0
     with workspace.disk_errors():
         private_handle(path).close()
@@ -239,7 +216,7 @@ def _write(name: str, tables: Iterable[pa.Table], workspace: Workspace, none: st
                 writer.close()
     if not n_rows:
         raise InputError(none, hint="give a table with at least one record")
-    return workspace.finish(name, path)
+    return path
 
 
 def _open_text(
@@ -252,16 +229,12 @@ def _open_text(
         layouts = [replace(layout, names=unescape_names(layout.names)) for layout in layouts]
     check_drift(parts, [dict.fromkeys(layout.names, pa.string()) for layout in layouts])
     copies = []
-    for i, (part, layout) in enumerate(zip(parts, layouts, strict=True)):
+    for part, layout in zip(parts, layouts, strict=True):
         warn_of_guesses(part, replace(layout.dialect, unnamed=()))
-        name = f"text-{i}.parquet"
-        copy = workspace.finished(name)
-        if copy is None:
-            _, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
-            text = pa.schema([(column, pa.string()) for column in layout.names])
-            tables = (pa.Table.from_arrays(b.columns, names=text.names).cast(text) for b in batches)
-            copy = _write(name, tables, workspace, f"{part.name} has a header but no rows")
-        copies.append(copy)
+        _, batches = read_csv_batches(part, _BATCH, layout.dialect.encoding)
+        text = pa.schema([(column, pa.string()) for column in layout.names])
+        tables = (pa.Table.from_arrays(b.columns, names=text.names).cast(text) for b in batches)
+        copies.append(_write("text.parquet", tables, workspace, f"{part.name} has a header but no rows"))
     names, dialect = layouts[0].names, layouts[0].dialect
     warn_of_guesses(path, replace(dialect, not_utf8=0))
     texts = [_texts(copy, workspace, names) for copy in copies]
@@ -283,7 +256,7 @@ def _open_text(
             readers[name] = _reader(whole, column.combine_chunks())
     scan = Scan.from_files(copies)
     scan = replace(scan, types=pa.schema(list(types.items())), readers=readers)
-    return ChunkedTable(scan, workspace, FileFormat(".csv", dialect), path, keeps=True)
+    return ChunkedTable(scan, workspace, FileFormat(".csv", dialect), path)
 
 
 def _texts(copy: Path, workspace: Workspace, names: Sequence[str]) -> dict[str, pa.Array]:

@@ -88,7 +88,6 @@ def apply_plan(
     engine: str = "auto",
     memory: str | int | None = None,
     parts: bool = False,
-    resume: bool | None = None,
     on_open: Callable[[Table], None] | None = None,
 ) -> Applied:
     """Apply an existing plan to the records of other people.
@@ -113,8 +112,6 @@ def apply_plan(
         Where it is computed; see `hedgerow.protect`.
     parts : bool, default False
         Have `Applied.write` write a folder of Parquet files of 1,048,576 rows each.
-    resume : bool, optional
-        "duckdb" keeps finished files until the work is done; see `hedgerow.Session.open`.
     on_open : callable, optional
         Called with the opened table, before the long work.
 
@@ -152,7 +149,6 @@ def apply_plan(
         memory=memory,
         # read as the people were whom the plan was fitted on
         schema=Schema(kinds=kinds, **{name: getattr(plan, name) for name in READING}),
-        resume=resume,
     )
     if on_open is not None:
         on_open(table)

@@ -50,7 +50,7 @@ def make_release(
     guard : GuardOptions, optional
         How exact sensitive values are hidden; by default they are released.
     **opening
-        ``name``, ``memory`` and ``resume``, as `backends.select.opened` takes them.
+        ``name`` and ``memory``, as `backends.select.opened` takes them.
     """
     telling(progress)("reading")
     table = opened(people, method.engines, type(method).__name__, schema=schema, **opening)

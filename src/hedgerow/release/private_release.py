@@ -52,7 +52,7 @@ def make_private(
     people, schema, method, progress
         As `hedgerow.protect` takes them.
     **opening
-        ``name``, ``memory`` and ``resume``, as `backends.select.opened` takes them.
+        ``name`` and ``memory``, as `backends.select.opened` takes them.
     """
     step = telling(progress)
     step("reading")

@@ -131,7 +131,7 @@ READING = rows("reading")
 SCHEMA = (*rows("schema"), *READING)
 # keys of a TOML file that hold one entry per column
 TABLES = (*COLUMN_TABLES, "hierarchies")
-ENGINE, RESTART = rows("engine"), rows("restart")
+ENGINE = rows("engine")
 
 
 def schema_from(options: Mapping[str, Any], folder: Path = Path()) -> Schema:

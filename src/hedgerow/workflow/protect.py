@@ -31,7 +31,7 @@ from .methods import form_of
 @overload
 def protect(
     people: Any, schema: Schema, method: PrivateTree, *, engine: str = "auto", memory: str | int | None = None,
-    resume: bool | None = None, progress: Progress | None = None,
+    progress: Progress | None = None,
 ) -> PrivateRelease: ...  # fmt: skip
 
 
@@ -41,7 +41,7 @@ def protect(
     guard: str | None = "auto", guard_people: int | None = None, key: Key | str | Path | None = None,
     random_state: int | None = None, max_inference: float | None = None,
     profile: str | Path | Profile | None = None, keep_order: bool = False, parts: bool = False, engine: str = "auto",
-    memory: str | int | None = None, resume: bool | None = None, progress: Progress | None = None,
+    memory: str | int | None = None, progress: Progress | None = None,
 ) -> Release: ...  # fmt: skip
 
 
@@ -62,7 +62,6 @@ def protect(
     parts: bool = False,
     engine: str = "auto",
     memory: str | int | None = None,
-    resume: bool | None = None,
     progress: Progress | None = None,
 ) -> Any:
     """Protect a table of people by a method, and check every promise on the released table.
@@ -123,10 +122,6 @@ def protect(
         Most memory that "duckdb" may use, such as ``"4GB"``; by default half of the machine's. With
         "spark", the memory of this process: methods that collect codes of all records here are
         refused if the codes need more.
-    resume : bool, optional
-        With "duckdb", keep finished files until the release is deleted, so that the same call can
-        continue after its process was killed: True continues from such files, False begins anew.
-        By default no files are kept.
     progress : callable, optional
         Called with the name of each step ("reading", "fitting", "recoding", "verifying") and the
         share of it that is done, or None; an exception from it ends the work.
@@ -173,7 +168,7 @@ def protect(
         }  # fmt: skip
         if names := ", ".join(name for name, is_given in refused.items() if is_given):
             raise UnsupportedError(text("private", "refused", names=names), hint="leave it out")
-        return make_private(people, schema, method, progress, name=engine, memory=memory, resume=resume)
+        return make_private(people, schema, method, progress, name=engine, memory=memory)
     secret = Secret.of(pseudonym_key)
     if profile is not None:
         method = stronger(profile, method)
@@ -182,7 +177,7 @@ def protect(
         "keep_order": keep_order, "parts": parts, "progress": progress,
     }  # fmt: skip
     if max_inference is None:
-        making |= {"name": engine, "memory": memory, "resume": resume}
+        making |= {"name": engine, "memory": memory}
         release = make_release(people, schema, method, **making)
     else:
         if engine not in ("auto", "memory"):

@@ -10,13 +10,13 @@ from typing import Any
 from ..key import Key, Secret
 from ..schema import Schema
 from . import methods
-from .options import ENGINE, RESTART, SCHEMA, rows
+from .options import ENGINE, SCHEMA, rows
 
 REPORT = rows("report")
 # the options of `hedgerow protect`, in the order of its help
 OPTIONS = (
     *SCHEMA, *rows("method", methods=", ".join(methods.USUAL)), *methods.OPTIONS, *rows("bound"), *REPORT,
-    *rows("release"), *ENGINE, *RESTART,
+    *rows("release"), *ENGINE,
 )  # fmt: skip
 
 # the options that `Session.choose` and `Session.write` take under the same names

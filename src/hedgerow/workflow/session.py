@@ -58,7 +58,7 @@ class Session:
     ----------
     source : path, pandas, Polars or Arrow table, DuckDB relation
         The table; never changed.
-    engine, memory, schema, method, resume
+    engine, memory, schema, method
         As `open` takes them.
 
     Attributes
@@ -90,7 +90,6 @@ class Session:
         memory: str | int | None = None,
         schema: Schema | None = None,
         method: Any = None,
-        resume: bool | None = None,
     ) -> None:
         self._results: dict[str, Any] = {}
         self._settings: dict[str, Mapping[str, Any]] = {}
@@ -98,7 +97,7 @@ class Session:
         self._cautions: list[str] = []
         self._pair: tuple[Release, Pair] | None = None
         self._prepared: Prepared | None = None
-        self.open(source, engine=engine, memory=memory, schema=schema, method=method, resume=resume)
+        self.open(source, engine=engine, memory=memory, schema=schema, method=method)
 
     def __repr__(self) -> str:
         return (f"Session({self.name} of {self.table.n_rows:,} records; done: {', '.join(self.done)})")
@@ -195,7 +194,6 @@ class Session:
         memory: str | int | None = None,
         schema: Schema | None = None,
         method: Any = None,
-        resume: bool | None = None,
     ) -> Table:
         """Read another table, and discard the results of all steps.
 
@@ -209,10 +207,6 @@ class Session:
             types.
         method : Method, optional
             The method, if it is known already; the engine must be able to run it.
-        resume : bool, optional
-            With "duckdb", keep finished files until the session is deleted, so that the same work can
-            continue after its process was killed: True continues from such files, False begins
-            anew. By default no files are kept.
 
         Raises
         ------
@@ -225,7 +219,7 @@ class Session:
         if schema is not None and not base.engine(name).capabilities.streams:
             # the rest of a schema may be chosen anew while the table stays open
             schema = schema.reading()
-        table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema, resume=resume)
+        table = opened(source, runs_on, what, name=engine, memory=memory, schema=schema)
         self.path = Path(source) if isinstance(source, (str, Path)) else None
         self._cancelled.clear()
         self._cautions, self._prepared = [], None
