@@ -13,17 +13,17 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from hedgerow.cli.console import as_json, complain, say, table, working
-from hedgerow.datasets import fetching
 from hedgerow.errors import HedgerowError, ParameterError, did_you_mean
 from hedgerow.files import unwritable, write_private
 from hedgerow.notation import words
+
+from .public_data import fetch_missing
 
 HELP = "Run an experiment again; the figures of its paper are printed beside. No name: the list."
 # name on the command line: (module, function, what it is)
@@ -59,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("name", nargs="?", default="", metavar="EXPERIMENT")
     parser.add_argument("--out", type=Path, help="folder for the pictures, if any")
     parser.add_argument(
-        "--download", action="store_true", help="fetch data that are missing from their provider"
+        "--download", action="store_true", help="fetch public files that are missing (UCI, some 20 MB)"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     asked = parser.parse_args(words)
@@ -73,6 +73,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def run(name: str, out: Path | None, download: bool, json: bool) -> None:
     """Run one of the `EXPERIMENTS`, or list them, where no name is given."""
+    if download:
+        fetch_missing()
     if not name:
         table(
             [(each, what) for each, (*_, what) in EXPERIMENTS.items()], ("experiment", "what it is")
@@ -84,7 +86,7 @@ def run(name: str, out: Path | None, download: bool, json: bool) -> None:
             hint=f"the experiments are {', '.join(EXPERIMENTS)}",
         )
     module, function, _ = EXPERIMENTS[name]
-    with working(f"running {name}") as progress, fetching() if download else nullcontext():
+    with working(f"running {name}") as progress:
         run = getattr(import_module(module), function)
         told = {"progress": progress} if "progress" in signature(run).parameters else {}
         found = dict(run(**told))

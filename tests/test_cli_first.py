@@ -18,7 +18,7 @@ import pytest
 
 import hedgerow as hr
 from experiments import __main__ as experiments
-from hedgerow import datasets
+from experiments import public_data
 from hedgerow.cli import console as showing
 from hedgerow.cli.app import app, run
 from hedgerow.cli.console import set_loudness
@@ -118,7 +118,7 @@ def test_data_that_are_absent_are_fetched_by_an_option(
         asked.append(url)
         raise hr.HedgerowError("no network here")
 
-    monkeypatch.setattr(datasets, "_fetch", fetch)
+    monkeypatch.setattr(public_data, "_fetch", fetch)
     assert experiments.main(["mart-table4", "--download"]) == 2
     assert "no network here" in capsys.readouterr().err
     assert asked

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from experiments import public_data
 from hedgerow import datasets
 from hedgerow.errors import InputError, ParameterError
 
@@ -102,10 +103,10 @@ def test_adult_hierarchies_cover_adult():
 def test_without_the_files_the_error_says_how_to_get_them(tmp_path, monkeypatch):
     monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match=r"(?s)adult_train.parquet.*download=True.*HEDGEROW_DATA"):
+    with pytest.raises(InputError, match=r"(?s)adult_train.parquet.*--download.*HEDGEROW_DATA"):
         datasets.load_adult()
     with pytest.raises(InputError, match=r"(?s)alcohol.*Kenkel.*HEDGEROW_DATA"):
-        datasets.load_alcohol(download=True)
+        datasets.load_alcohol()
     with pytest.raises(InputError, match="HEDGEROW_DATA"):
         datasets.load_adult_hierarchies()
     with pytest.raises(InputError, match="no CASC file 'x'"):
@@ -130,6 +131,7 @@ def test_downloads_give_the_same_tables(tmp_path, monkeypatch):
         "adult.test": b"|1x3 Cross validator\n" + raw(test, ", ", end="."),
         "german.data": raw(german, " "),
         "census-income.data.gz": gzip.compress(raw(census, ", ")),
+        "census-income.test.gz": gzip.compress(raw(census, ", ")),
     }
     asked = []
 
@@ -147,23 +149,24 @@ def test_downloads_give_the_same_tables(tmp_path, monkeypatch):
         asked.append(url)
         return Answer(files[url.rsplit("/", 1)[1]])
 
-    monkeypatch.setattr(datasets.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(public_data.urllib.request, "urlopen", urlopen)
     monkeypatch.delenv("HEDGEROW_DATA")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for _ in range(2):  # the second time from the cache
-        assert datasets.load_adult("train", complete=False, download=True).equals(train)
-        assert datasets.load_adult("test", complete=False, download=True).equals(test)
-        assert datasets.load_german_credit(download=True).equals(german)
-        assert datasets.load_census_income(complete=False, download=True).equals(census)
-    assert len(asked) == 4
+        public_data.fetch_missing()
+        assert datasets.load_adult("train", complete=False).equals(train)
+        assert datasets.load_adult("test", complete=False).equals(test)
+        assert datasets.load_german_credit().equals(german)
+        assert datasets.load_census_income(complete=False).equals(census)
+    assert len(asked) == 5
 
 
 def test_a_network_that_fails_is_named(tmp_path, monkeypatch):
     def urlopen(url, timeout):
         raise OSError("unreachable")
 
-    monkeypatch.setattr(datasets.urllib.request, "urlopen", urlopen)
+    monkeypatch.setattr(public_data.urllib.request, "urlopen", urlopen)
     monkeypatch.setenv("HEDGEROW_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(InputError, match=r"(?s)cannot fetch https://archive.*HEDGEROW_DATA"):
-        datasets.load_german_credit(download=True)
+        public_data.fetch_missing()

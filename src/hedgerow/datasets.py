@@ -1,37 +1,29 @@
 """Load tables to try Hedgerow on: a worked example, synthetic people, and public microdata.
 
 The public files are not part of Hedgerow. A loader looks for them in the folder that the
-environment variable ``HEDGEROW_DATA`` names, then in a cache folder, and fetches them from
-their provider only when asked to. They are subject to their providers' terms.
+environment variable ``HEDGEROW_DATA`` names, then in a cache folder, into which
+``python -m experiments --download`` fetches them. They are subject to their providers' terms.
 """
 
 from __future__ import annotations
 
-import gzip
-import io
 import os
-import re
-import urllib.request
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as csv
 from numpy.typing import NDArray
 
 from .errors import InputError, ParameterError
 from .hierarchy import Hierarchy
-from .progress import setting
 from .texts import read_toml
 from .validation import takes, whole
 
 _DATA = read_toml(__package__, "datasets.toml")
-_WORDS, _URLS, _HOMES = _DATA["people"], _DATA["urls"], _DATA["homes"]
+_WORDS, URLS, _HOMES = _DATA["people"], _DATA["urls"], _DATA["homes"]
 _YEARS = np.array([2, 6, 9, 12, 13, 16, 18, 21])
 _TODAY = 19_723  # 2024-01-01 in days since 1970
 
@@ -104,7 +96,6 @@ def load_adult(
     part: Literal["train", "test", "both"] = "train",
     *,
     complete: bool = True,
-    download: bool = False,
 ) -> pa.Table:
     """Return UCI Adult: 15 columns from the US Current Population Survey of 1994 (CC BY 4.0).
 
@@ -114,22 +105,19 @@ def load_adult(
         32,561, 16,281 or 48,842 records.
     complete : bool
         Only the records without missing values: 30,162, 15,060 or 45,222.
-    download : bool
-        Fetch the file from the provider when it is not at hand.
 
     Raises
     ------
     InputError
         The file is not at hand.
     """
-    return _parts("adult", part, complete, download)
+    return _parts("adult", part, complete)
 
 
 def load_census_income(
     part: Literal["train", "test", "both"] = "train",
     *,
     complete: bool = True,
-    download: bool = False,
 ) -> pa.Table:
     """Return UCI Census-Income (KDD): 42 columns from the US surveys of 1994 and 1995 (CC BY 4.0).
 
@@ -139,50 +127,46 @@ def load_census_income(
         The part to return.
     complete : bool
         Only the records without missing values: 95,130 of the 199,523 in the train part.
-    download : bool
-        Fetch the file from the provider when it is not at hand.
 
     Raises
     ------
     InputError
         The file is not at hand.
     """
-    return _parts("census_income_kdd", part, complete, download)
+    return _parts("census_income_kdd", part, complete)
 
 
-def load_german_credit(*, download: bool = False) -> pa.Table:
+def load_german_credit() -> pa.Table:
     """Return UCI Statlog German Credit: 1,000 records, 20 attributes and the class (CC BY 4.0)."""
-    return _load("german_credit.parquet", download)
+    return _load("german_credit.parquet")
 
 
-def load_alcohol(*, download: bool = False) -> pa.Table:
+def load_alcohol() -> pa.Table:
     """Return Kenkel and Terza (2001), physician advice and drinking: 2,467 men, 19 columns."""
-    return _load("alcohol_kenkel_terza.parquet", download)
+    return _load("alcohol_kenkel_terza.parquet")
 
 
 def load_disability_portfolio() -> pa.Table:
     """Return a French portfolio of disability insurance: 1,048,575 contracts, 6 columns."""
-    return _load("fr_disability_portfolio.parquet", download=False)
+    return _load("fr_disability_portfolio.parquet")
 
 
-def load_casc(name: Literal["census", "eia", "tarragona"], *, download: bool = False) -> pa.Table:
+def load_casc(name: Literal["census", "eia", "tarragona"]) -> pa.Table:
     """Return the CASC project's reference microdata for microaggregation.
 
     Parameters
     ----------
     name : {"census", "eia", "tarragona"}
         1,080 x 13, 4,092 x 15 or 834 x 13.
-    download : bool, default False
-        Fetch the file if it is not at hand.
     """
     if f"casc_{name}.parquet" not in _HOMES:
         raise InputError(f"there is no CASC file {name!r}", hint="census, eia or tarragona")
-    return _load(f"casc_{name}.parquet", download)
+    return _load(f"casc_{name}.parquet")
 
 
 def load_adult_hierarchies() -> dict[str, Hierarchy]:
     """Return ARX's value generalisation hierarchies for Adult, by column name."""
-    folder = next((d / "hierarchies" / "adult" for d in _folders()
+    folder = next((d / "hierarchies" / "adult" for d in folders()
                    if (d / "hierarchies" / "adult").is_dir()), None)  # fmt: skip
     if folder is None:
         raise InputError(
@@ -288,86 +272,32 @@ def make_people(n: int, *, seed: int = 0) -> pa.Table:
     })  # fmt: skip
 
 
-_FETCHING: ContextVar[bool] = ContextVar("fetching", default=False)
-
-
-def fetching() -> AbstractContextManager[bool]:
-    """Return a context in which all loaders download missing files, as if called with ``download=True``."""
-    return setting(_FETCHING, True)
-
-
-def _parts(stem: str, part: str, complete: bool, download: bool) -> pa.Table:
+def _parts(stem: str, part: str, complete: bool) -> pa.Table:
     if part not in ("train", "test", "both"):
         raise InputError(f"there is no part {part!r}", hint="train, test or both")
     parts = ("train", "test") if part == "both" else (part,)
-    table = pa.concat_tables([_load(f"{stem}_{p}.parquet", download) for p in parts])
+    table = pa.concat_tables([_load(f"{stem}_{p}.parquet") for p in parts])
     return pc.drop_null(table).combine_chunks() if complete else table
 
 
-def _folders() -> list[Path]:
+def folders() -> list[Path]:
+    """Return the folders in which the public files are looked for; the last one is the cache."""
     named = os.environ.get("HEDGEROW_DATA")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return [*([Path(named)] if named else []), Path(cache) / "hedgerow"]
 
 
-def _load(name: str, download: bool) -> pa.Table:
+def _load(name: str) -> pa.Table:
     import pyarrow.parquet as pq
 
-    folders = _folders()
-    for folder in folders:
+    for folder in folders():
         if (folder / name).is_file():
             with pq.ParquetFile(folder / name) as file:
                 return file.read()
-    if name in _URLS and (download or _FETCHING.get()):
-        target = folders[-1] / name
-        table = _parse(name, _fetch(_URLS[name]))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # another process may load it at the same time
-        part = target.with_suffix(".part")
-        pq.write_table(table, part)
-        part.replace(target)
-        return table
-    if name in _URLS:
-        hint = (
-            f"download=True in Python, --download of python -m experiments fetch it from {_URLS[name]}; "
-            "or "
-        )
-    else:
-        hint = f"it comes from {_HOMES[name]}; "
+    hint = f"it comes from {_HOMES.get(name)}; "
+    if name in URLS:
+        hint = f"python -m experiments --download fetches it from {URLS[name]}; or "
     raise InputError(
         f"the data file {name} was not found",
         hint=hint + "put it into the folder that the environment variable HEDGEROW_DATA names",
     )
-
-
-def _fetch(url: str) -> bytes:
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            data: bytes = answer.read()
-    except OSError as error:
-        reason = getattr(error, "reason", None) or type(error).__name__
-        raise InputError(
-            f"cannot fetch {url}: {reason}",
-            hint="check the network, or put the file into the folder that HEDGEROW_DATA names",
-        ) from None
-    return gzip.decompress(data) if url.endswith(".gz") else data
-
-
-def _parse(name: str, data: bytes) -> pa.Table:
-    """Parse a provider's raw UCI file into the table that the Parquet file of that name holds."""
-    columns = _DATA["headers"][name.split("_")[0]].split()
-    kinds = {c.rstrip("*"): pa.int32() if c.endswith("*") else pa.string() for c in columns}
-    if "instance_weight" in kinds:
-        kinds["instance_weight"] = pa.float64()
-    separator = rb" +" if name.startswith("german") else rb" *, *"
-    # the test labels of Adult end with a full stop that the train labels do not have
-    data = re.sub(separator, b",", data).replace(b"K.\n", b"K\n")
-    lines = (line.strip() for line in data.splitlines() if not line.startswith(b"|"))
-    try:
-        return csv.read_csv(
-            io.BytesIO(b"\n".join(lines)),
-            csv.ReadOptions(column_names=list(kinds), encoding="latin-1"),
-            convert_options=csv.ConvertOptions(column_types=kinds, null_values=["?"], strings_can_be_null=True),
-        )
-    except pa.ArrowInvalid:
-        raise InputError(f"the provider's file for {name} is not as expected") from None
