@@ -29,7 +29,7 @@ for name, chance in release.method.p_.items():
 # The recipient has the randomized table and the chances, and nothing else.
 
 found = hr.reconstruct(release)
-told = found.marginal("education").to_pylist()
+told = found.group_by(["education"]).to_pylist()
 true = people["education"].value_counts().to_pylist()
 true = {each["values"]: each["counts"] for each in true}
 print(told[0])

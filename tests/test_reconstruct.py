@@ -254,7 +254,7 @@ def test_what_cannot_be_reconstructed(folder, tmp_path):
         lambda: found.group_by(["height"]),
         lambda: found.group_by(["sex", "sex"]),
         lambda: found.count({"sex": "x"}),
-        lambda: found.marginal("sex", level=2),
+        lambda: found.group_by(["sex"], level=2),
     ):
         with pytest.raises(ParameterError):
             call()

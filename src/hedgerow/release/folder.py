@@ -115,21 +115,6 @@ class Measured(Protocol):
         """Write the audit report to a file."""
 
 
-def hand_out(
-    inside: Path, out: Path, published: Sequence[str], measured: Measured | None, **contents: Any
-) -> None:
-    """Copy the files that may be published to another folder, and write the recipient's report there.
-
-    `contents` are passed to the report: the plan, the checks and the file's name.
-    """
-    for name in published:
-        copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
-        copy(inside / name, out / name)
-    if measured is not None:
-        drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
-        measured.report(out / REPORT, audience="recipient", drawings=drawings, **contents)
-
-
 PLAN, AUDIT, RECIPIENT, REPORT = "plan.json", "audit.json", "RECIPIENT.md", "report.html"
 EVIDENCE, MAPPING = "evidence.json", "mapping.json"
 
@@ -174,6 +159,62 @@ def write_folder(
     except OSError as error:
         raise unwritable(folder, error) from None
     return folder
+
+
+def write_release(
+    folder: Path,
+    public: str | Path | None,
+    fill: Callable[[Path], Sequence[str]],
+    *,
+    force: bool,
+    inputs: Iterable[str | Path | None],
+    measured: Measured | None = None,
+    **contents: Any,
+) -> Path:
+    """Write a release folder and, if `public` is given, a folder with the files that may be published.
+
+    Parameters
+    ----------
+    folder : Path
+    public : path, optional
+        It gets the recipient's report as well, if `measured` is given.
+    fill : callable
+        Writes all files into the folder that it is given; returns the names of those to publish.
+    force : bool
+        Replace earlier folders of these names.
+    inputs : iterable of path
+        Files that neither folder may replace.
+    measured : Measured, optional
+    **contents
+        What `Measured.report` takes besides.
+    """
+    check_target(folder, force, inputs=inputs)
+    outer = None if public is None else Path(public)
+    # what is written for others must not take private files with it
+    if outer is not None:
+        check_target(outer, force, PUBLIC_MARKS, inputs)
+        here, there = folder.resolve(), outer.resolve()
+        if there in (here, *here.parents) or here in there.parents:
+            raise OutputError(
+                f"{outer} and the private folder must not lie inside one another", hint="choose another name"
+            )
+
+    def fill_both(inside: Path) -> None:
+        published = fill(inside)
+
+        def hand_out(out: Path) -> None:
+            for name in published:
+                copy = shutil.copytree if (inside / name).is_dir() else shutil.copy
+                copy(inside / name, out / name)
+            if measured is not None:
+                drawings = {n: (out / n).read_text() for n in published if n.endswith(".svg")}
+                measured.report(out / REPORT, audience="recipient", drawings=drawings, **contents)
+
+        # inside, so that a folder to hand out which fails leaves no release behind
+        if outer is not None:
+            write_folder(outer, hand_out, force=force, marks=PUBLIC_MARKS)
+
+    return write_folder(folder, fill_both, force=force)
 
 
 def recover(folder: Path) -> None:

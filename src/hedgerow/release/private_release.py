@@ -24,18 +24,7 @@ from ..methods.private.private_plan import PrivatePlan
 from ..progress import Progress, caution, cautions, telling
 from ..schema import Schema
 from ..texts import text
-from .folder import (
-    AUDIT,
-    PLAN,
-    PUBLIC_MARKS,
-    RECIPIENT,
-    REPORT,
-    Measured,
-    check_target,
-    file_facts,
-    hand_out,
-    write_folder,
-)
+from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_release
 from .verify import require
 
 # endings of files whose types are guessed from their cells
@@ -202,12 +191,8 @@ class PrivateRelease:
         if mapping:
             raise OutputError("no released row comes from a person, so there is no mapping to write")
         self.verify()
-        outer = None if public is None else Path(public)
-        check_target(Path(folder), force, inputs=(self.original.path,))
-        if outer is not None:
-            check_target(outer, force, PUBLIC_MARKS, (self.original.path,))
 
-        def fill(inside: Path) -> None:
+        def fill(inside: Path) -> list[str]:
             step("writing")
             file = inside / self.file_name
             write_table(self.released.arrow, file, like=self.original, escape=escape)
@@ -223,11 +208,9 @@ class PrivateRelease:
                 stays = [text("private", "stays"), *self.cautions]
                 rest = {"drawings": {}, "cautions": stays, "name": file.name}
                 measured.report(inside / REPORT, plan=None, checks=self.checks, **rest)
-            if outer is not None:
-                names = [file.name, PLAN, RECIPIENT]
-                write_folder(outer, lambda out: hand_out(inside, out, names, None), force=force, marks=PUBLIC_MARKS)
+            return [file.name, PLAN, RECIPIENT]
 
-        return write_folder(Path(folder), fill, force=force)
+        return write_release(Path(folder), public, fill, force=force, inputs=(self.original.path,))
 
 
 def _type_of(column: PublicColumn, original: Table) -> tuple[pa.DataType, str]:

@@ -172,18 +172,6 @@ class Reconstruction:
         """
         return self._answer(self.columns, self.shares * self.n, level, about)
 
-    @takes(column=TEXT)
-    def marginal(self, column: str, *, level: float = 0.95, about: About = "table") -> pa.Table:
-        """Return the estimated counts of one column's categories."""
-        return self.group_by([column], level=level, about=about)
-
-    @takes(first=TEXT, second=TEXT)
-    def pairwise(
-        self, first: str, second: str, *, level: float = 0.95, about: About = "table"
-    ) -> pa.Table:
-        """Return the estimated counts of all combinations of two columns."""
-        return self.group_by([first, second], level=level, about=about)
-
     @takes(columns=NAMES, level=NUMBER)
     def group_by(
         self, columns: Sequence[str], *, level: float = 0.95, about: About = "table"

@@ -15,7 +15,7 @@ from .. import facade
 from ..backends import ReleasedTable, engine
 from ..columns.table import Table
 from ..columns.workspace import give_back
-from ..errors import OutputError, PromiseError, UnsupportedError
+from ..errors import PromiseError, UnsupportedError
 from ..io.read import read
 from ..key import Key, Secret
 from ..measures import Classes, disclosure, sizes
@@ -32,7 +32,7 @@ from . import guard_words
 from .artifacts import check_written, write_records
 from .expected_rows import same_rows, summed
 from .explain import recoding_in_words
-from .folder import PUBLIC_MARKS, Measured, check_target, hand_out, write_folder
+from .folder import Measured, write_release
 from .notebook import release_face
 from .verify import Verified, classes, require, verify
 from .warnings import extremes, extremes_in_words, not_bounded, of_release
@@ -439,35 +439,19 @@ class Release:
             self.verify(progress)
         else:
             self._check_again()
-        outer_folder, inputs = None if public is None else Path(public), (self.original.path,)
-        check_target(Path(folder), force, inputs=inputs)
-        # what is written for others must not take private files with it
-        if outer_folder is not None:
-            check_target(outer_folder, force, PUBLIC_MARKS, inputs)
-            inner, outer = Path(folder).resolve(), outer_folder.resolve()
-            if outer in (inner, *inner.parents) or inner in outer.parents:
-                raise OutputError(
-                    f"{outer_folder} and the private folder must not lie inside one another", hint="choose another name"
-                )
-
         if mapping and self.plan.guard is not None and self.plan.guard.form != RUNS:
             caution(text("guard", "nobody", what="mapping.json"))
-
-        def fill(inside: Path) -> None:
-            published = self._fill(inside, escape, measured, mapping, step)
-            # inside, so that a folder to hand out which fails leaves no release behind
-            if outer_folder is not None:
-                write_folder(
-                    outer_folder,
-                    lambda out: hand_out(
-                        inside, out, published, measured, plan=self.plan, checks=self.checks,
-                        name=self.file_name,
-                    ),
-                    force=force,
-                    marks=PUBLIC_MARKS,
-                )
-
-        return write_folder(Path(folder), fill, force=force)
+        return write_release(
+            Path(folder),
+            public,
+            lambda inside: self._fill(inside, escape, measured, mapping, step),
+            force=force,
+            inputs=(self.original.path,),
+            measured=measured,
+            plan=self.plan,
+            checks=self.checks,
+            name=self.file_name,
+        )
 
     def _fill(
         self, folder: Path, escape: bool, measured: Measured | None, mapping: bool, step: Tell

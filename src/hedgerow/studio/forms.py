@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -110,39 +111,31 @@ def settings(form: Mapping[str, str], before: Choices, defaults: Mapping[str, An
         grid={name: _points(name, text) for name, text in texts.items() if text},
         # another method may have no groups
         guard=guard if method == before.method else "auto",
-        guard_people=_guard_people(form, before),
-        max_inference=_max_inference(form, before),
+        guard_people=_number(
+            form, "guard_people", int, before.guard_people, lambda least: least >= 2,
+            "how many people share a value must be a whole number of at least 2",
+        ),
+        max_inference=_number(
+            form, "max_inference", float, before.max_inference, lambda most: 0 < most < 1,
+            "what learners may infer at most must be a number between 0 and 1",
+        ),
         profile=profile,
     )
     return _with_k_of_profile(choices, before, defaults)
 
 
-def _guard_people(form: Mapping[str, str], before: Choices) -> int | None:
-    """Return the fewest people who share a released value; None for k."""
-    text = form.get("guard_people")
+def _number(
+    form: Mapping[str, str], name: str, kind: type, before: Any, fits: Callable[[Any], bool], fault: str
+) -> Any:
+    """Return a number of the form: None if its field is empty, `before` if the form has no such field."""
+    text = form.get(name)
     if text is None:
-        return before.guard_people
-    try:
-        least = int(text) if text.strip() else None
-    except ValueError:
-        least = 0
-    if least is not None and least < 2:
-        raise ParameterError("how many people share a value must be a whole number of at least 2")
-    return least
-
-
-def _max_inference(form: Mapping[str, str], before: Choices) -> float | None:
-    """Return the form's limit on what learners may infer; None for no limit."""
-    text = form.get("max_inference")
-    if text is None:
-        return before.max_inference
-    try:
-        most = float(text) if text.strip() else None
-    except ValueError:
-        most = 0.0
-    if most is not None and not 0 < most < 1:
-        raise ParameterError("what learners may infer at most must be a number between 0 and 1")
-    return most
+        return before
+    with suppress(ValueError):
+        value = kind(text) if text.strip() else None
+        if value is None or fits(value):
+            return value
+    raise ParameterError(fault)
 
 
 def _with_k_of_profile(choices: Choices, before: Choices, defaults: Mapping[str, Any]) -> Choices:
