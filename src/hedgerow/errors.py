@@ -8,9 +8,11 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -50,6 +52,15 @@ def no_memory(error: BaseException) -> bool:
             return True
         cause = cause.__cause__ or cause.__context__
     return False
+
+
+@contextmanager
+def translated(kinds: Any, fault: Callable[[Any], Exception]) -> Iterator[None]:
+    """Raise what `fault` makes of a library's error of these kinds, or MemoryError if memory ran out."""
+    try:
+        yield
+    except kinds as error:
+        raise (MemoryError() if no_memory(error) else fault(error)) from None
 
 
 class HedgerowError(Exception):

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import InputError, UnsupportedError, no_memory
+from ..errors import InputError, UnsupportedError, translated
 from ..files import private_handle
 from ..io.csv_file import (
     csv_layout,
@@ -174,14 +174,10 @@ def _open_database(path: Path, name: str, workspace: Workspace) -> ChunkedTable:
 def _copy_relation(relation: Any, workspace: Workspace, fault: Any) -> ChunkedTable:
     import duckdb
 
-    try:
+    with translated(duckdb.Error, lambda _: fault()):
         check_names(list(relation.columns))
         tables = (pa.Table.from_batches([batch]) for batch in in_batches(relation, _BATCH))
         copy = _write("people.parquet", tables, workspace, "the table has no rows")
-    except duckdb.Error as error:
-        if no_memory(error):
-            raise MemoryError from None
-        raise fault() from None
     return ChunkedTable(Scan.from_files([copy]), workspace, FileFormat())
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import OutputError, ParameterError, no_memory
+from ..errors import OutputError, ParameterError, translated
 from ..files import temporary_folder
 
 # glibc keeps memory that numpy freed; other C libraries have no such calls
@@ -94,12 +94,8 @@ class Workspace:
     @contextmanager
     def disk_errors(self) -> Iterator[None]:
         """Raise OutputError if writing temporary files inside the `with` block fails, as on a full disk."""
-        try:
+        with translated(OSError, lambda error: full(self.folder, None, error)):
             yield
-        except OSError as error:
-            if no_memory(error):
-                raise MemoryError from None
-            raise full(self.folder, None, error) from None
 
     def new_path(self, name: str) -> Path:
         """Return an unused path for a file with this name."""

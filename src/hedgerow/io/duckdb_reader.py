@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..errors import no_memory
+from ..errors import translated
 
 # Rows that DuckDB hands over at a time, and the bytes that are enough for a batch.
 _STEP, _BYTES = 1 << 11, 1 << 27
@@ -34,15 +34,12 @@ def connected(
     config["temp_directory"] = "" if folder is None else str(folder)
     if memory is not None:
         config["memory_limit"] = f"{memory >> 20}MiB"
-    try:
-        with duckdb.connect(config=config) as connection:
-            yield connection
-    except duckdb.OutOfMemoryException:
-        raise MemoryError from None
-    except (duckdb.Error, OSError) as error:  # the latter from a reader of batches
-        if no_memory(error):
-            raise MemoryError from None
-        raise fault() from None
+    # an OSError comes from a reader of batches
+    with (
+        translated((duckdb.Error, OSError), lambda _: fault()),
+        duckdb.connect(config=config) as connection,
+    ):
+        yield connection
 
 
 def identifier(name: str) -> str:

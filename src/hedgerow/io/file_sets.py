@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count, islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from ..columns.arrays import value_class, value_type
-from ..errors import InputError, did_you_mean, no_memory
+from ..errors import InputError, did_you_mean, translated
 from ..files import SUFFIXES
 from .file_format import FileFormat, damaged
 from .write import PART_FILE
@@ -184,11 +185,11 @@ def _tables(folder: Path) -> list[str]:
 @contextmanager
 def readable(path: Path, kind: str = "a Parquet file") -> Iterator[None]:
     """Raise InputError if a file cannot be read inside the `with` block."""
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        if no_memory(error):
-            raise MemoryError from None
+
+    def fault(error: Any) -> InputError:
         if isinstance(error, OSError) and error.errno:
-            raise InputError(f"cannot read {path}: {error.strerror}") from None
-        raise damaged(path, kind) from None
+            return InputError(f"cannot read {path}: {error.strerror}")
+        return damaged(path, kind)
+
+    with translated((pa.ArrowException, OSError), fault):
+        yield

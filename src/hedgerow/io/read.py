@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from ..columns.arrays import as_text, is_text, value_type
 from ..columns.table import Table, check_names
-from ..errors import InputError, no_memory
+from ..errors import InputError, translated
 from ..schema import Schema
 from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
@@ -92,7 +92,7 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
     path, sheet = parted(source)
     layout = FileFormat(check_path(path))
     orders: Mapping[str, Sequence[str]] = {}
-    try:
+    with translated(OSError, lambda e: InputError(f"cannot read {path}: {e.strerror or 'it is damaged'}")):
         if layout.suffix == ".csv":
             # a release keeps the encoding of its original, so it is not doubted again
             arrow, dialect = read_csv(path, schema, strict=not unescape_formulas)
@@ -106,10 +106,6 @@ def _of_file(source: Path, schema: Schema, unescape_formulas: bool) -> Table:
             layout = FileFormat(".xlsx", Dialect(missing=tuple(schema.missing)), sheet=sheet)
         else:
             arrow = _READERS[layout.suffix](path)
-    except OSError as error:
-        if no_memory(error):
-            raise MemoryError from None
-        raise InputError(f"cannot read {path}: {error.strerror or 'it is damaged'}") from None
     check_names(arrow.column_names, path.name)
     if arrow.num_rows == 0:
         raise InputError(f"{path.name} has no rows", hint="give a table with at least one record")
