@@ -16,9 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow.csv
-import pyarrow.json
 
 from hedgerow.datasets import make_people
 from hedgerow.io.read import read
@@ -35,20 +33,13 @@ def seconds(work: Callable[[], Any]) -> float:
     return statistics.median(found)
 
 
-def infer(path: str) -> Any:
-    """JSON lines by DuckDB's inference over all records."""
-    with duckdb.connect() as connection:
-        relation = connection.read_json(path, format="newline_delimited", sample_size=-1)
-        return (getattr(relation, "to_arrow_table", None) or relation.fetch_arrow_table)()
-
-
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     people = make_people(parser.parse_args().rows, seed=1)
     with tempfile.TemporaryDirectory() as folder:
-        place = {s: str(Path(folder) / f"people.{s}") for s in ("csv", "jsonl", "parquet", "arrow")}
+        place = {s: str(Path(folder) / f"people.{s}") for s in ("csv", "parquet", "arrow")}
         rows = [
             (f"write {s}", seconds(lambda p=p: write_table(people, p))) for s, p in place.items()
         ]
@@ -57,8 +48,6 @@ def main() -> None:
         rows += [
             ("pyarrow.csv.write_csv", seconds(lambda: pyarrow.csv.write_csv(people, other))),
             ("pyarrow.csv.read_csv", seconds(lambda: pyarrow.csv.read_csv(place["csv"]))),
-            ("pyarrow.json.read_json", seconds(lambda: pyarrow.json.read_json(place["jsonl"]))),
-            ("duckdb.read_json(sample_size=-1)", seconds(lambda: infer(place["jsonl"]))),
         ]
     for name, taken in rows:
         print(f"{name:34} {taken:6.2f}")

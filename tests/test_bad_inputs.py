@@ -39,7 +39,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people.to_csv(home / "people.csv", index=False)
     files = {
         "deep.json": DEEP,
-        "deep.jsonl": '{"age": ' + DEEP + ', "job": "a", "pay": 1}\n',
         "deep.toml": f"quasi = {DEEP}",
         "nul.toml": 'quasi = ["a\\u0000b"]\n',
         "type.toml": "quasi = 5\n",
@@ -56,7 +55,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "binary.csv": bytes(range(256)).decode("latin-1"),
         "not.parquet": "PAR1",
         "not.feather": "ARROW1",
-        "not.jsonl": "[1, 2]\n",
         "not.toml": "quasi = [",
         "none.txt.exe": "x",
         "hierarchy.csv": "a;x;*\na;y;*\n",
@@ -96,7 +94,6 @@ def told(home: Path, arguments: str, capsys: Any, also: tuple[str, ...] = ()) ->
 
 
 REFUSED = {
-    "protect @deep.jsonl --quasi age --out @x": "",
     "apply @deep.json @people.csv --out @x.csv": "not valid JSON",
     "verify-model @deep.json @people.csv": "not valid JSON",
     "reconstruct @people.csv --parameters @deep.json": "not valid JSON",
@@ -120,7 +117,6 @@ REFUSED = {
     "protect @binary.csv --quasi age --out @x": "encoding",
     "protect @not.parquet --quasi age --out @x": "not a Parquet file",
     "protect @not.feather --quasi age --out @x": "not an Arrow or Feather file",
-    "protect @not.jsonl --quasi age --out @x": "not an object",
     "protect @nul-header.csv --quasi age --out @x": "",
     "protect @good --quasi age --out @x": "folder",
     "protect @people.csv --quasi agee --out @x": "did you mean",
@@ -319,7 +315,6 @@ class Gone:
         ("people.csv", "hedgerow.io.csv_file.whole"),
         ("people.parquet", "pyarrow.parquet.read_metadata"),
         ("people.feather", "pyarrow.ipc.open_file"),
-        ("people.jsonl", "hedgerow.io.json_lines.indexed"),
     ],
 )
 @pytest.mark.parametrize("kind", ["numpy", "arrow", "duckdb", "system"])

@@ -318,7 +318,7 @@ def test_the_first_page_leaves_out_methods_that_few_people_need(
     ("name", "usage", "words"),
     [
         ("apply", "[OPTIONS] PLAN FILE", "PLAN The plan.json of a release. [required]"),
-        ("protect", "[OPTIONS] [FILE]", "FILE CSV, Parquet, Arrow/Feather, JSON lines"),
+        ("protect", "[OPTIONS] [FILE]", "FILE CSV, Parquet, Arrow/Feather, SPSS"),
         ("score", "[OPTIONS] ORIGINAL MASKED", "or the folder of a release. [required]"),
         ("studio", "[OPTIONS] [FILE]", "FILE A table to begin with"),
     ],

@@ -26,7 +26,6 @@ SUFFIXES = {
     ".csv": ".csv", ".tsv": ".csv", ".txt": ".csv", ".tab": ".csv",
     ".parquet": ".parquet", ".pq": ".parquet", ".parq": ".parquet",
     ".feather": ".feather", ".arrow": ".feather", ".ipc": ".feather",
-    ".jsonl": ".jsonl", ".ndjson": ".jsonl", ".json": ".jsonl",
     ".sav": ".sav", ".zsav": ".zsav", ".dta": ".dta", ".xpt": ".xpt", ".sas7bdat": ".sas7bdat",
     ".xlsx": ".xlsx", ".xlsm": ".xlsx",
 }  # fmt: skip

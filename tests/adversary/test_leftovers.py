@@ -119,7 +119,7 @@ def assert_nothing_else(path: Path, source: pa.Table, released: Any) -> None:
     assert not found
 
 
-FORMATS = [".parquet", ".feather", ".csv", ".jsonl"]
+FORMATS = [".parquet", ".feather", ".csv"]
 
 
 def sources(tmp_path: Path, suffix: str) -> list[Any]:

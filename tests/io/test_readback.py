@@ -45,7 +45,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify_read, "BATCH", SMALL)
 
 
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".feather", ".parquet"])
+@pytest.mark.parametrize("ending", [".csv", ".feather", ".parquet"])
 def test_parts_hold_the_rows_that_were_written(few: Any, tmp_path: Path, ending: str) -> None:
     table = people(70_000)
     write_table(table, tmp_path / f"out{ending}")
@@ -59,7 +59,7 @@ def test_parts_hold_the_rows_that_were_written(few: Any, tmp_path: Path, ending:
     assert sums == hasher.add(table.combine_chunks().to_batches()[0].columns)
 
 
-@pytest.mark.parametrize("ending", [".jsonl", ".feather", ".parquet"])
+@pytest.mark.parametrize("ending", [".feather", ".parquet"])
 def test_memory_is_that_of_a_few_rows(few: Any, tmp_path: Path, ending: str) -> None:
     """All of the table takes twice what is allowed here."""
     table = people(400_000)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import io
-import json
 import stat
 import subprocess
 import sys
@@ -43,7 +42,7 @@ TABLE = pa.table(
         "time": pa.array([dt.datetime(2020, 1, 1, 3, 4, 5, 6), None, dt.datetime(1960, 1, 1)]),
     }
 )
-SUFFIXES = [".csv", ".tsv", ".parquet", ".feather", ".jsonl"]
+SUFFIXES = [".csv", ".tsv", ".parquet", ".feather"]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -132,9 +131,8 @@ def test_formulas_are_written_as_text(tmp_path):
     assert back.to_pydict() == {"c": cells, "g": cells}
     write_table(table, tmp_path / "raw.csv", escape=False)
     assert read(tmp_path / "raw.csv").arrow.column("c").to_pylist() == cells
-    for suffix in (".parquet", ".jsonl"):
-        write_table(table, tmp_path / f"t{suffix}")
-        assert read(tmp_path / f"t{suffix}").arrow.column("c").to_pylist() == cells
+    write_table(table, tmp_path / "t.parquet")
+    assert read(tmp_path / "t.parquet").arrow.column("c").to_pylist() == cells
 
 
 @given(st.lists(st.one_of(st.none(), st.text("'=+-@\t\r1a.", max_size=6))))
@@ -202,14 +200,6 @@ def test_unwritable_places_are_named(tmp_path):
         write_table(TABLE, tmp_path)
 
 
-def test_json_has_no_infinities_and_nan_is_missing(tmp_path):
-    with pytest.raises(OutputError, match="'x' holds infinities"):
-        write_table(pa.table({"x": [float("inf")]}), tmp_path / "t.jsonl")
-    write_table(pa.table({"x": [float("nan"), 1.0]}), tmp_path / "t.jsonl")
-    lines = (tmp_path / "t.jsonl").read_text().splitlines()
-    assert [json.loads(line)["x"] for line in lines] == [None, 1]
-
-
 def test_nested_cells_in_csv(tmp_path):
     write_table(pa.table({"l": [[1, 2], None], "a": [1, 2]}), tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == 'l,a\n"[1, 2]",1\n,2\n'
@@ -250,8 +240,6 @@ def tables(draw):
 )
 @given(tables())
 def test_any_table_survives_any_format(tmp_path, suffix, table):
-    if suffix == ".jsonl" and any(abs(v or 0) == float("inf") for v in table["share"].to_pylist()):
-        return
     write_table(table, tmp_path / f"t{suffix}")
     found = read(tmp_path / f"t{suffix}", unescape_formulas=True)
     assert found.arrow.to_pylist() == table.to_pylist()
@@ -346,26 +334,22 @@ cells = pa.array(["x" * 16_000, "y" * 16_000, "z"])
 coded = pa.DictionaryArray.from_arrays(np.arange(65_536) % 3, cells)
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 file = Counted()
-if sys.argv[1] == ".csv":
-    write.write_csv(["a"], [pa.table({"a": coded})], file, write.Dialect(), True)
-else:
-    write._write_json_lines(pa.table({"a": coded}), file)
+write.write_csv(["a"], [pa.table({"a": coded})], file, write.Dialect(), True)
 print(file.size, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
-def test_cells_that_list_thousands_of_categories_take_little_memory(suffix: str) -> None:
+def test_cells_that_list_thousands_of_categories_take_little_memory() -> None:
     """Two texts of 16,000 letters over 65,536 rows are 700 MB in the file alone."""
     told = subprocess.run(
-        [sys.executable, "-c", LONG, suffix], capture_output=True, text=True, check=True
+        [sys.executable, "-c", LONG], capture_output=True, text=True, check=True
     )
     written, memory = map(int, told.stdout.split())
     assert written > 690_000_000
     assert memory < 0.8 * written
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".csv"])
 def test_long_cells_in_pieces_are_the_same_bytes(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,7 +27,7 @@ CONFIG = Option("config", Path, "TOML file with any of these options under their
 LOUDNESS = rows("loudness")
 
 # the files that a command reads
-FORMATS = "CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or Excel"
+FORMATS = "CSV, Parquet, Arrow/Feather, SPSS, Stata, SAS or Excel"
 
 # the table that a command is about; it may stand in the TOML file instead
 TABLE = "FILE", f"{FORMATS}: one record per person; - for standard input."

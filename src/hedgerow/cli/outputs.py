@@ -107,7 +107,6 @@ _MAGIC = (
     (b"$FL3", ".zsav"),
     (b"<stata_d", ".dta"),
     (b"HEADER R", ".xpt"),
-    (b"{", ".jsonl"),
 )
 _received: list[Path] = []
 _until_forgotten = ExitStack()

@@ -24,8 +24,11 @@ _HIDDEN = (".", "_")
 # What the files of a table in parts are called, as we write it.
 PART = re.compile(PART_FILE.replace("{:05}", r"(\d{5,})").replace(".", r"\."))
 _DIGITS = 5
-_SHEETS = (".xls", ".xlsb", ".ods")
+_SHEET = "save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
+_JSON = "make it a table first, for example in DuckDB: COPY (FROM 'people.jsonl') TO 'people.parquet'"
 _ENDINGS = "known endings: " + ", ".join(sorted(SUFFIXES))
+# What to do with files of other programs that are no tables that are read here.
+_INSTEAD = {**dict.fromkeys((".xls", ".xlsb", ".ods"), _SHEET), **dict.fromkeys((".json", ".jsonl", ".ndjson"), _JSON)}
 
 
 def is_many(path: str | Path) -> bool:
@@ -156,9 +159,7 @@ def check_path(path: Path) -> str:
     if suffix is None:
         raise InputError(
             f"{path.name} has an ending that Hedgerow does not know",
-            hint="save the sheet as .xlsx or CSV (UTF-8) first: such a workbook is not read"
-            if path.suffix.lower() in _SHEETS
-            else _ENDINGS,
+            hint=_INSTEAD.get(path.suffix.lower(), _ENDINGS),
         )
     if path.stat().st_size == 0:
         raise InputError(f"{path.name} is empty", hint="give a file with a header and records")

@@ -23,7 +23,6 @@ from .csv_file import declared_texts, read_csv, read_texts
 from .file_format import UNICODE, Dialect, FileFormat
 from .file_sets import check_path, readable, written_as
 from .frames import ArrowSource, source_of
-from .json_lines import read_json_lines
 from .parquet_reader import read_parquet
 from .statistical import STATISTICAL, codes_of_labels, read_statistical, values_from_codes
 from .text_cells import infer_type, spelled_texts, spelling_matters, unescape_cells, unescape_names
@@ -42,8 +41,8 @@ def read(
     Parameters
     ----------
     source : path, pandas or Polars frame or series, pyarrow table, DuckDB relation, numpy array
-        The table to read. Files are CSV, Parquet, Arrow/Feather, JSON lines, SPSS, Stata, SAS or
-        Excel (``people.xlsx::Sheet``), by the ending of their name. An array's columns are named
+        The table to read. Files are CSV, Parquet, Arrow/Feather, SPSS, Stata, SAS or Excel
+        (``people.xlsx::Sheet``), by the ending of their name. An array's columns are named
         x0, x1 ...
     prefix : str
         The prefix of an array's column names, instead of ``x``.
@@ -126,7 +125,7 @@ def _feather(path: Path) -> pa.Table:
         return reader(file).read_all()
 
 
-_READERS = {".parquet": read_parquet, ".feather": _feather, ".jsonl": read_json_lines}
+_READERS = {".parquet": read_parquet, ".feather": _feather}
 
 
 def unescape(table: pa.Table) -> pa.Table:

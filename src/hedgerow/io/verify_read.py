@@ -15,7 +15,6 @@ from ..schema import Schema
 from .csv_file import read_csv_batches
 from .file_format import Dialect, FileFormat
 from .file_sets import check_path, readable
-from .json_lines import read_json_batches
 from .parquet_reader import Scan
 from .read import read
 from .text_cells import days_of, parse_iso, unescape_cells, unescape_names
@@ -85,8 +84,6 @@ def read_back(
         dialect = like.dialect
         names, batches = read_csv_batches(path, BATCH, dialect.encoding)
         names = unescape_names(names) if unescape_formulas else names
-    elif suffix == ".jsonl":
-        names, n_rows, batches = read_json_batches(path, BATCH)
     else:  # a workbook or statistical file, which its package reads whole
         numbers = Schema(kinds={n: "numeric" for n, sort in classes.items() if sort == "number"})
         whole = read(path, schema=numbers).arrow

@@ -30,7 +30,6 @@ from ..columns.arrays import (
 from ..columns.table import Table
 from ..errors import OutputError
 from ..files import SUFFIXES, private_file
-from .duckdb_reader import connected, whole
 from .file_format import Dialect, FileFormat
 from .frames import values_only
 from .statistical import STATISTICAL, write_statistical
@@ -60,7 +59,7 @@ def write_table(
         The table to write; dictionaries are written out as plain values.
     path : path
         The file to write. Its ending decides the format: .csv, .tsv, .txt, .parquet, .feather,
-        .arrow, .jsonl, .sav, .zsav, .dta, .xpt, .xlsx; with any other ending it has the format of
+        .arrow, .sav, .zsav, .dta, .xpt, .xlsx; with any other ending it has the format of
         the file that `like` was read from.
     like : Table, optional
         The table that was read: its CSV dialect and encoding are used again.
@@ -127,7 +126,6 @@ def _writer(
         ".xlsx": partial(write_workbook, sheet=layout.sheet),
         ".parquet": _write_parquet,
         ".feather": _write_feather,
-        ".jsonl": _write_json_lines,
     }
     return writers[suffix]
 
@@ -247,26 +245,6 @@ def _write_feather(table: pa.Table, file: IO[bytes]) -> None:
     options = pa.ipc.IpcWriteOptions(compression="lz4")
     with pa.ipc.new_file(file, table.schema, options=options) as writer:
         writer.write_table(table, max_chunksize=_BATCH)
-
-
-def _write_json_lines(table: pa.Table, file: IO[bytes]) -> None:
-    for i, field in enumerate(table.schema):
-        if pa.types.is_floating(field.type):
-            column = table.column(i)
-            if pc.any(pc.is_inf(column)).as_py():
-                raise OutputError(
-                    f"column {field.name!r} holds infinities, which JSON cannot",
-                    hint="write CSV, Parquet or Arrow",
-                )
-            finite = pc.if_else(pc.is_nan(column), None, column)
-            table = table.set_column(i, field.name, finite)
-    for batch in _batches(table):
-        with connected(pa.ArrowInvalid) as connection:  # a type that it does not know
-            connection.register("batch", _written_out(batch))
-            # Named by an alias, since a column may be called "batch" as well.
-            rows = connection.sql("SELECT to_json(record)::VARCHAR AS line FROM batch AS record")
-            lines = whole(rows).column(0).combine_chunks()
-        _write_lines(file, [lines], "", "\n")
 
 
 def _batches(table: pa.Table) -> Iterator[pa.Table]:

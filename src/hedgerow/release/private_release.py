@@ -28,7 +28,7 @@ from .folder import AUDIT, PLAN, RECIPIENT, REPORT, Measured, file_facts, write_
 from .verify import require
 
 # endings of files whose types are guessed from their cells
-_TEXT = (".csv", ".jsonl", ".xlsx")
+_TEXT = (".csv", ".xlsx")
 
 
 def make_private(

@@ -443,7 +443,6 @@ def recipient_lines(
 _READERS = {
     ".parquet": ("arrow::read_parquet({})", "pd.read_parquet({})"),
     ".feather": ("arrow::read_feather({})", "pd.read_feather({})"),
-    ".jsonl": ("jsonlite::stream_in(file({}))", "pd.read_json({}, lines=True)"),
     ".xlsx": ("readxl::read_excel({})", "pd.read_excel({})"),
     ".sav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
     ".zsav": ("haven::as_factor(haven::read_sav({}))", "pd.read_spss({})"),
