@@ -17,7 +17,6 @@ from hedgerow.errors import OutputError
 from hedgerow.files import (
     PART,
     abandoned,
-    locked,
     private_file,
     private_folder,
     sweep,
@@ -167,12 +166,15 @@ def test_nobody_removes_what_another_just_made(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.skipif(os.name != "posix", reason="this system has no such locks")
 def test_what_is_being_removed_is_held(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
     left = tmp_path / ".one.abcdefgh.part"
     left.mkdir()
-    for path in abandoned(tmp_path, ".one.", PART):
+    handle = os.open(left, os.O_RDONLY)
+    for _ in abandoned(tmp_path, ".one.", PART):
         with pytest.raises(BlockingIOError):
-            locked(path)
-    os.close(locked(left))
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(handle)
 
 
 @pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can take what is others'")
