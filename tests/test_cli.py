@@ -530,6 +530,7 @@ SAYS = {
 }
 """The commands that print the messages of a file or folder, where it is not a command itself."""
 NO_OPTIONS = {
+    ("datasets.py", "--download"),
     ("cli/__init__.py", "--version"),
     ("cli/app.py", "--version"),
     ("workflow/options.py", "--no"),
