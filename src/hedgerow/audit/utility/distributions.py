@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import entr
 
 from ...columns.column import Column
 from ...measures import FloatArray
@@ -196,16 +197,11 @@ def _uncertainty(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> float | None:
         return None
     joint = np.bincount(a.astype(np.int64) * width + b, minlength=space) / len(a)
     table = joint.reshape(-1, width)
-    entropies = [_entropy(p) for p in (table.sum(axis=1), table.sum(axis=0), joint)]
+    entropies = [float(entr(p).sum()) for p in (table.sum(axis=1), table.sum(axis=0), joint)]
     total = entropies[0] + entropies[1]
     if total <= 1e-12:
         return None
     return float(np.clip(2 * (total - entropies[2]) / total, 0.0, 1.0))
-
-
-def _entropy(p: FloatArray) -> float:
-    p = p[p > 0]
-    return float(-(p * np.log(p)).sum())
 
 
 def variables(pair: TablePair) -> tuple[list[Variable], list[Variable]]:
