@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -106,18 +106,12 @@ def score(
     x, y = x[complete], y[complete]
     scores = score_arrays(x, y, names, known, records, random_state)
     same = tuple(name for name, equal in zip(names, (x == y).all(axis=0).tolist(), strict=True) if equal)
-    for limit in _limits(same, names, recoded):
-        caution(limit)
-    return replace(scores, paired_by=paired_by, unchanged=same)
-
-
-def _limits(same: Sequence[str], names: Sequence[str], recoded: Sequence[str]) -> Iterator[str]:
-    """Yield cautions on what the score misses: unchanged columns, and ranges instead of numbers."""
     if same:
         rest = "" if len(same) < len(names) else text("score", "nothing_else")
-        yield text("score", "same", names=", ".join(same), rest=rest)
+        caution(text("score", "same", names=", ".join(same), rest=rest))
     if recoded:
-        yield text("score", "recoded", names=", ".join(recoded))
+        caution(text("score", "recoded", names=", ".join(recoded)))
+    return replace(scores, paired_by=paired_by, unchanged=same)
 
 
 def _rows(original: Table, masked: Table) -> tuple[IntArray, str]:
