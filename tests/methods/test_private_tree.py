@@ -24,9 +24,9 @@ from hedgerow.methods.private import private_tree
 from hedgerow.methods.private.domain import PublicColumn
 from hedgerow.methods.private.made_rows import apportioned
 from hedgerow.methods.private.noise import Ledger, Purchase, below
-from hedgerow.methods.private.noisy_tree import projected
 from hedgerow.methods.private.private_plan import PrivatePlan
 from hedgerow.methods.private.private_tree import PrivateTree, limited
+from hedgerow.methods.response.rr_matrix import projected
 
 SCHEMA = hr.Schema(
     quasi=["age", "job"],

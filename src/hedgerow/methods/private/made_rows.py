@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..response.rr_matrix import projected
 from .domain import PublicColumn
 from .noise import IntArray
-from .noisy_tree import Measurements, projected
+from .noisy_tree import Measurements
 
 Array = NDArray[np.float64]
 # noisy counts of "other" and missing values below so many standard deviations of the noise are taken for none
@@ -64,8 +65,7 @@ def _without_noise(column: PublicColumn, counts: Array, deviation: float) -> Arr
     """Return the shares of noisy counts, with none for "other" and missing values where noise explains them."""
     rare = np.arange(len(counts)) >= len(counts) - (1 if column.is_number else 2)
     counts = np.where(rare & (counts < _TELLING * deviation), 0.0, counts)
-    nearest: Array = counts / max(counts.sum(), 1.0)
-    return nearest
+    return counts / max(counts.sum(), 1.0)
 
 
 def shares(column: PublicColumn, measured: Measurements, which: int, sizes: Array) -> Array:
@@ -96,8 +96,7 @@ class PublicDraws:
     def uniform(self, n: int) -> Array:
         """Return n numbers from 0 to below 1."""
         words = np.atleast_1d(self._bits.random_raw(n)) if n else np.zeros(0, np.uint64)
-        numbers: Array = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return numbers
+        return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def order(self, n: int) -> IntArray:
         """Return the numbers below n in a random order."""

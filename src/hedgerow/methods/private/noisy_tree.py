@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.threads import side_by_side
+from ..response.rr_matrix import projected
 from .domain import PublicColumn
 from .noise import IntArray, Ledger
 
@@ -72,14 +73,6 @@ class Measurements:
     marginals: list[IntArray]
     people: int
     deviations: tuple[float, float, float]
-
-
-def projected(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the nearest shares: nowhere negative, 1 in all (Euclidean projection onto the simplex)."""
-    falling = np.sort(values)[::-1]
-    excess = (np.cumsum(falling) - 1) / np.arange(1, len(values) + 1)
-    last = np.flatnonzero(falling > excess)[-1]
-    return np.maximum(values - excess[last], 0.0)
 
 
 def scores_by_bin(column: PublicColumn, noisy: IntArray, n_columns: int) -> IntArray:
